@@ -1,0 +1,93 @@
+# Every command of the house. `make` alone lists them.
+
+HOST ?= 127.0.0.1
+PORT ?= 8000
+EXTRAS ?= $(if $(DATABASE_URL),postgres) $(if $(REDIS_URL),redis)
+PYTHON ?= python3.11 python3.12 python3.13 python3.14 python3
+
+VENV := .venv
+PY := $(VENV)/bin/python
+RUNTIME := $(VENV)/.runtime$(subst $() ,,$(EXTRAS))
+DEV := $(VENV)/.dev
+
+# Installs what pyproject.toml names, at the versions of constraints.txt.
+READ := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
+	print(*p["dependencies"], *(r for extra in sys.argv[1:] for r in p["optional-dependencies"][extra]), sep="\n")
+INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
+	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
+
+.DEFAULT_GOAL := help
+.PHONY: help run demo test check bench fmt chromium strace screenshots
+
+help: ## List the commands
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(RUNTIME) ## Install what is missing, then serve on http://HOST:PORT (default 127.0.0.1:8000)
+	@exec $(PY) manage.py up --host $(HOST) --port $(PORT)
+
+demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents were at work
+	@exec $(PY) manage.py demo
+
+test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
+	$(PY) -m pytest -q -n 2 --dist loadfile -m "not browser"
+	$(PY) -m pytest -q -m browser
+
+check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
+	$(VENV)/bin/ruff check .
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/mypy
+	$(VENV)/bin/lint-imports
+	@git ls-files 'templates/*.html' | xargs $(VENV)/bin/djade --check --target-version 5.2
+	$(PY) manage.py makemigrations --check --dry-run
+
+bench: $(DEV) ## Measure; each figure comes with the machine and the date
+	@for part in pipeline throughput live pages client; do $(PY) -m bench.$$part || exit 1; done
+
+screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; four minutes
+	$(PY) docs/screenshots/make.py
+
+fmt: $(DEV) ## Mend what can be mended by a program
+	$(VENV)/bin/ruff check --fix .
+	$(VENV)/bin/ruff format .
+	git ls-files 'templates/*.html' | xargs $(VENV)/bin/djade --target-version 5.2
+
+chromium: # A browser for the tests: Debian's, fetched when it is missing and apt is there
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "The browser tests need Chromium: install it so that 'chromium' is on the PATH." >&2; exit 1; \
+	fi; \
+	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	$$as_root apt-get install -y -qq chromium >/dev/null 2>&1 || \
+	{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq chromium >/dev/null; } || \
+	{ echo "Chromium could not be installed; the browser tests need it." >&2; exit 1; }
+
+strace: # It shows the tests that an acknowledgement leaves after its events are on the disk
+	@command -v strace >/dev/null && exit 0; \
+	if ! command -v apt-get >/dev/null; then \
+		echo "The tests need strace: install it so that 'strace' is on the PATH." >&2; exit 1; \
+	fi; \
+	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
+	export DEBIAN_FRONTEND=noninteractive; \
+	$$as_root apt-get install -y -qq strace >/dev/null 2>&1 || \
+	{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq strace >/dev/null; } || \
+	{ echo "strace could not be installed; the tests need it." >&2; exit 1; }
+
+$(PY):
+	@for name in $(PYTHON); do \
+		if $$name -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then found=$$name; break; fi; \
+	done; \
+	if [ -z "$$found" ]; then \
+		echo "Loopscope needs Python 3.11 or newer; name it: make run PYTHON=/path/to/python3.11" >&2; exit 1; \
+	fi; \
+	$$found -m venv $(VENV) || { \
+		rm -rf $(VENV); echo "Python's venv module is missing (Debian: apt-get install python3-venv)." >&2; exit 1; \
+	}
+
+$(RUNTIME): pyproject.toml constraints.txt | $(PY)
+	@echo "Installing Loopscope's dependencies into $(VENV) ..."
+	@$(call INSTALL,$(EXTRAS))
+
+$(DEV): pyproject.toml constraints.txt | $(PY)
+	@echo "Installing what the tests need into $(VENV) ..."
+	@$(call INSTALL,dev postgres redis)
