@@ -1,0 +1,1 @@
+"""What happened: lines in, records out; no HTML."""

@@ -1,0 +1,104 @@
+"""The vocabulary: phi-core's nineteen events and nine of our own, one closed union.
+
+Ids, times, counts and usage are checked; content (messages, arguments, results, metadata) is kept as it came.
+"""
+
+from recorder.core.own_events import (
+    AgentSwitched,
+    ApprovalRequested,
+    ApprovalResolved,
+    ErrorRaised,
+    Notice,
+    SessionInfo,
+    SourceEvent,
+    SubAgentLinked,
+    UsageSnapshot,
+)
+from recorder.core.phi_events import (
+    AgentEnd,
+    AgentStart,
+    CompactionEnded,
+    CompactionStarted,
+    InputRejected,
+    Kind,
+    KindName,
+    MessageEnd,
+    MessageStart,
+    MessageUpdate,
+    OutcomeWord,
+    ParallelLoopEnd,
+    ParallelLoopStart,
+    ProgressMessage,
+    PrunApplied,
+    RevertApplied,
+    ToolExecutionEnd,
+    ToolExecutionStart,
+    ToolExecutionUpdate,
+    Trigger,
+    TurnEnd,
+    TurnRequest,
+    TurnStart,
+    Usage,
+)
+
+LoopEvent = (
+    AgentEnd
+    | TurnStart
+    | TurnRequest
+    | TurnEnd
+    | MessageStart
+    | MessageUpdate
+    | MessageEnd
+    | ToolExecutionStart
+    | ToolExecutionUpdate
+    | ToolExecutionEnd
+    | ProgressMessage
+    | InputRejected
+    | CompactionStarted
+    | CompactionEnded
+    | PrunApplied
+    | RevertApplied
+)
+Aside = (
+    AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
+)
+Event = AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Aside | SubAgentLinked | SourceEvent
+
+__all__ = [
+    "AgentEnd",
+    "AgentStart",
+    "AgentSwitched",
+    "ApprovalRequested",
+    "ApprovalResolved",
+    "Aside",
+    "CompactionEnded",
+    "CompactionStarted",
+    "ErrorRaised",
+    "Event",
+    "InputRejected",
+    "Kind",
+    "KindName",
+    "LoopEvent",
+    "MessageEnd",
+    "MessageStart",
+    "MessageUpdate",
+    "Notice",
+    "OutcomeWord",
+    "ParallelLoopEnd",
+    "ParallelLoopStart",
+    "ProgressMessage",
+    "PrunApplied",
+    "RevertApplied",
+    "SessionInfo",
+    "SourceEvent",
+    "SubAgentLinked",
+    "ToolExecutionEnd",
+    "ToolExecutionStart",
+    "ToolExecutionUpdate",
+    "Trigger",
+    "TurnEnd",
+    "TurnRequest",
+    "TurnStart",
+    "Usage",
+    "UsageSnapshot",
+]

@@ -1,0 +1,28 @@
+"""Foreign lines to events: what they share."""
+
+from dataclasses import dataclass
+
+from recorder.core.events import Event
+
+Parsed = Event
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How large and how deep one line may be."""
+
+    event_bytes: int = 4 * 1024 * 1024
+    depth: int = 128
+
+
+DEFAULT_LIMITS = Limits()
+
+
+class Refused(Exception):
+    """A line with a permanent fault: a reject code of the protocol, the field, and a sentence for people."""
+
+    def __init__(self, code: str, path: str, message: str) -> None:
+        super().__init__(f"{code} {path}: {message}")
+        self.code = code
+        self.path = path
+        self.message = message

@@ -1,0 +1,188 @@
+"""Native lines: phi-core's events and ours, one JSON object a line.
+
+The standard library reads them, not pydantic: it keeps lone surrogates and huge integers of content, and its
+pairs hook sees keys that are given twice. The hook is slow, so it runs only where keys are read: the members
+of the line itself are gone through one by one.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import accumulate
+from math import isfinite
+from typing import NoReturn, get_args
+
+from pydantic import ValidationError
+from pydantic_core import ErrorDetails
+
+from recorder.core.changes import Json
+from recorder.core.events import Event, SourceEvent
+from recorder.core.fields import instant, is_id
+from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
+
+_NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
+_STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
+_CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
+_RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
+# For lines that were accepted once: a limit that was lowered since does not make them wrong.
+NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
+_DIGITS = 4000  # Python turns longer digits into an int only when asked to
+_OWN = (
+    "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo"
+).split()
+
+KNOWN: dict[str, type[Event]] = {
+    model.model_fields["type"].default: model for model in get_args(Event) if model is not SourceEvent
+}
+_READ = {
+    name: frozenset(field.alias or key for key, field in model.model_fields.items())
+    for name, model in KNOWN.items()
+}
+_READ_OF_UNKNOWN = frozenset(("type", "loop_id", "session_id", "timestamp"))
+
+
+class _Doubled(dict[str, Json]):
+    """An object in which a key stands twice; the last one counts."""
+
+    def __init__(self, pairs: list[tuple[str, Json]]) -> None:
+        super().__init__(pairs)
+        names = [name for name, _ in pairs]
+        self.twice = {name for name in names if names.count(name) > 1} if len(names) < 100 else set(self)
+
+
+def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
+    """Read one line. Raises Refused with the protocol's code."""
+    fields = read_object(line, limits)
+    name = fields.get("type")
+    if not isinstance(name, str) or not is_id(name):
+        raise Refused("bad_type", "type", "an event has a type, which is text")
+    model = KNOWN.get(name)
+    read = _READ_OF_UNKNOWN if model is None else _READ[name]
+    _refuse_doubled(fields, read, "")
+    if model is None:
+        return _source_event(name, fields)
+    for inside in _COUNTED:
+        if isinstance(usage := fields.get(inside), _Doubled):
+            _refuse_doubled(usage, frozenset(usage), f"{inside}.")
+    return event_of(model, fields)
+
+
+def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
+    """Check the fields of one event."""
+    try:
+        event = model.model_validate(fields)
+    except ValidationError as error:
+        raise _refusal(error) from None
+    if event.type in _OWN and not (fields.get("loop_id") or fields.get("session_id")):
+        raise Refused("missing_field", "session_id", "the event names neither a loop nor a session")
+    return event
+
+
+def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
+    """Read one JSON object. Raises Refused if it is none, or too large or too deep."""
+    if len(line) > limits.event_bytes:
+        raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
+    if line.count(b"{") + line.count(b"[") > limits.depth and _depth(line) > limits.depth:
+        raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
+    try:
+        text = line.decode()
+        value = _members(text) or _load(text)
+    except UnicodeDecodeError as error:
+        raise Refused("bad_utf8", "", f"byte {error.start} is not UTF-8") from None
+    except json.JSONDecodeError as error:
+        raise Refused("bad_json", "", str(error)) from None
+    if not isinstance(value, dict):
+        raise Refused("not_object", "", "an event is a JSON object")
+    return value
+
+
+def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
+    found = dict(pairs)
+    return found if len(found) == len(pairs) else _Doubled(pairs)
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise json.JSONDecodeError(f"{word} is not JSON", word, 0)
+
+
+def _float(digits: str) -> float | None:
+    """Read a number; None if it is beyond a float, because JSON has no word for what that would become."""
+    value = float(digits)
+    return value if isfinite(value) else None
+
+
+def _long_int(digits: str) -> int | float | None:
+    return int(digits) if len(digits) <= _DIGITS else _float(digits)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_float)
+_LONG_DECODER = json.JSONDecoder(
+    object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_float, parse_int=_long_int
+)
+_PLAIN_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
+_KEY = re.compile(r'[ \t]*"([^"\\\x00-\x1f]*)"[ \t]*:[ \t]*')
+_COUNTED = ("usage", "evaluation_usage")
+
+
+def _members(text: str) -> dict[str, Json] | None:
+    """Read an object whose keys are plain and given once; None for all else, and for what is no JSON."""
+    found: dict[str, Json] = {}
+    if not text.startswith("{"):
+        return None
+    at = 1
+    try:
+        while (key := _KEY.match(text, at)) is not None:
+            name = key[1]
+            if name in found:
+                return None
+            decoder = _DECODER if name in _COUNTED else _PLAIN_DECODER
+            found[name], at = decoder.raw_decode(text, key.end())
+            if text[at] != ",":
+                return found if text[at:] == "}" else None
+            at += 1
+    except (ValueError, IndexError):
+        pass  # the slow way says what is wrong, or that nothing is
+    return None
+
+
+def _load(text: str) -> Json:
+    try:
+        value: Json = _DECODER.decode(text)
+    except json.JSONDecodeError:
+        raise
+    except ValueError:  # an integer of more digits than Python reads by default
+        value = _LONG_DECODER.decode(text)
+    return value
+
+
+def _depth(line: bytes) -> int:
+    structure = line.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
+    brackets = b"".join(structure.split(b'"')[::2])  # every other piece is inside a string
+    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+
+
+def _refuse_doubled(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
+    if isinstance(fields, _Doubled) and (twice := sorted(fields.twice & read)):
+        raise Refused("dup_key", path + twice[0], "the key is given twice")
+
+
+def _source_event(name: str, fields: dict[str, Json]) -> SourceEvent:
+    loop_id, session_id, time = fields.get("loop_id"), fields.get("session_id"), fields.get("timestamp")
+    return SourceEvent.model_construct(
+        source="native",
+        name=name,
+        loop_id=loop_id if is_id(loop_id) else None,
+        session_id=session_id if is_id(session_id) else None,
+        timestamp=instant(time) if isinstance(time, str) else None,
+    )
+
+
+def _refusal(error: ValidationError) -> Refused:
+    first: ErrorDetails = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    kind, path = first["type"], ".".join(str(step) for step in first["loc"])
+    if kind in _CODES:
+        return Refused(kind, path, first["msg"])
+    if kind == "missing":
+        return Refused("missing_field", path, "the field is missing")
+    return Refused("out_of_range" if kind in _RANGE else "wrong_type", path, first["msg"])

@@ -1,0 +1,60 @@
+"""What the recorder reads of a message; anything may be missing or of another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from recorder.core.changes import Json
+
+LIMIT_NOTE = "[Agent stopped:"  # how phi-core's user message begins when a limit ends the loop
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The head of an assistant message."""
+
+    model: str
+    provider: str
+    stop_reason: str
+    error: str
+
+
+def role_of(message: Json) -> str:
+    """Return the role of a message, "" if it has none."""
+    return field(message, "role") if isinstance(message, dict) else ""
+
+
+def text_of(message: Json) -> str:
+    """Return the text blocks of a message, one under the other."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return "\n".join(field(block, "text") for block in blocks)
+
+
+def answer_of(message: Json) -> Answer | None:
+    """Read an assistant message; None for any other."""
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return None
+    return Answer(
+        model=field(message, "model"),
+        provider=field(message, "provider"),
+        stop_reason=field(message, "stopReason"),
+        error=field(message, "error_message"),
+    )
+
+
+def each(messages: Json) -> Iterator[Json]:
+    """Go through a list of messages, or nothing."""
+    if isinstance(messages, list):
+        yield from messages
+
+
+def field(value: dict[str, Json], name: str) -> str:
+    """Return a text field of an object, "" if it is none."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,70 @@
+"""One line on its way into the records: what is known, when it came, what it changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import NamedTuple
+
+from recorder.core.changes import Anomaly, Change, Loop, Record, Removed, Session, Turn
+from recorder.core.events import Event
+from recorder.core.memory import Memory
+from recorder.core.text import clean
+
+
+class Line(NamedTuple):
+    """One journaled line, read: `id` is the journal's."""
+
+    id: int
+    producer: int
+    received_at: datetime
+    source: str
+    event: Event
+    is_demo: bool = False
+
+
+class Place(NamedTuple):
+    """Where a line belongs. Without a session it belongs to nothing that is known."""
+
+    session: Session | None = None
+    loop: Loop | None = None
+    turn: Turn | None = None
+    late: bool = False
+    is_orphan: bool = False  # of a loop that is not known
+    beside: bool = False  # the line is about the loop, but not of it: a group's start or end
+
+
+NOWHERE = Place()
+
+
+@dataclass(slots=True)
+class Step:
+    """`id` is the journal's; `at` is when the line was received."""
+
+    memory: Memory
+    id: int
+    producer: int
+    at: datetime
+    source: str
+    is_demo: bool
+    changes: dict[Record, Change] = field(default_factory=dict)
+
+    def touch(self, *records: Record) -> None:
+        """These records changed."""
+        for record in records:
+            self.changes[record] = record
+
+    def add(self, record: Record) -> None:
+        """A new record."""
+        self.memory.add(record)
+        self.changes[record] = record
+
+    def remove(self, record: Record) -> None:
+        """The record goes; the caller takes it out of the memory."""
+        self.changes[record] = Removed(record)
+
+    def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
+        """Something did not fit: people shall see it."""
+        self.touch(
+            Anomaly(session=session, loop=loop, kind=kind, text=clean(text, 500), at=self.at, event=self.id)
+        )

@@ -1,0 +1,66 @@
+"""Text from agents, made fit for a column: no NUL, no lone surrogates, cut to length."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from recorder.core.changes import Json
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+# Of Markdown: the line under a table's head, bars around rows, empty cells before the first.
+_TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|[ \t]*$")
+_MARKS = re.compile(  # of Markdown: headings, quotes, lists; code; emphasis around words
+    r"(?m)^[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+|`{1,3}|\*\*|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)"
+)
+_SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
+_GLANCE = 4_000  # characters looked at for one line; arguments can be megabytes
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Replace what no database takes and cut to `limit` characters."""
+    cut = text if limit is None else text[:limit]
+    if cut.isascii() and "\x00" not in cut:  # most text by far, and seen at once
+        return cut
+    return _UNFIT.sub("\ufffd", cut)
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
+    line = " ".join(text[: max(limit * 4, _GLANCE)].split())
+    return clean(line if len(line) <= limit else line[: limit - 1].rstrip() + "…")
+
+
+def prose(text: str) -> str:
+    """Return what a model wrote without the marks of Markdown, for a line that shows it plainly."""
+    return _MARKS.sub("", _TABLE.sub("", text[:_GLANCE]))
+
+
+def one_line(arguments: Json, limit: int = 200) -> str:
+    """Sum up a tool's arguments: the only value, or `name: value` pairs."""
+    if isinstance(arguments, dict):
+        if len(arguments) == 1:
+            return excerpt(_plain(next(iter(arguments.values()))), limit)
+        parts: list[str] = []
+        for name, value in arguments.items():
+            parts.append(f"{name}: {excerpt(_plain(value), limit)}")
+            if sum(map(len, parts)) > limit:
+                break
+        return excerpt(", ".join(parts), limit)
+    return "" if arguments is None else excerpt(_plain(arguments), limit)
+
+
+def tokens(count: int) -> str:
+    """Return a token count: exact below 1,000, then three figures at most: 1.2k 12.3k 148k 1.80M."""
+    if count < 1_000:
+        return str(count)
+    for unit, size, places in _SCALES:
+        for digits, limit in zip(places, (10, 100, 1_000), strict=True):
+            text = f"{count / size:.{digits}f}"
+            if float(text) < limit:
+                return text + unit
+    return f"{count / 1_000_000_000:,.0f}B"
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

@@ -1,0 +1,71 @@
+"""Token counts added up: what a loop spends is part of what its session spends."""
+
+from __future__ import annotations
+
+from recorder.core.changes import Json, Loop, ModelConfig, Tokens
+from recorder.core.events import Usage
+
+_MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
+_CACHE_BESIDE_INPUT = ("anthropic_messages", "bedrock_converse_stream")
+
+
+def put(record: Tokens, usage: Usage) -> None:
+    """Set the counts of a record."""
+    record.input_tokens = usage.input
+    record.output_tokens = usage.output
+    record.reasoning_tokens = usage.reasoning
+    record.cache_read_tokens = usage.cache_read
+    record.cache_write_tokens = usage.cache_write
+    record.total_tokens = usage.total_tokens
+
+
+def of(record: Tokens) -> Usage:
+    """Return the counts of a record as usage."""
+    return Usage.model_construct(
+        input=record.input_tokens,
+        output=record.output_tokens,
+        reasoning=record.reasoning_tokens,
+        cache_read=record.cache_read_tokens,
+        cache_write=record.cache_write_tokens,
+        total_tokens=record.total_tokens,
+    )
+
+
+def spend(loop: Loop, usage: Usage) -> None:
+    """Add a finished turn to its loop and session."""
+    _add(loop, usage, 1)
+    _add(loop.session, usage, 1)
+
+
+def settle(loop: Loop, usage: Usage) -> None:
+    """Let a loop's own figure at its end replace the sum of its turns."""
+    _add(loop.session, of(loop), -1)
+    put(loop, usage)
+    _add(loop.session, usage, 1)
+
+
+def request_size(usage: Usage, config: ModelConfig | None) -> int:
+    """Return how large the request of a turn was: some providers count cached input beside `input`."""
+    if config is not None and _cache_beside_input(config):
+        return usage.input + usage.cache_read + usage.cache_write
+    return usage.input
+
+
+def _cache_beside_input(config: ModelConfig) -> bool:
+    api: Json = config.snapshot.get("api") if isinstance(config.snapshot, dict) else None
+    if isinstance(api, str):
+        return api in _CACHE_BESIDE_INPUT
+    return config.provider in ("anthropic", "bedrock")
+
+
+def _add(record: Tokens, usage: Usage, sign: int) -> None:
+    record.input_tokens = _sum(record.input_tokens, sign * usage.input)
+    record.output_tokens = _sum(record.output_tokens, sign * usage.output)
+    record.reasoning_tokens = _sum(record.reasoning_tokens, sign * usage.reasoning)
+    record.cache_read_tokens = _sum(record.cache_read_tokens, sign * usage.cache_read)
+    record.cache_write_tokens = _sum(record.cache_write_tokens, sign * usage.cache_write)
+    record.total_tokens = _sum(record.total_tokens, sign * usage.total_tokens)
+
+
+def _sum(known: int, more: int) -> int:
+    return max(0, min(_MOST, known + more))

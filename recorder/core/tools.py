@@ -1,0 +1,103 @@
+"""Tool executions and the sub-agents they run."""
+
+from __future__ import annotations
+
+from recorder.core import approvals, links, sessions, turns
+from recorder.core.changes import ChildRef, Loop, ToolCall
+from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
+from recorder.core.fields import is_id
+from recorder.core.step import Place, Step
+from recorder.core.text import clean, excerpt, one_line
+
+
+def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
+    """A tool begins to run: it counts from now on."""
+    turn = turns.open_turn(step, loop)
+    twin = _running(step, loop).pop(event.tool_call_id, None)
+    if twin is not None:
+        twin.state = "cut"
+        step.touch(twin)
+    tool = _tool(event, loop)
+    tool.turn = turn
+    tool.summary = one_line(event.args)
+    tool.started_at, tool.times_received = event.timestamp or step.at, event.timestamp is None
+    tool.start_event = step.id
+    step.add(tool)
+    loop.tool_calls += 1
+    loop.session.tool_calls += 1
+    if turn is not None:
+        turn.tool_calls += 1
+        step.touch(turn)
+    approvals.tool_runs(step, loop, event.tool_call_id)
+    sessions.doing(loop, f"{tool.tool_name} {tool.summary}")
+    return Place(loop.session, loop, turn)
+
+
+def update(step: Step, event: ToolExecutionUpdate, loop: Loop) -> Place:
+    """A running tool showed a part of its result."""
+    tool = _running(step, loop).get(event.tool_call_id)
+    if tool is not None:
+        tool.update_event = step.id
+        step.touch(tool)
+    return turns.here(step, loop)
+
+
+def progress(step: Step, event: ProgressMessage, loop: Loop) -> Place:
+    """A running tool said how far it is."""
+    tool = _running(step, loop).get(event.tool_call_id)
+    if tool is not None:
+        tool.progress = excerpt(event.text, 500)
+        step.touch(tool)
+    sessions.doing(loop, f"{event.tool_name}: {event.text}" if event.tool_name else event.text)
+    return turns.here(step, loop)
+
+
+def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Place:
+    """A tool returned; one that never began was denied, and counts as no execution."""
+    tool = _running(step, loop).pop(event.tool_call_id, None)
+    turn = turns.open_turn(step, loop)
+    if tool is None:
+        tool = _tool(event, loop)
+        tool.turn = turn
+        approvals.tool_denied(step, loop, event.tool_call_id)
+    _finish(step, tool, event)
+    child_id = event.result.get("child_loop_id") if isinstance(event.result, dict) else None
+    if is_id(child_id):
+        links.refer(step, _ref(step, event, loop, child_id))
+    return Place(loop.session, loop, turn)
+
+
+def _finish(step: Step, tool: ToolCall, event: ToolExecutionEnd) -> None:
+    tool.state = "failed" if event.is_error else "done"
+    tool.ended_at, tool.end_event = event.timestamp or step.at, step.id
+    if event.timestamp is None:
+        tool.times_received = True
+    tool.duration_ms = event.duration_ms
+    if tool.duration_ms is None and tool.started_at is not None:
+        tool.duration_ms = max(0, round((tool.ended_at - tool.started_at).total_seconds() * 1000))
+    if event.is_error and tool.start_event is not None:
+        tool.loop.errors += 1
+        tool.loop.session.errors += 1
+        if tool.turn is not None:
+            tool.turn.tool_errors += 1
+            step.touch(tool.turn)
+    step.touch(tool)
+
+
+def _running(step: Step, loop: Loop) -> dict[str, ToolCall]:
+    return step.memory.tools.get(loop, {})
+
+
+def _tool(event: ToolExecutionStart | ToolExecutionEnd, loop: Loop) -> ToolCall:
+    return ToolCall(loop=loop, tool_call_id=event.tool_call_id, tool_name=clean(event.tool_name, 512))
+
+
+def _ref(step: Step, event: ToolExecutionEnd, loop: Loop, child_id: str) -> ChildRef:
+    return ChildRef(
+        loop=loop,
+        tool_call_id=event.tool_call_id,
+        tool_name=clean(event.tool_name, 512),
+        child_loop_id=child_id,
+        child_session_id=links.session_of(child_id),
+        event=step.id,
+    )

@@ -1,0 +1,15 @@
+"""docs/events.md says what the models say."""
+
+from typing import get_args
+
+from recorder.core.events import Event, SourceEvent
+from recorder.core.events_page import OURS, PAGE, THEIRS, page
+
+
+def test_the_page_is_what_the_models_give():
+    assert PAGE.read_text(encoding="utf-8") == page(), "stale: python -m recorder.core.events_page"
+
+
+def test_every_event_is_on_the_page():
+    assert {*THEIRS, *OURS} == set(get_args(Event)) - {SourceEvent}
+    assert (len(THEIRS), len(OURS)) == (19, 8)

@@ -1,0 +1,204 @@
+"""Native lines: what phi-core takes is taken, what is broken is refused with its code."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recorder.core.events import Notice, SourceEvent
+from recorder.core.formats import Limits, Refused
+from recorder.core.formats.native import KNOWN, parse, read_object
+from tests import build
+from tests.phi_core import TAPES, TOLERANCE, events
+
+BAD = {
+    "trailing comma": (b'{"type":"InputRejected","loop_id":"l","reason":"x",}', "bad_json"),
+    "infinity": (b'{"type":"X","args":{"max":Infinity}}', "bad_json"),
+    "nan": (b'{"type":"X","x":NaN}', "bad_json"),
+    "byte order mark": (b'\xef\xbb\xbf{"type":"X"}', "bad_json"),
+    "cut off": (b'{"type":"X"', "bad_json"),
+    "two objects": (b'{"type":"X"}{"type":"X"}', "bad_json"),
+    "raw newline in a string": (b'{"type":"X","x":"\n"}', "bad_json"),
+    "not UTF-8": (b'{"type":"X","x":"\xff"}', "bad_utf8"),
+    "a surrogate as bytes": (b'{"type":"X","x":"\xed\xa0\x80"}', "bad_utf8"),
+    "a string": (b'"AgentStart"', "not_object"),
+    "a list": (b"[]", "not_object"),
+    "null": (b"null", "not_object"),
+    "no type": (b'{"loop_id":"l"}', "bad_type"),
+    "type is a number": (b'{"type":1}', "bad_type"),
+    "type is empty": (b'{"type":""}', "bad_type"),
+    "type twice": (b'{"type":"X","type":"Y"}', "dup_key"),
+    "type twice, once escaped": (b'{"type":"X","\\u0074ype":"Y"}', "dup_key"),
+    "usage twice inside": (
+        b'{"type":"AgentEnd","loop_id":"l","messages":[],"usage":{"input":1,"input":2,"output":0}}',
+        "dup_key",
+    ),
+    "129 deep": (b'{"type":"X","x":' + b"[" * 128 + b"]" * 128 + b"}", "too_deep"),
+    "100,000 deep": (b'{"type":"X","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
+}
+
+
+@pytest.mark.parametrize("case", TOLERANCE, ids=lambda case: case["name"])
+def test_we_are_never_stricter_than_phi_core(case):
+    if case["accepted"]:
+        assert parse(build.line(case["event"])).type == case["event"]["type"]
+
+
+REFUSED_LIKE_PHI = {
+    "ts no zone": "bad_timestamp",
+    "ts int": "bad_timestamp",
+    "usage float": "wrong_type",
+    "usage missing output": "missing_field",
+    "usage negative": "out_of_range",
+    "tool end no is_error": "missing_field",
+    "kind rerun no tag": "wrong_type",
+    "trigger lowercase": "wrong_type",
+}
+
+
+@pytest.mark.parametrize("case", [c for c in TOLERANCE if not c["accepted"]], ids=lambda case: case["name"])
+def test_what_phi_core_refuses_is_refused_where_we_compute_and_kept_where_it_is_content(case):
+    if case["name"] in REFUSED_LIKE_PHI:
+        assert code_of(build.line(case["event"])) == REFUSED_LIKE_PHI[case["name"]]
+    else:
+        assert parse(build.line(case["event"])).type == case["event"]["type"]
+
+
+@pytest.mark.parametrize(("line", "code"), BAD.values(), ids=BAD)
+def test_a_broken_line_is_refused_with_its_code(line, code):
+    assert code_of(line) == code
+
+
+@pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.name[:2])
+def test_every_line_of_the_tapes_is_read(tape):
+    assert all(not isinstance(parse(line), SourceEvent) for line in tape.read_bytes().splitlines())
+
+
+def test_all_nineteen_events_of_phi_core_stand_on_the_tapes_and_are_known():
+    seen = {event["type"] for tape in TAPES for event in events(tape)}
+
+    assert len(seen) == 19
+    assert seen <= set(KNOWN)
+
+
+@pytest.mark.parametrize(
+    ("event", "path", "code"),
+    [
+        ({**build.turn_start(), "turn_index": 2**32}, "turn_index", "out_of_range"),
+        ({**build.turn_start(), "turn_index": True}, "turn_index", "wrong_type"),
+        ({**build.turn_start(), "turn_index": "0"}, "turn_index", "wrong_type"),
+        ({**build.agent_end(), "usage": None}, "usage", "wrong_type"),
+        ({**build.agent_end(), "usage": build.usage(2**53)}, "usage.input", "out_of_range"),
+        ({**build.agent_start(), "config_snapshot": {"model": "m"}}, "config_snapshot", "missing_field"),
+        ({**build.turn_start(), "loop_id": "a\tb"}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": ""}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": "x" * 513}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": "ü" * 257}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": "a\u202eb"}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": "\ud800"}, "loop_id", "bad_id"),
+        ({**build.turn_start(), "loop_id": None}, "loop_id", "wrong_type"),
+        ({**build.turn_start(), "loop_id": 7}, "loop_id", "wrong_type"),
+        ({**build.turn_start(), "timestamp": "yesterday"}, "timestamp", "bad_timestamp"),
+        ({**build.turn_start(), "timestamp": "2026-02-30T00:00:00Z"}, "timestamp", "bad_timestamp"),
+        (
+            {**build.turn_start(), "timestamp": "2026-01-02T03:04:05.1234567891Z"},
+            "timestamp",
+            "bad_timestamp",
+        ),
+        ({**build.turn_start(), "timestamp": None}, "timestamp", "bad_timestamp"),
+        ({"type": "Notice", "kind": "warning"}, "session_id", "missing_field"),
+    ],
+)
+def test_what_we_compute_with_is_checked(event, path, code):
+    with pytest.raises(Refused) as refused:
+        parse(build.line(event))
+
+    assert (refused.value.code, refused.value.path) == (code, path)
+
+
+@pytest.mark.parametrize(
+    "content",
+    ['"\\ud800"', '"\\u0000"', "1" * 5_000, "1e999", '{"a":1,"a":2}', "[" * 126 + "]" * 126, "null", '"hi"'],
+    ids=["lone surrogate", "NUL", "huge integer", "huge float", "doubled key", "127 deep", "null", "text"],
+)
+def test_content_may_be_anything(content):
+    parse(f'{{"type":"MessageEnd","loop_id":"l","message":{content}}}'.encode())
+
+
+@pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5_000], ids=["huge", "hugely negative", "long"])
+def test_a_number_beyond_a_float_becomes_null_because_infinity_is_no_json(number):
+    event = f'{{"type":"AgentStart","agent_id":"a","session_id":"s","loop_id":"l","metadata":[{number},1.5],'
+    assert parse(f'{event}"timestamp":"2026-01-02T03:04:05Z"}}'.encode()).metadata == [None, 1.5]
+
+
+def test_a_field_twice_that_we_do_not_read_is_kept():
+    assert isinstance(parse(b'{"type":"Notice","loop_id":"l","kind":"k","zzz":1,"zzz":2}'), Notice)
+
+
+def test_an_unknown_type_keeps_its_name_and_the_ids_that_are_fit():
+    event = parse(b'{"type":"AgentPaused","loop_id":"l","session_id":"bad\\u0000"}')
+
+    assert event == SourceEvent(source="native", name="AgentPaused", loop_id="l")
+
+
+def test_a_line_larger_than_the_limit_is_refused():
+    with pytest.raises(Refused, match="too_large"):
+        parse(build.line(build.agent_start()), limits=Limits(event_bytes=100))
+
+
+def test_times_are_read_in_utc_and_cut_to_the_microsecond():
+    event = parse(build.line({**build.turn_start(), "timestamp": "2026-02-11t10:00:00.123456789+01:00"}))
+
+    assert event.timestamp.isoformat() == "2026-02-11T09:00:00.123456+00:00"
+
+
+def test_brackets_in_strings_are_not_depth():
+    parse(build.line({"type": "X", "x": "[{" * 500 + '"'}))
+
+
+@given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
+def test_no_line_makes_the_parser_raise_anything_but_a_refusal(line):
+    code_of(line)
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(["type", "loop_id", "timestamp", "usage", "message", "result"]),
+        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(sorted(KNOWN)),
+    )
+)
+def test_no_shape_of_fields_makes_the_parser_raise_anything_but_a_refusal(fields):
+    code_of(build.line(fields))
+
+
+def code_of(line):
+    try:
+        parse(line)
+    except Refused as refused:
+        return refused.code
+    return None
+
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inside: st.lists(inside) | st.dictionaries(st.text(), inside),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text() | st.sampled_from(["type", "usage"]), _VALUES))
+def test_a_line_is_read_as_json_is(fields):
+    plain = json.dumps({**fields, "usage": {"input": 1}}, ensure_ascii=False, separators=(",", ":"))
+    for text in (json.dumps(fields), json.dumps(fields, indent=1), plain):
+        assert read_object(text.encode()) == json.loads(text)
+
+
+@pytest.mark.parametrize("text", ['"', '\\"', "\\", '\\\\"', "[[[", '"[{', "\n[", "é]"])
+def test_brackets_in_text_are_not_depth(text):
+    line = json.dumps({"type": "X", text: [text] * 200, "x": [[text]]}).encode()
+    deep = json.dumps({"type": "X", text: [text] * 200, "x": [[[text]]]}).encode()
+
+    assert parse(line, limits=Limits(depth=3)).name == "X"
+    with pytest.raises(Refused, match="too_deep"):
+        parse(deep, limits=Limits(depth=3))
