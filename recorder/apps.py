@@ -1,0 +1,7 @@
+"""The recorder as a Django app."""
+
+from django.apps import AppConfig
+
+
+class RecorderConfig(AppConfig):
+    name = "recorder"

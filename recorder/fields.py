@@ -1,0 +1,24 @@
+"""Column types that hold the same value on SQLite and PostgreSQL, whatever an agent wrote."""
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from django.db import models
+
+if TYPE_CHECKING:
+    Text = models.TextField[Any, Any]
+else:
+    Text = models.TextField  # takes no parameters when it runs
+
+
+class JsonText(Text):
+    """Any JSON value as ASCII text: NUL and lone surrogates survive, which `jsonb` refuses."""
+
+    def from_db_value(self, value: str | None, *_: object) -> Any:
+        return None if value is None else json.loads(value)
+
+    def get_prep_value(self, value: Any) -> str | None:
+        return None if value is None else json.dumps(value, separators=(",", ":"))
+
+    def to_python(self, value: Any) -> Any:
+        return value

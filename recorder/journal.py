@@ -1,0 +1,243 @@
+"""Every accepted line, verbatim and in order, and each producer's high water: written here and nowhere else.
+
+Lines and high water go into one transaction, so what is acknowledged and what is stored cannot differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from django.db import connection
+
+from recorder import tables
+from recorder.batch import Batch, Claimed, Gap, Receipt, Rejected, Superseded
+from recorder.core.changes import Change
+from recorder.core.formats import Parsed, Refused
+from recorder.core.recorder import Line, Recorder
+from recorder.core.text import clean
+from recorder.models import JournalEvent, Producer, QuarantinedLine
+
+KEPT_BYTES = 64 * 1024
+PATH, MESSAGE = 500, 1000
+SOURCES = {"native": "phi-core"}
+
+LINES = "recorder_journalevent"
+LINE_COLUMNS = ("id", "project_id", "producer_id", "seq", "kind", "received_at", "raw")
+QUARANTINE_COLUMNS = (
+    "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
+)  # fmt: skip
+USED_WITHIN = timedelta(minutes=1)
+LOCKS = 7_201  # our kind of advisory lock, apart from those that others may take
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A batch and what each of its lines says, or why it is refused."""
+
+    batch: Batch
+    parsed: list[Parsed | Refused]
+
+
+@dataclass(slots=True)
+class Appended:
+    """What is new in the journal from one batch, for the recorder, and the answer to its producer."""
+
+    producer: int
+    receipt: Receipt
+    lines: list[Line]
+    received_at: datetime
+    flush: int = 0  # the journal id of its flush
+
+    def feed(self, recorder: Recorder) -> list[Change]:
+        changes = [change for line in self.lines for change in recorder.feed(line)]
+        if self.flush:
+            changes += recorder.flush(self.producer, self.received_at, self.flush)
+        return changes
+
+
+class Journal:
+    """The journal of one project within one transaction: appended to batch by batch, then written at once."""
+
+    def __init__(self, project: int, reads: Sequence[Read]) -> None:
+        self.project = project
+        _lock(project)
+        names = {read.batch.producer for read in reads if read.batch.producer}
+        self._producers = {producer.name: producer for producer in _producers(project, names)}
+        wanted = sum(len(read.batch.lines) + read.batch.flush for read in reads)
+        self._ids = tables.next_ids({LINES: wanted})[LINES]
+        self._lines: list[tuple[tables.Value, ...]] = []
+        # By producer and number: lines that are not yet in the table.
+        self._written: dict[tuple[int, int], bytes] = {}
+        self._quarantined: list[tuple[tables.Value, ...]] = []
+        self._seen: dict[int, datetime] = {}
+        self.claimed: dict[int, int] = {}  # producer: its new epoch
+        self._tokens: dict[int, datetime] = {}
+
+    @property
+    def has_quarantined(self) -> bool:
+        return bool(self._quarantined)
+
+    def append(self, read: Read) -> Appended | Gap | Superseded:
+        """Take in what is new in a batch; a number that is known changes nothing."""
+        batch = read.batch
+        producer = self._producer(batch)
+        if batch.epoch is not None and batch.epoch < producer.epoch:
+            return Superseded()
+        first = producer.high + 1 if batch.first is None else batch.first
+        if first > producer.high + 1:
+            return Gap(producer.high + 1)
+        if producer.name not in self._producers:
+            producer.save()
+            self._producers[producer.name] = producer
+        known = min(producer.high + 1 - first, len(batch.lines))
+        rejected = self._conflicts(producer, first, batch, known) if known else []
+        lines = self._take(producer, first + known, read, known, rejected)
+        producer.high = max(producer.high, first + len(batch.lines) - 1)
+        self._seen[producer.pk] = batch.received_at
+        if batch.token:
+            self._tokens[batch.token] = batch.received_at
+        receipt = Receipt(
+            producer=producer.name,
+            upto=producer.high,
+            accepted=len(lines),
+            duplicates=known - sum(each.code == "seq_conflict" for each in rejected),
+            rejected=rejected,
+        )
+        if batch.claim:
+            receipt = self._claim(producer)
+        flush = self._flush(producer, batch.received_at) if batch.flush else 0
+        return Appended(producer.pk, receipt, lines, batch.received_at, flush)
+
+    def _claim(self, producer: Producer) -> Claimed:
+        producer.epoch += 1
+        self.claimed[producer.pk] = producer.epoch
+        return Claimed(producer.name, producer.high, key=producer.pk, epoch=producer.epoch)
+
+    def write(self) -> None:
+        """Write the lines and the high waters."""
+        tables.write(tables.insert(LINES, LINE_COLUMNS), self._lines)
+        tables.write(tables.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
+        self._note_tokens()
+        adapt = tables.moment()
+        high = {producer.pk: producer.high for producer in self._producers.values()}
+        tables.write(
+            "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
+            [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
+        )
+        epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
+        tables.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
+
+    def _note_tokens(self) -> None:
+        """Say when tokens were last used, to the minute."""
+        adapt = tables.moment()
+        tables.write(
+            """UPDATE recorder_accesstoken SET last_used_at = %s
+               WHERE id = %s AND (last_used_at IS NULL OR last_used_at < %s)""",
+            [(adapt(at), token, adapt(at - USED_WITHIN)) for token, at in self._tokens.items()],
+        )
+
+    def _producer(self, batch: Batch) -> Producer:
+        name = batch.producer or str(uuid4())
+        return self._producers.get(name) or Producer(
+            project_id=self.project, name=name, format=batch.format, is_demo=batch.is_demo
+        )
+
+    def _take(
+        self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
+    ) -> list[Line]:
+        batch, lines = read.batch, []
+        source, at = SOURCES.get(batch.format, batch.format), tables.moment()(batch.received_at)
+        fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
+        for seq, (raw, parsed) in enumerate(fresh, start=first):
+            if isinstance(parsed, Refused):
+                refused = Rejected(seq, parsed.code, parsed.path, parsed.message)
+                rejected.append(refused)
+                self._quarantine(producer, refused, batch, raw)
+                continue
+            line = next(self._ids)
+            self._lines.append((line, self.project, producer.pk, seq, "line", at, raw))
+            self._written[producer.pk, seq] = raw
+            lines.append(Line(line, producer.pk, batch.received_at, source, parsed, producer.is_demo))
+        return lines
+
+    def _flush(self, producer: Producer, received_at: datetime) -> int:
+        line, at = next(self._ids), tables.moment()(received_at)
+        self._lines.append((line, self.project, producer.pk, None, "flush", at, b""))
+        return line
+
+    def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
+        """Return the lines whose number is stored with another content; a rejected number has none."""
+        stored = self._stored(producer, first, known)
+        found = []
+        for seq, raw in enumerate(batch.lines[:known], start=first):
+            if seq in stored and stored[seq] != raw:
+                refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
+                found.append(refused)
+                if not self._is_quarantined(producer, seq, raw):
+                    self._quarantine(producer, refused, batch, raw)
+        return found
+
+    def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
+        rows = tables.read(
+            "SELECT seq, raw FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
+            *(producer.pk, first, first + number - 1),
+        )
+        stored = {seq: bytes(raw) for seq, raw in rows}
+        pending = ((seq, self._written.get((producer.pk, seq))) for seq in range(first, first + number))
+        return stored | {seq: raw for seq, raw in pending if raw is not None}
+
+    def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
+        kept = raw[:KEPT_BYTES]
+        return QuarantinedLine.objects.filter(producer=producer, seq=seq, size=len(raw), raw=kept).exists()
+
+    def _quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
+        path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
+        at = tables.moment()(batch.received_at)
+        about = (self.project, producer.pk, refused.seq, refused.code, path, message)
+        self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
+
+
+def _producers(project: int, names: Collection[str]) -> list[Producer]:
+    """Return those that are known by these names, without what only a new one needs."""
+    rows = tables.read(
+        f"""SELECT id, name, high, epoch, format, is_demo FROM recorder_producer
+            WHERE project_id = %s AND {tables.among("name")}""",  # noqa: S608  the name of a column
+        *(project, tables.several(names)),
+    )
+    return [
+        Producer(
+            id=pk, project_id=project, name=name, high=high, epoch=epoch, format=form, is_demo=bool(is_demo)
+        )
+        for pk, name, high, epoch, form, is_demo in rows
+    ]
+
+
+def epoch(producer: int) -> int:
+    """Return the epoch of the connection that a producer belongs to."""
+    return Producer.objects.values_list("epoch", flat=True).get(pk=producer)
+
+
+def _lock(project: int) -> None:
+    """Let one transaction at a time write to a project. SQLite has one writer anyway."""
+    if connection.vendor == "postgresql":
+        tables.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
+
+
+def forget_demo(project: int) -> None:
+    """Delete the demo's producers and all that they sent."""
+    demo = Producer.objects.filter(project_id=project, is_demo=True)
+    QuarantinedLine.objects.filter(producer__in=demo).delete()
+    JournalEvent.objects.filter(producer__in=demo).delete()
+    demo.delete()
+
+
+def prune_quarantine(before: datetime, at_once: int = 500) -> int:
+    """Delete refused lines that were received before a time, a few in each transaction; return how many."""
+    old = QuarantinedLine.objects.filter(received_at__lt=before).order_by("pk").values_list("pk", flat=True)
+    count = 0
+    while ids := list(old[:at_once]):
+        count += QuarantinedLine.objects.filter(pk__in=ids).delete()[0]
+    return count

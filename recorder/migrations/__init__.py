@@ -1,0 +1,1 @@
+"""The tables, as they came to be."""

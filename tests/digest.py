@@ -1,0 +1,68 @@
+"""All that is recorded of a project, in words that do not depend on keys: equal digests, equal records."""
+
+import hashlib
+import json
+
+from recorder import tables
+from recorder.core.changes import EventRecord, Group, Loop, ModelConfig, Session, Turn
+from recorder.models import JournalEvent
+
+OF_EVENT = {"start_event", "end_event", "request_event", "update_event", "resolve_event", "event", "message"}
+NAMED = {
+    Session: lambda row, _: row.session_id,
+    ModelConfig: lambda row, _: row.key,
+    Group: lambda row, name: f"{name(Session, row.session)}/group {row.ordinal}",
+    Loop: lambda row, name: f"{name(Session, row.session)}/{row.loop_id}#{row.run}",
+    Turn: lambda row, name: f"{name(Loop, row.loop)}/turn {row.ordinal}",
+}
+
+
+def digest(project):
+    """Return one hash for all records of `project`."""
+    return hashlib.sha256("\n".join(records(project)).encode()).hexdigest()
+
+
+def records(project):
+    """Return every record of `project` as a line of text, sorted."""
+    rows = {kind: {row.id: row for row in _rows(kind, project)} for kind in tables.MODELS}
+    events = {line.pk: f"{line.producer.name}:{line.seq}" for line in _lines(project)}
+
+    def name(kind, pk):
+        return None if pk is None else NAMED[kind](rows[kind][pk], name)
+
+    return sorted(_words(kind, row, name, events) for kind in rows for row in rows[kind].values())
+
+
+def _words(kind, row, name, events):
+    table = tables.table(kind)
+    values = {}
+    for field in table.fields:
+        value = getattr(row, field)
+        if field == "id":
+            value = events[value] if kind is EventRecord else None
+        elif field in table.links:
+            value = name(table.links[field], value)
+        elif field == "producer":
+            value = None
+        elif field in OF_EVENT and isinstance(value, int):
+            value = events.get(value, value)
+        values[field] = value
+    return f"{kind.__name__} {json.dumps(values, sort_keys=True, default=str)}"
+
+
+def _rows(kind, project):
+    meta = tables.MODELS[kind]
+    path = next(path for path in PATHS if _has(meta, path))
+    keys = meta.objects.filter(**{path: project}).values_list("pk", flat=True)
+    return tables.table(kind).select(f"WHERE {tables.among('r.id')}", tables.several(keys))
+
+
+PATHS = ("project", "journal__project", "session__project", "loop__session__project")
+
+
+def _has(model, path):
+    return any(field.name == path.split("__")[0] for field in model._meta.get_fields())
+
+
+def _lines(project):
+    return JournalEvent.objects.filter(project=project).select_related("producer").order_by("id")
