@@ -1,0 +1,92 @@
+"""What the doors hand to `ingest` and what they get back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Literal
+
+BusyCode = Literal["busy", "disk_full", "rate_limited", "draining"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Lines of one producer, in order.
+
+    Without `producer` one is made; without `first` they follow what is stored.
+    """
+
+    project: int
+    producer: str | None
+    first: int | None
+    lines: list[bytes]
+    format: str = "native"
+    is_demo: bool = False
+    flush: bool = False  # the producer is done: its open loops are aborted
+    claim: bool = False  # a connection takes the producer over from any other
+    epoch: int | None = None  # of the connection that brings it; None for one that does not fence
+    token: int = 0  # the access token that brought it
+    received_at: datetime = field(default_factory=_now)
+
+    @property
+    def size(self) -> int:
+        return sum(map(len, self.lines))
+
+
+def lines_of(body: bytes) -> list[bytes]:
+    """Return the lines of a body; blank ones are none."""
+    return [line for line in body.split(b"\n") if line.strip(b" \t\r")]
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """A line that was refused for good; its number is used up."""
+
+    seq: int
+    code: str
+    path: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What became of a batch, once it is durable. `upto` is the producer's high water."""
+
+    producer: str
+    upto: int
+    accepted: int = 0
+    duplicates: int = 0
+    rejected: list[Rejected] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Claimed(Receipt):
+    """A producer is now one connection's: older ones are refused by its epoch."""
+
+    key: int = 0  # the producer's primary key
+    epoch: int = 0
+
+
+class Superseded(Exception):
+    """A newer connection, here or on another node, has taken the producer over. Nothing is stored."""
+
+
+class Gap(Exception):
+    """The batch begins too high: lines from `from_` on are missing. Nothing of it is stored."""
+
+    def __init__(self, from_: int) -> None:
+        super().__init__(from_)
+        self.from_ = from_
+
+
+class Busy(Exception):
+    """The store cannot take anything now. Nothing is stored; try again later."""
+
+    def __init__(self, code: BusyCode, retry_after_ms: int = 1000) -> None:
+        super().__init__(code)
+        self.code: BusyCode = code
+        self.retry_after_ms = retry_after_ms

@@ -1,0 +1,85 @@
+"""The way of every line, through whichever door: journal, recorder, store, one commit, then the doorbell."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import groupby
+
+from django.conf import settings
+from django.db import transaction
+
+from recorder import notify, store
+from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, lines_of
+from recorder.core.formats import Limits, Parsed, Refused
+from recorder.core.formats.native import parse
+from recorder.core.needs import needs
+from recorder.core.recorder import Recorder
+from recorder.faults import STORE_ERRORS, blame
+from recorder.journal import Appended, Journal, Read
+
+__all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
+
+Answer = Receipt | Gap | Superseded
+
+
+def ingest(batch: Batch) -> Receipt:
+    """Record one batch. Raises Gap, Superseded or Busy, and then nothing of it is stored."""
+    answer = record([batch])[0]
+    if isinstance(answer, Gap | Superseded):
+        raise answer
+    return answer
+
+
+def record(batches: Sequence[Batch], refused: Refused | None = None) -> list[Answer]:
+    """Record several batches in one transaction; `refused` says why none of their lines is to be read.
+
+    A gap or a newer connection refuses its own batch only. Raises Busy or Broken.
+    """
+    reads = [Read(batch, [refused or _parsed(line) for line in batch.lines]) for batch in batches]
+    places = sorted(range(len(reads)), key=lambda place: reads[place].batch.project)
+    answers: dict[int, Answer] = {}
+    bells = []
+    try:
+        with transaction.atomic():
+            for project, group in groupby(places, key=lambda place: reads[place].batch.project):
+                mine = list(group)
+                given, bell = _record(project, [reads[place] for place in mine])
+                answers.update(zip(mine, given, strict=True))
+                bells.append(bell)
+    except STORE_ERRORS as error:
+        blame(error)
+        raise
+    for bell in bells:
+        notify.ring(bell)
+    return [answers[place] for place in range(len(reads))]
+
+
+def _record(project: int, reads: Sequence[Read]) -> tuple[list[Answer], notify.Bell]:
+    journal = Journal(project, reads)
+    appended = [journal.append(read) for read in reads]
+    journal.write()
+    taken = [each for each in appended if isinstance(each, Appended)]
+    lines = [line for each in taken for line in each.lines]
+    wanted = replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush))
+    recorder = Recorder(store.remember(project, wanted, {line.producer for line in lines}))
+    changes = [change for each in taken for change in each.feed(recorder)]
+    saved = store.save(project, changes)
+    bell = replace(saved, quarantined=journal.has_quarantined, claimed=journal.claimed)
+    return [each.receipt if isinstance(each, Appended) else each for each in appended], bell
+
+
+def _parsed(line: bytes) -> Parsed | Refused:
+    try:
+        return parse(line, limits=_limits())
+    except Refused as refused:
+        # Its traceback holds the line and, by way of its callers, itself: garbage of twice the line's size.
+        refused.__context__ = None
+        return refused.with_traceback(None)
+
+
+@cache
+def _limits() -> Limits:
+    limits = settings.LOOPSCOPE_LIMITS
+    return Limits(event_bytes=limits["event_bytes"], depth=limits["depth"])

@@ -1,0 +1,189 @@
+"""The doorbell: what it says, how it adds up, and what other processes commit."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from recorder import foreign, notify
+from recorder.foreign import Watch
+from recorder.ingest import Batch, ingest
+from recorder.models import JournalEvent, LoopRecord, Project, Session
+from recorder.notify import Bell, listen, merge, unlisten
+from tests.build import agent_start, line, message_update, tool_start, turn_start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+LINES = [
+    line(agent_start("s.a.1")),
+    line(turn_start("s.a.1")),
+    line(tool_start("s.a.1")),
+    line(message_update("s.a.1")),
+]
+ELSEWHERE = """
+import django, sys
+django.setup()
+from recorder.ingest import Batch, ingest
+ingest(Batch(int(sys.argv[1]), "elsewhere", None, [line.encode() for line in sys.argv[2:]]))
+"""
+
+SLOW = """
+import django, sys
+django.setup()
+from django.db import transaction
+from recorder.ingest import Batch, ingest
+with transaction.atomic():
+    ingest(Batch(int(sys.argv[1]), "slow", None, [line.encode() for line in sys.argv[2:]]))
+    print("written", flush=True)
+    input()
+"""
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="default")
+
+
+@pytest.fixture
+def bells():
+    heard = []
+    listen(heard.append)
+    yield heard
+    unlisten(heard.append)
+
+
+def test_bells_of_a_project_add_up():
+    first = Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
+    second = Bell(1, sessions={3}, reshaped={3}, loops={4: 3}, events={6: 4}, quarantined=True)
+
+    whole = merge([first, second])
+
+    assert (whole.sessions, whole.reshaped) == ({1, 3}, {3})
+    assert (whole.loops, whole.events) == ({2: 1, 4: 3}, {5: 2, 6: 4})
+    assert whole.quarantined
+    assert first == Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
+
+
+def test_a_bell_crosses_from_process_to_process_as_json():
+    bell = Bell(1, sessions={1, 2}, loops={2: 1}, tools={7: 0}, quarantined=True)
+
+    assert Bell.of(json.loads(json.dumps(bell.message()))) == bell
+
+
+def test_one_that_listens_no_more_hears_nothing(bells):
+    notify.ring(Bell(1))
+    unlisten(bells.append)
+    notify.ring(Bell(2))
+
+    assert bells == [Bell(1)]
+
+
+def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, bells):
+    ingest(Batch(project.pk, "p", 0, LINES))
+    (own,) = bells
+    ids = sorted(JournalEvent.objects.values_list("id", flat=True))
+
+    (theirs,) = foreign.bells(ids)
+
+    for part in ("sessions", "reshaped", "loops", "turns", "tools", "blocks", "events"):
+        assert getattr(theirs, part) == getattr(own, part), part
+
+
+def test_a_flush_elsewhere_names_the_loops_it_ended(project):
+    ingest(Batch(project.pk, "p", 0, LINES))
+    ingest(Batch(project.pk, "p", None, [], flush=True))
+    flush = JournalEvent.objects.get(kind="flush").pk
+
+    (bell,) = foreign.bells([flush])
+
+    assert bell.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
+
+
+@pytest.mark.sqlite  # elsewhere others are heard by Redis
+def test_what_another_process_commits_rings_here(project, bells):
+    watch = Watch()
+    watch.look()
+    ingest(Batch(project.pk, "own", 0, LINES[:1]))
+    watch.look()
+    bells.clear()
+
+    elsewhere(project, LINES[1:])
+    watch.look()
+    watch.look()
+    watch.close()
+
+    (bell,) = bells
+    assert set(bell.events) == set(
+        JournalEvent.objects.filter(producer__name="elsewhere").values_list("id", flat=True)
+    )
+
+
+@pytest.mark.skipif(
+    "sqlite3" in settings.DATABASES["default"]["ENGINE"], reason="SQLite commits in order of numbers"
+)
+def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, monkeypatch):
+    monkeypatch.setattr("recorder.foreign.LOOK_S", 0)
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+    watch = Watch()
+    watch.look()
+    with slow(project, LINES[:1]) as commit:
+        elsewhere(Project.objects.create(slug="other"), LINES)
+        for _ in range(3):
+            watch.look()
+        assert {line for bell in bells for line in bell.events} == lines_of("elsewhere")
+        commit()
+    for _ in range(3):
+        watch.look()
+    watch.close()
+
+    heard = [line for bell in bells for line in bell.events]
+    assert set(heard) == lines_of("elsewhere", "slow")
+    assert min(lines_of("slow")) < min(lines_of("elsewhere"))
+    assert len(heard) == len(set(heard)) == len(LINES) + 1
+
+
+def lines_of(*producers):
+    return set(JournalEvent.objects.filter(producer__name__in=producers).values_list("id", flat=True))
+
+
+@contextmanager
+def slow(project, lines):
+    """Record lines in a process of its own that waits before it commits."""
+    words = [str(project.pk), *(each.decode() for each in lines)]
+    command = [sys.executable, "-c", SLOW, *words]
+    with subprocess.Popen(
+        command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "written\n"
+
+        def commit():
+            process.communicate("commit\n", timeout=30)
+            assert process.returncode == 0
+
+        yield commit
+
+
+def address():
+    """Return where the database of the tests is."""
+    named = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{named['NAME']}"
+    return f"postgres://{named['USER']}:{named['PASSWORD']}@{named['HOST']}:{named['PORT']}/{named['NAME']}"
+
+
+def environment():
+    return {
+        "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+        "DATABASE_URL": address(),
+        "LOOPSCOPE_DATA": str(settings.DATA),
+    }
+
+
+def elsewhere(project, lines):
+    """Record lines in a process of its own."""
+    words = [str(project.pk), *(each.decode() for each in lines)]
+    subprocess.run([sys.executable, "-c", ELSEWHERE, *words], env=environment(), check=True)
