@@ -1,0 +1,114 @@
+"""What a client says on the ingest socket, read: a greeting, lines, or that it is done."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import NoReturn
+
+from recorder.batch import lines_of
+from recorder.doors import NUMBER_MAX, is_producer
+
+HEADER_CHARS = 4_096  # a longer first line is an event
+
+
+class BadFrame(Exception):
+    """A frame whose header cannot be read."""
+
+
+class UnknownOp(Exception):
+    """A header that says something we do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A client says what it speaks and which producer it is; without a name it is given one."""
+
+    version: object
+    producer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Events, numbered from `first`; without it they follow what is stored."""
+
+    first: int | None
+    lines: list[bytes]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """The producer is done."""
+
+
+Frame = Hello | Lines | Flush
+
+
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    """Refuse an object that says a thing twice, unless it is an event: those are read elsewhere."""
+    found = dict(pairs)
+    if "op" in found and len(found) < len(pairs):
+        raise ValueError("a key is given twice")
+    return found
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+
+
+def read(text: str, *, is_bare: bool) -> Frame:
+    """Read a frame. Raises BadFrame or UnknownOp.
+
+    `is_bare`: this client sends events without headers, so what is no header is an event, however broken.
+    """
+    first, _, rest = text.lstrip("\r\n").partition("\n")
+    header = _header(first, is_bare=is_bare)
+    if header is None:
+        return Lines(None, lines_of(text.encode()), len(text))
+    match header["op"]:
+        case "hello":
+            return _hello(header)
+        case "events":
+            return _lines(header, rest)
+        case "flush":
+            return Flush()
+        case str():
+            raise UnknownOp
+        case _:
+            raise BadFrame("an op is text")
+
+
+def _header(line: str, *, is_bare: bool) -> dict[str, object] | None:
+    """Return the header that a first line is, None if it is an event."""
+    if len(line) > HEADER_CHARS or '"op"' not in line:
+        if not is_bare and not line.lstrip().startswith("{"):
+            raise BadFrame("the first line is neither a header nor an event")
+        return None
+    try:
+        header = _STRICT.decode(line)
+    except (ValueError, RecursionError):
+        raise BadFrame("the first line is neither a header nor an event") from None
+    return header if isinstance(header, dict) and "op" in header else None
+
+
+def _hello(header: dict[str, object]) -> Hello:
+    producer = header.get("producer")
+    if producer is None:
+        return Hello(header.get("v"), None)
+    if not isinstance(producer, str) or not is_producer(producer):
+        raise BadFrame("a producer's name has 1 to 200 characters, none of them invisible")
+    return Hello(header.get("v"), producer)
+
+
+def _lines(header: dict[str, object], rest: str) -> Lines:
+    first, number = header.get("first"), header.get("n")
+    if type(first) is not int or not 0 <= first <= NUMBER_MAX:
+        raise BadFrame("first is a whole number from 0 to 2^53-1")
+    lines = lines_of(rest.encode())
+    if type(number) is not int or number != len(lines):
+        raise BadFrame(f"n must be the number of lines that follow, which is {len(lines)}")
+    return Lines(first, lines, len(rest))

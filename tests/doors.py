@@ -1,0 +1,120 @@
+"""Programs at the doors: what they send to the real application, and what they are told."""
+
+import json
+from dataclasses import dataclass
+
+from asgiref.sync import async_to_sync
+from asgiref.testing import ApplicationCommunicator
+from channels.testing import WebsocketCommunicator
+
+from dashboard.asgi import application
+
+NDJSON = "application/x-ndjson"
+HOST = (b"host", b"127.0.0.1:8000")
+
+
+@dataclass(frozen=True)
+class Answer:
+    status: int
+    headers: dict
+    body: bytes
+
+    @property
+    def json(self):
+        return json.loads(self.body)
+
+
+def post(body=b"", token=None, *, method="POST", query="", host=HOST[1], **headers):
+    """Send a body to the HTTP door; headers are written x_producer="a"; one that is None is left out."""
+    given = {"content_type": NDJSON, "authorization": token and f"Bearer {token}", **headers}
+    pairs = [(b"host", host)]
+    for name, value in given.items():
+        if value is not None:
+            raw = value if isinstance(value, bytes) else str(value).encode()
+            pairs.append((name.replace("_", "-").encode(), raw))
+    return request("/ingest/v1/events", body, method=method, query=query, headers=pairs)
+
+
+@async_to_sync
+async def request(path, body=b"", *, method="GET", query="", headers=(HOST,)):
+    """Send any request to the application."""
+    scope = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query.encode(),
+        "headers": list(headers),
+        "http_version": "1.1",
+        "scheme": "http",
+        "server": ("127.0.0.1", 8000),
+        "client": ("127.0.0.1", 50000),
+    }
+    door = ApplicationCommunicator(application, scope)
+    parts = [body[start : start + 8192] for start in range(0, len(body), 8192)] or [b""]
+    for part in parts[:-1]:
+        await door.send_input({"type": "http.request", "body": part, "more_body": True})
+    await door.send_input({"type": "http.request", "body": parts[-1]})
+    start = await door.receive_output(10)
+    content = b""
+    while True:
+        message = await door.receive_output(10)
+        content += message.get("body", b"")
+        if not message.get("more_body"):
+            break
+    found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
+    return Answer(start["status"], found, content)
+
+
+class Client:
+    """A program on the ingest socket."""
+
+    def __init__(self, token=None, *, query="", headers=()):
+        bearer = [(b"authorization", f"Bearer {token}".encode())] if token else []
+        path = f"/ingest/v1/ws?{query}"
+        self._socket = WebsocketCommunicator(application, path, headers=[HOST, *bearer, *headers])
+
+    async def __aenter__(self):
+        connected, _ = await self._socket.connect(timeout=10)
+        assert connected
+        return self
+
+    async def __aexit__(self, *_):
+        await self._socket.disconnect(timeout=10)
+
+    async def say(self, header, *lines):
+        """Send a frame: a header, or None in bare mode, and lines."""
+        first = [] if header is None else [header if isinstance(header, str) else json.dumps(header)]
+        await self._socket.send_to(text_data="\n".join([*first, *(line.decode() for line in lines)]))
+
+    async def say_bytes(self, content):
+        await self._socket.send_to(bytes_data=content)
+
+    async def hear(self):
+        """Return what the server says next."""
+        message = await self._socket.receive_output(10)
+        assert message["type"] == "websocket.send", message
+        return json.loads(message["text"])
+
+    async def code(self):
+        """Return the code that the server closes with."""
+        message = await self._socket.receive_output(10)
+        assert message["type"] == "websocket.close", message
+        return message["code"]
+
+    async def hello(self, producer="p", v=1):
+        await self.say({"op": "hello", "v": v, "producer": producer})
+        return await self.hear()
+
+    async def send(self, first, *lines):
+        await self.say({"op": "events", "first": first, "n": len(lines)}, *lines)
+
+    async def upto(self, high):
+        """Wait until everything up to `high` is acknowledged; return the rejections on the way."""
+        rejected = []
+        while True:
+            said = await self.hear()
+            assert said["op"] == "ack", said
+            rejected += said["rejected"]
+            if said["upto"] >= high:
+                return rejected
