@@ -1,0 +1,1 @@
+"""Files of recorded runs, brought in through the same ingest as everything else."""

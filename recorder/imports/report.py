@@ -1,0 +1,57 @@
+"""What an import found: counts, and every problem with its file, line and remedy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+SHOWN = 20  # rejected lines named one by one; the rest is counted
+
+
+class UnusableError(Exception):
+    """A file that cannot be imported: why, and what to do about it."""
+
+
+@dataclass(slots=True)
+class Report:
+    """The sum over all files of one import."""
+
+    files: int = 0
+    sessions: int = 0
+    loops: int = 0
+    events: int = 0
+    duplicates: int = 0
+    skipped: int = 0  # files of a folder that are no recordings
+    live: int = 0  # loops left out because they were recorded already
+    rejected: int = 0
+    reasons: dict[str, int] = field(default_factory=dict)
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def is_clean(self) -> bool:
+        return not self.problems and not self.rejected
+
+    def problem(self, path: Path, why: str) -> None:
+        """Note a file, or a part of it, that could not be read."""
+        self.problems.append(f"{path}: {why}")
+
+    def reject(self, path: Path, place: str, code: str, why: str) -> None:
+        """Note one line that was refused."""
+        self.rejected += 1
+        self.reasons[code] = self.reasons.get(code, 0) + 1
+        if self.rejected <= SHOWN:
+            self.problems.append(f"{path}, {place}: {code}: {why}")
+
+    def lines(self) -> list[str]:
+        """Return the summary for people."""
+        new = f"{self.sessions} new sessions, {self.loops} new loops, {self.events} new events"
+        found = [
+            f"{self.files} files, {new}",
+            f"{self.duplicates} events and {self.live} loops were already recorded",
+        ]
+        if self.skipped:
+            found.append(f"{self.skipped} files skipped: neither event nor session files")
+        if self.rejected:
+            reasons = ", ".join(f"{count} {code}" for code, count in sorted(self.reasons.items()))
+            found.append(f"{self.rejected} lines rejected ({reasons}); they are kept 7 days in quarantine")
+        return found

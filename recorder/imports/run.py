@@ -1,0 +1,38 @@
+"""An import: every file that can be read is recorded, every problem is reported."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from recorder.imports.events import import_events
+from recorder.imports.files import recordings
+from recorder.imports.report import Report
+from recorder.imports.sessions import import_sessions
+from recorder.models import Project
+from recorder.progress import Progress
+
+
+def import_files(
+    project: Project,
+    paths: list[Path],
+    wanted: str,
+    out: TextIO,
+    *,
+    flush: bool,
+) -> Report:
+    """Import files and folders. Raises UnusableError for a format that is not read yet."""
+    report = Report()
+    found = recordings(paths, wanted, report)
+    progress = Progress(out, sum(each.size for each in found), "bytes")
+    for each in found:
+        read = import_events if each.kind == "native" else import_sessions
+        try:
+            read(project, each.path, report, partial(progress.step, label=each.path.name), flush=flush)
+        except OSError as error:
+            report.problem(each.path, error.strerror or str(error))
+            continue
+        report.files += 1
+    progress.close()
+    return report

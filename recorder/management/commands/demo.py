@@ -1,0 +1,67 @@
+"""`manage.py demo`: play recorded runs into the running server, or remove what was played."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from recorder import server
+from recorder.demo.door import DoorError
+from recorder.demo.forget import forget_demo
+from recorder.demo.player import AlreadyPlayingError, play, stage
+from recorder.models import Project
+from recorder.progress import Progress
+
+
+class Command(BaseCommand):
+    """Goes through the HTTP door, like every agent."""
+
+    help = "Play about two and a half minutes of agents at work into the running server."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Say how fast, where to, or that it should go."""
+        parser.add_argument("--speed", type=float, default=1.0, help="2 is twice as fast")
+        parser.add_argument("--fast", action="store_true", help="all at once, as if it had just ended")
+        parser.add_argument("--url", help="the server; by default the one that runs on this data folder")
+        parser.add_argument("--remove", action="store_true", help="remove all demo data instead")
+        parser.add_argument("--project", default="default")
+
+    def handle(
+        self, *, speed: float, fast: bool, url: str | None, remove: bool, project: str, **_: Any
+    ) -> None:
+        """Play or remove."""
+        found = Project.objects.filter(slug=project).first()
+        if found is None:
+            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+        if remove:
+            self.stdout.write(f"{forget_demo(found)} demo sessions removed")
+            return
+        if not speed > 0:
+            raise CommandError("--speed is a number above 0")
+        self._play(found, url or self._address(), None if fast else speed)
+
+    def _address(self) -> str:
+        url = server.address()
+        if url is None:
+            raise CommandError("no server runs on this data folder; start one with `make run`, or give --url")
+        return url
+
+    def _play(self, project: Project, url: str, speed: float | None) -> None:
+        progress = Progress(sys.stderr, 1, "seconds")
+
+        def tell(at: float, length: float) -> None:
+            progress.total = int(length)
+            progress.step(int(at) - progress.done, "playing")
+
+        try:
+            with stage(project, speed) as token:
+                events = play(url, token, speed=speed, tell=tell)
+        except (AlreadyPlayingError, DoorError) as error:
+            raise CommandError(str(error)) from error
+        except KeyboardInterrupt:
+            raise CommandError("stopped; `manage.py demo --remove` removes what was played") from None
+        finally:
+            progress.close()
+        self.stdout.write(f"{events} events played; `manage.py demo --remove` removes them")

@@ -1,0 +1,45 @@
+"""`manage.py rebuild`: derive every record again from the journal."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from recorder import server
+from recorder.models import JournalEvent, Project
+from recorder.progress import Progress
+from recorder.rebuild import rebuild
+
+
+class Command(BaseCommand):
+    """One transaction a project: stopped in the middle, everything is as it was."""
+
+    help = "Derive sessions, loops, turns and all the rest again from the journal. Stop the server first."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Name the project."""
+        parser.add_argument("--project", help="by default every project")
+        parser.add_argument("--force", action="store_true", help="although a server runs on this data folder")
+
+    def handle(self, *, project: str | None, force: bool, **_: Any) -> None:
+        """Rebuild."""
+        if not force and (pid := server.pid()):
+            raise CommandError(f"the server runs (process {pid}); stop it first, or give --force")
+        projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
+        if project and not projects:
+            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+        for each in projects:
+            self._rebuild(each)
+
+    def _rebuild(self, project: Project) -> None:
+        lines = JournalEvent.objects.filter(project=project).count()
+        progress = Progress(sys.stderr, lines, "lines")
+        try:
+            unreadable = rebuild(project, progress)
+        finally:
+            progress.close()
+        self.stdout.write(f"{project.slug}: rebuilt from {lines} lines")
+        if unreadable:
+            raise CommandError(f"{unreadable} lines of {project.slug} could not be read and were left out")
