@@ -1,0 +1,155 @@
+"""One request to the HTTP door, answered or given up within a time, whatever the server does."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import socket
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+from time import monotonic
+from urllib.parse import urlsplit
+
+CONNECT_S, ANSWER_S = 5.0, 20.0
+ANSWER_BYTES = 4 * 1024 * 1024
+PATH = "/ingest/v1/events"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said; status 0 when it said nothing."""
+
+    status: int
+    said: dict[str, object] = field(default_factory=dict)
+    retry_after_s: float | None = None
+    error: str = ""
+
+    def number(self, name: str) -> int | None:
+        found = self.said.get(name)
+        return found if isinstance(found, int) and not isinstance(found, bool) else None
+
+
+class Wire:
+    """A connection that is kept while it works."""
+
+    def __init__(self, url: str, token: str, form: str = "native") -> None:
+        parts = urlsplit(url if "//" in url else f"http://{url}")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise ValueError(f"{url} is no address such as http://127.0.0.1:8000")
+        self._host, self._port, self._is_tls = parts.hostname, parts.port, parts.scheme == "https"
+        self._path = f"{parts.path.rstrip('/')}{PATH}?format={form}"
+        self._token = token
+        self._connection: http.client.HTTPConnection | None = None
+
+    def post(self, producer: str, first: int, lines: list[bytes], *, flush: bool = False) -> Answer:
+        """Send lines and return what became of them."""
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/x-ndjson",
+            "X-Producer": producer.encode().decode("latin-1"),
+            "X-First-Seq": str(first),
+        }
+        kept = self._connection is not None
+        answer = self._try(headers, b"\n".join(lines), flush=flush)
+        # A connection that rested may have been closed meanwhile; numbers make asking twice harmless.
+        return self._try(headers, b"\n".join(lines), flush=flush) if kept and not answer.status else answer
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(OSError):
+                connection.close()
+
+    def _try(self, headers: dict[str, str], body: bytes, *, flush: bool) -> Answer:
+        path = self._path + ("&flush=1" if flush else "")
+        try:
+            connection = self._connection = self._connection or self._connect()
+            _timed(connection).deadline = monotonic() + ANSWER_S
+            connection.request("POST", path, body, headers)
+            response = connection.getresponse()
+            answer = _read(response)
+            if response.will_close:
+                self.close()
+            return answer
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            self.close()
+            return Answer(0, error=f"{type(error).__name__}: {error}")
+
+    def _connect(self) -> http.client.HTTPConnection:
+        kind = http.client.HTTPSConnection if self._is_tls else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=CONNECT_S)
+        connection.connect()
+        connection.sock = _Timed(connection.sock)
+        return connection
+
+
+class _Timed:
+    """A socket whose whole exchange has a deadline: one byte a second does not extend it."""
+
+    def __init__(self, sock: socket.socket | ssl.SSLSocket) -> None:
+        self._sock = sock
+        self.deadline = monotonic() + CONNECT_S
+
+    def sendall(self, data: bytes) -> None:
+        self._sock.settimeout(self.left())
+        self._sock.sendall(data)
+
+    def makefile(self, *_: object, **__: object) -> io.BufferedReader:
+        return io.BufferedReader(_Reading(self))
+
+    def recv_into(self, buffer: memoryview) -> int:
+        self._sock.settimeout(self.left())
+        return self._sock.recv_into(buffer)
+
+    def left(self) -> float:
+        left = self.deadline - monotonic()
+        if left <= 0:
+            raise TimeoutError("the server takes too long")
+        return left
+
+    def close(self) -> None:
+        self._sock.close()
+
+
+class _Reading(io.RawIOBase):
+    def __init__(self, sock: _Timed) -> None:
+        self._timed = sock
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]  # what BufferedReader gives
+        return self._timed.recv_into(buffer)
+
+
+def _timed(connection: http.client.HTTPConnection) -> _Timed:
+    sock = connection.sock
+    if not isinstance(sock, _Timed):
+        raise ConnectionError("the connection is gone")
+    return sock
+
+
+def _read(response: http.client.HTTPResponse) -> Answer:
+    body = response.read(ANSWER_BYTES)
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = None
+    words = said if isinstance(said, dict) else {}
+    error = "" if response.status == 200 else f"{response.status} {words.get('code', response.reason)}"
+    return Answer(response.status, words, _wait(response.headers.get("Retry-After")), error)
+
+
+def _wait(header: str | None) -> float | None:
+    """Read seconds or a date."""
+    if header is None:
+        return None
+    with suppress(ValueError):
+        return max(0.0, float(header))
+    with suppress(ValueError, TypeError):
+        return max(0.0, (parsedate_to_datetime(header) - datetime.now(UTC)).total_seconds())
+    return None
