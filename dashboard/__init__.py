@@ -1,0 +1,1 @@
+"""The Django project: pages, live panels and the read API over what the recorder recorded."""

@@ -1,0 +1,88 @@
+"""Where a request goes: ingest doors, page sockets and health are plain ASGI, everything else is Django's."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+
+from django.core.asgi import get_asgi_application
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
+pages = get_asgi_application()
+
+from dashboard.access import host_allowed, origin_allowed  # noqa: E402  Django first
+from dashboard.live import page_socket  # noqa: E402
+from recorder.batch import Busy  # noqa: E402
+from recorder.consumers import ingest_socket  # noqa: E402
+from recorder.doors import Receive, Scope, Send  # noqa: E402
+from recorder.views import ingest_http, reply  # noqa: E402
+from recorder.writer import writer  # noqa: E402
+
+PAGE_SOCKET = re.compile(r"/p/(?P<slug>[-\w]+)/live/(?P<page>[a-z]+)", re.ASCII)
+COMMIT_S = 1.0
+OLDEST_S = 30.0
+
+
+async def application(scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application."""
+    if scope["type"] == "http":
+        await _http(scope, receive, send)
+    elif scope["type"] == "websocket":
+        await _socket(scope, receive, send)
+
+
+async def _http(scope: Scope, receive: Receive, send: Send) -> None:
+    match scope["path"]:
+        case "/healthz" | "/readyz" | "/ingest/v1/events" if not host_allowed(scope["headers"]):
+            await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed here"})
+        case "/healthz":
+            await reply(send, 200, {"status": "ok"})
+        case "/readyz":
+            await _ready(send)
+        case "/ingest/v1/events":
+            await ingest_http(scope, receive, send)
+        case _:
+            await pages(scope, receive, send)
+
+
+async def _socket(scope: Scope, receive: Receive, send: Send) -> None:
+    page = PAGE_SOCKET.fullmatch(scope["path"])
+    if not host_allowed(scope["headers"]):
+        await _refuse(receive, send)
+    elif scope["path"] == "/ingest/v1/ws":
+        if _is_foreign(scope):
+            await _refuse(receive, send, accept=True)
+        else:
+            await ingest_socket(scope, receive, send)
+    elif page is not None:
+        await page_socket({**scope, "url_route": {"args": (), "kwargs": page.groupdict()}}, receive, send)
+    else:
+        await _refuse(receive, send)
+
+
+def _is_foreign(scope: Scope) -> bool:
+    """Say whether a page of another site asks; programs send no origin."""
+    return any(name == b"origin" for name, _ in scope["headers"]) and not origin_allowed(scope)
+
+
+async def _refuse(receive: Receive, send: Send, *, accept: bool = False) -> None:
+    """Close with 4403; a client sees the code only after the handshake, otherwise it sees status 403."""
+    await receive()
+    if accept:
+        await send({"type": "websocket.accept"})
+    await send({"type": "websocket.close", "code": 4403})
+
+
+async def _ready(send: Send) -> None:
+    """Say whether events can be committed now, and none has waited long."""
+    if writer().oldest_s() > OLDEST_S:
+        await reply(send, 503, {"status": "stuck", "message": "an event has waited too long for its commit"})
+        return
+    try:
+        await asyncio.wait_for(writer().try_commit(), COMMIT_S)
+    except (Busy, TimeoutError) as error:
+        code = error.code if isinstance(error, Busy) else "busy"
+        await reply(send, 503, {"status": code, "message": "the store cannot commit now"})
+        return
+    await reply(send, 200, {"status": "ok"})

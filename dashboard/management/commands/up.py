@@ -1,0 +1,128 @@
+"""`manage.py up`: make what is missing, serve, and print a way in."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from argparse import ArgumentParser
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth.models import User
+from django.core.management.base import BaseCommand, CommandError
+from django.db import connection
+from django.db.migrations.executor import MigrationExecutor
+
+from dashboard.static import collect, in_child
+from recorder import links, soundness
+from recorder.models import Project
+
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  told apart here, not bound
+
+STARTS = 7_202  # our kind of advisory lock
+
+
+class Command(BaseCommand):
+    help = "Migrate, make what is missing, serve, and print a one-time sign-in link."
+    requires_system_checks: list[str] = []  # half a second that a start does not have; `make check` runs them
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
+        parser.add_argument("--port", type=int, default=8000, help="port to listen on (default 8000)")
+        parser.add_argument(
+            "--accept-loss",
+            action="store_true",
+            help="serve although a crash of PostgreSQL would lose what was acknowledged",
+        )
+
+    def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:
+        _refuse_if_taken(host, port)
+        if why := soundness.damage() or (None if accept_loss else soundness.loss()):
+            raise CommandError(why)
+        with _alone():
+            _migrate()
+            self._user = _first_user()
+            Project.objects.get_or_create(slug="default", defaults={"title": "Default"})
+        collect()
+        self._host = host
+        self._say_where = Path(settings.DATA) / "server.json"
+        self._serve(port)
+
+    def _serve(self, port: int) -> None:
+        from dashboard.server import Server  # noqa: PLC0415  importing it installs Twisted's reactor
+
+        if self._host not in (*EVERYWHERE, *settings.ALLOWED_HOSTS):
+            settings.ALLOWED_HOSTS.append(f"[{self._host}]" if ":" in self._host else self._host)
+        from dashboard.asgi import application  # noqa: PLC0415  after the tables are there
+
+        server = Server(application, self._host, port, self._listening)
+        connection.close()
+        try:
+            server.serve()
+        finally:
+            self._say_where.unlink(missing_ok=True)
+        if server.failure:
+            raise CommandError(server.failure)
+
+    def _listening(self, port: int) -> None:
+        url = _url(self._host, port)
+        self._say_where.write_text(json.dumps({"url": url, "pid": os.getpid()}))
+        self.stdout.write(f"Loopscope listens on {url}")
+        if self._user is not None:
+            link = f"{url}signin/{links.issue(self._user)}"
+            self.stdout.write(f"Sign in as {self._user.get_username()}, once, within 10 minutes: {link}")
+        self.stdout.flush()
+        connection.close()
+
+
+def _refuse_if_taken(host: str, port: int) -> None:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as trial:
+        trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            trial.bind((host, port))
+        except OSError as error:
+            reason = f"{os.strerror(error.errno) if error.errno else error}"
+            raise CommandError(
+                f"Cannot listen on {host} port {port}: {reason}. Choose another with --port."
+            ) from None
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """Let one node at a time make what is missing; others that start wait for it."""
+    if connection.vendor != "postgresql":
+        yield
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_advisory_lock(%s)", [STARTS])
+        try:
+            yield
+        finally:
+            cursor.execute("SELECT pg_advisory_unlock(%s)", [STARTS])
+
+
+def _migrate() -> None:
+    executor = MigrationExecutor(connection)
+    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
+        in_child("migrate", "--no-input")
+
+
+def _first_user() -> User | None:
+    """Return who may be let in by a link: the first superuser, made when there is no user at all."""
+    if not User.objects.exists():
+        user = User(username="admin", is_superuser=True, is_staff=True)
+        user.set_unusable_password()
+        user.save()
+        return user
+    return User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+
+
+def _url(host: str, port: int) -> str:
+    """Return where people on this machine find it."""
+    name = "127.0.0.1" if host in EVERYWHERE else host
+    return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

@@ -1,0 +1,220 @@
+"""Settings, all from the environment; every one has a default that works on a bare machine."""
+
+import os
+import secrets
+from contextlib import suppress
+from hashlib import sha256
+from logging import LogRecord
+from pathlib import Path
+from typing import Any
+
+import dj_database_url
+
+os.umask(0o077)  # the database, its backups and the secret key are for their owner alone
+
+BASE = Path(__file__).resolve().parent.parent
+
+
+def _words(name: str, default: str = "") -> list[str]:
+    return [word.strip() for word in os.environ.get(name, default).split(",") if word.strip()]
+
+
+def _is_on(name: str) -> bool:
+    return os.environ.get(name, "").lower() in {"1", "true", "yes", "on"}
+
+
+def _number(name: str, default: int) -> int:
+    text = os.environ.get(name, str(default))
+    if not text.isdecimal():
+        raise SystemExit(f"{name} must be a whole number, not {text!r}")
+    return int(text)
+
+
+def _secret_key(path: Path) -> str:
+    """Return the key in `path`, made on first start; of two first starts at once one wins."""
+    if not path.exists():
+        draft = path.with_suffix(f".{os.getpid()}")
+        draft.write_text(secrets.token_urlsafe(64))
+        with suppress(FileExistsError):
+            os.link(draft, path)
+        draft.unlink()
+    return path.read_text()
+
+
+DATA = Path(os.environ.get("LOOPSCOPE_DATA", BASE / "var")).resolve()
+DATA.mkdir(parents=True, exist_ok=True)
+
+DEBUG = _is_on("LOOPSCOPE_DEBUG")
+SECRET_KEY = os.environ.get("LOOPSCOPE_SECRET_KEY") or _secret_key(DATA / "secret_key")
+ALLOWED_HOSTS = _words("LOOPSCOPE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
+
+MIB = 1024 * 1024
+EVENT_BYTES = _number("LOOPSCOPE_EVENT_BYTES", 4 * MIB)
+
+# What the ingest doors accept. Those named in the protocol are advertised in `welcome.limits`.
+LOOPSCOPE_LIMITS = {
+    "event_bytes": EVENT_BYTES,
+    "frame_bytes": _number("LOOPSCOPE_FRAME_BYTES", EVENT_BYTES + 64 * 1024),
+    "frame_events": _number("LOOPSCOPE_FRAME_EVENTS", 500),
+    "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),
+    "inflated_bytes": _number("LOOPSCOPE_INFLATED_BYTES", 16 * MIB),
+    "depth": _number("LOOPSCOPE_DEPTH", 128),
+    "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512),
+    "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),
+    "hello_s": _number("LOOPSCOPE_HELLO_S", 10),
+    "ping_s": _number("LOOPSCOPE_PING_S", 20),
+    "silence_s": _number("LOOPSCOPE_SILENCE_S", 60),
+    "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
+}
+
+INSTALLED_APPS = [
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.staticfiles",
+    "channels",
+    "django_htmx",
+    "recorder",
+    "dashboard",
+]
+
+MIDDLEWARE = [
+    "dashboard.csp.ContentSecurityPolicy",
+    "django.middleware.security.SecurityMiddleware",
+    "dashboard.static.StaticFiles",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django_htmx.middleware.HtmxMiddleware",
+]
+
+ROOT_URLCONF = "dashboard.urls"
+ASGI_APPLICATION = "dashboard.asgi.application"
+APPEND_SLASH = False
+LOGIN_URL = "/signin"
+
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "dashboard.shell.look.look",
+            ],
+        },
+    }
+]
+
+SQLITE = {
+    # Without IMMEDIATE a read followed by a write fails at once when another process writes.
+    "transaction_mode": "IMMEDIATE",
+    "timeout": 5,
+    "init_command": (
+        "PRAGMA journal_mode=WAL;"
+        "PRAGMA synchronous=FULL;"  # an acknowledged event has reached the disk
+        "PRAGMA temp_store=MEMORY;"
+        "PRAGMA cache_size=-20000;"
+        "PRAGMA journal_size_limit=67108864;"
+    ),
+}
+
+DATABASES: dict[str, dict[str, Any]] = {
+    "default": dict(dj_database_url.config(default=f"sqlite:///{DATA / 'loopscope.sqlite3'}"))
+}
+if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
+    DATABASES["default"]["OPTIONS"] = SQLITE
+else:
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after an outage the pool is full of dead ones
+    DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
+        "min_size": 1,
+        "max_size": _number("LOOPSCOPE_DATABASE_CONNECTIONS", 12),
+        "timeout": 10,
+    }
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+REDIS_URL = os.environ.get("REDIS_URL", "")
+CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
+        "CONFIG": {
+            "hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}],
+            # Published words reach every database of a Redis: only those of our own kind may hear ours.
+            "prefix": f"loopscope-{sha256(SECRET_KEY.encode()).hexdigest()[:16]}",
+        },
+    }
+    if REDIS_URL
+    else {"BACKEND": "channels.layers.InMemoryChannelLayer"}
+}
+
+STATIC_URL = "/static/"
+STATIC_ROOT = DATA / "static"
+STATICFILES_DIRS = [BASE / "static"]
+STORAGES = {
+    "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
+    "staticfiles": {
+        "BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"
+        if DEBUG
+        else "whitenoise.storage.CompressedManifestStaticFilesStorage"
+    },
+}
+WHITENOISE_ALLOW_ALL_ORIGINS = False
+
+SESSION_COOKIE_NAME = "loopscope_session"
+SESSION_COOKIE_AGE = 14 * 24 * 3600
+CSRF_COOKIE_NAME = "loopscope_csrf"
+CSRF_COOKIE_HTTPONLY = True
+# `no-referrer` would make browsers send "Origin: null" with our own forms, which the CSRF check refuses.
+SECURE_REFERRER_POLICY = "same-origin"
+
+# A proxy in front that speaks https, sets X-Forwarded-Proto and passes nothing else through.
+if _is_on("LOOPSCOPE_HTTPS"):
+    SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+    SECURE_SSL_REDIRECT = True
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked for by machines beside us
+    SECURE_HSTS_SECONDS = 14 * 24 * 3600
+SILENCED_SYSTEM_CHECKS = [
+    "security.W002",  # the policy's frame-ancestors does what X-Frame-Options did
+    "security.W005",  # other names under this domain are not ours to decide about
+    "security.W021",  # as above
+]
+
+DATA_UPLOAD_MAX_MEMORY_SIZE = MIB  # pages only: the ingest doors have their own limits
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+
+LANGUAGE_CODE = "en"
+USE_I18N = False
+TIME_ZONE = "UTC"
+USE_TZ = True
+
+
+def _say_once(record: LogRecord) -> bool:
+    """Drop the traceback of a refused request: it is not a bug, and anyone can cause as many as they like."""
+    record.exc_info = None
+    return True
+
+
+# One line a record, and never an event's body: it is somebody's work.
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
+    "filters": {"once": {"()": "django.utils.log.CallbackFilter", "callback": _say_once}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
+    "root": {"handlers": ["stderr"], "level": os.environ.get("LOOPSCOPE_LOG_LEVEL", "INFO").upper()},
+    "loggers": {
+        "django": {"handlers": [], "propagate": True},
+        "django.security.DisallowedHost": {"filters": ["once"]},
+        "daphne": {"level": "WARNING"},
+        "channels_redis": {"level": "CRITICAL"},  # the relay says it once, this every second
+        "asyncio": {"level": "WARNING"},
+    },
+}

@@ -1,0 +1,45 @@
+"""Every address there is, except health, the ingest doors and the sockets (asgi.py)."""
+
+from django.urls import path
+
+from dashboard import demo
+from dashboard.account import views as account
+from dashboard.api.app import api
+from dashboard.integrity import views as integrity
+from dashboard.loops import views as loops
+from dashboard.metrics import metrics
+from dashboard.projectsettings import views as projectsettings
+from dashboard.sessions import views as sessions
+from dashboard.shell import views as shell
+from dashboard.welcome import views as welcome
+
+urlpatterns = [
+    path("", shell.home, name="home"),
+    path("signin", account.signin, name="signin"),
+    path("signin/<str:secret>", account.link, name="signin-link"),
+    path("signout", account.signout, name="signout"),
+    path("theme", account.theme, name="theme"),
+    path("p/<slug:slug>/sessions", sessions.index, name="sessions"),
+    path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),
+    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
+    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
+    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/record", loops.loop_record, name="loop-record"),
+    path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
+    path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
+    path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
+    path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
+    path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
+    path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),
+    path("p/<slug:slug>/demo", demo.play, name="demo-play"),
+    path("p/<slug:slug>/demo/remove", demo.remove, name="demo-remove"),
+    path("p/<slug:slug>/settings", projectsettings.settings, name="settings"),
+    path("p/<slug:slug>/settings/title", projectsettings.rename, name="settings-rename"),
+    path("p/<slug:slug>/settings/tokens", projectsettings.make_token, name="settings-token"),
+    path(
+        "p/<slug:slug>/settings/tokens/<slug:key>/revoke",
+        projectsettings.revoke_token,
+        name="settings-revoke",
+    ),
+    path("api/v1/", api.urls),
+    path("metrics", metrics, name="metrics"),
+]

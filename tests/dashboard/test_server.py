@@ -1,0 +1,199 @@
+"""The server as people start it: real sockets, real close codes, a clean stop."""
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+from contextlib import suppress
+from pathlib import Path
+from time import monotonic
+from urllib.error import HTTPError
+from urllib.request import Request, urlopen
+
+import pytest
+from websockets.exceptions import ConnectionClosed
+from websockets.sync.client import connect
+
+from tests.browser.server import ROOT, Server
+from tests.build import agent_start, line
+
+pytestmark = pytest.mark.slow
+
+START_S, MEMORY_KB = 2.0, 130_000
+FRAME = 4 * 1024 * 1024 + 64 * 1024
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("server")
+    server = Server(folder, LOOPSCOPE_SILENCE_S="3", LOOPSCOPE_PING_S="1")
+    server.start()
+    yield server
+    server.stop()
+
+
+def client(server, token=None, **options):
+    headers = {"Authorization": f"Bearer {server.token if token is None else token}"}
+    url = server.url.replace("http", "ws") + "/ingest/v1/ws"
+    return connect(url, additional_headers=headers, max_size=None, **options)
+
+
+def closed(socket):
+    """Return the code of the close frame that comes."""
+    try:
+        while True:
+            socket.recv(timeout=20)
+    except ConnectionClosed as gone:
+        return gone.rcvd.code
+
+
+def test_health_is_told_before_anyone_signs_in(server):
+    for path in ("/healthz", "/readyz"):
+        with urlopen(server.url + path) as answer:
+            assert json.load(answer) == {"status": "ok"}
+
+
+def test_it_says_where_it_is(server):
+    said = json.loads((server.folder / "server.json").read_text())
+
+    assert said == {"url": f"{server.url}/", "pid": server.pid}
+
+
+def test_it_prints_a_way_in(server):
+    assert f"{server.url}/signin/" in server.log()
+
+
+def test_a_taken_port_is_refused_in_words(server):
+    command = [sys.executable, "manage.py", "up", "--port", str(server.port)]
+    done = subprocess.run(
+        command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert f"Cannot listen on 127.0.0.1 port {server.port}: Address already in use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_it_idles_in_little_memory(server):
+    status = dict(each.split(":", 1) for each in Path(f"/proc/{server.pid}/status").read_text().splitlines())
+
+    assert int(status["VmRSS"].split()[0]) < MEMORY_KB
+
+
+def test_a_message_of_the_largest_size_is_taken(server):
+    with client(server) as ingest:
+        ingest.send("x" * FRAME)
+
+        assert json.loads(ingest.recv())["code"] == "bad_frame"
+
+
+def test_a_message_that_is_too_big_is_told_so(server):
+    with client(server) as ingest:
+        ingest.send("x" * (FRAME + 1))
+
+        assert closed(ingest) == 1009
+
+
+def test_a_message_that_is_not_utf_8_is_told_so(server):
+    with client(server) as ingest:
+        ingest.send(b"\xff\xfe", text=True)
+
+        assert closed(ingest) == 1007
+
+
+def test_a_binary_message_is_told_so(server):
+    with client(server) as ingest:
+        ingest.send(b"\x00")
+
+        assert closed(ingest) == 1003
+
+
+def test_an_unknown_token_sees_why(server):
+    with client(server, "lsk_a_b") as ingest:
+        assert closed(ingest) == 4401
+
+
+@pytest.mark.parametrize("media", ["multipart/form-data", "multipart/form-data; boundary=x"])
+def test_a_form_is_told_that_it_is_none_of_ours(server, media):
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": media}
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{server.url}/ingest/v1/events", data=b"{}", headers=headers))
+    with refused.value as answer:
+        assert (answer.code, json.load(answer)["code"]) == (415, "bad_media_type")
+
+
+@pytest.mark.parametrize("path", ["/healthz", "/readyz"])
+def test_a_foreign_host_is_told_no_health(server, path):
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(server.url + path, headers={"Host": "evil.example"}))
+    with refused.value as answer:
+        assert answer.code == 400
+
+
+def test_a_client_that_answers_pings_may_be_quiet(server):
+    with client(server) as ingest:
+        ingest.send('{"op":"hello","v":1,"producer":"quiet"}')
+        ingest.recv()
+        with pytest.raises(TimeoutError):
+            ingest.recv(timeout=5)
+
+
+def test_a_client_that_answers_nothing_is_given_up(server):
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(
+            f"GET /ingest/v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\n"
+            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
+            f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
+            f"Authorization: Bearer {server.token}\r\n\r\n".encode()
+        )
+        raw.settimeout(20)
+        heard = b""
+        with suppress(ConnectionResetError):
+            while part := raw.recv(4096):
+                heard += part
+        # A close frame with status 4408.
+        assert b"\x88\x02\x11\x38" in heard
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1.evil.example", "localhost.evil.example", ""])
+def test_a_foreign_host_opens_no_socket(server, host):
+    with socket.create_connection(("127.0.0.1", server.port)) as raw:
+        raw.sendall(
+            f"GET /ingest/v1/ws HTTP/1.1\r\nHost: {host}\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
+            f"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n\r\n".encode()
+        )
+        raw.settimeout(20)
+        assert b" 101 " not in raw.recv(4096).split(b"\r\n")[0]
+
+
+def test_it_stops_well_and_what_it_acknowledged_is_there_again(tmp_path):
+    server = Server(tmp_path)
+    server.start()
+    with client(server) as ingest:
+        ingest.send('{"op":"hello","v":1,"producer":"p"}')
+        ingest.recv()
+        ingest.send('{"op":"events","first":0,"n":1}\n' + line(agent_start("s.a.1")).decode())
+        assert json.loads(ingest.recv())["upto"] == 0
+        begun = monotonic()
+        server.signal(signal.SIGTERM)
+
+        assert closed(ingest) == 1001
+    assert server.wait() == 0
+    assert monotonic() - begun < 5
+    assert not (tmp_path / "server.json").exists()
+
+    begun = monotonic()
+    server.start()
+    assert monotonic() - begun < 3 * START_S
+    with client(server) as ingest:
+        ingest.send('{"op":"hello","v":1,"producer":"p"}')
+        assert json.loads(ingest.recv())["high_water"] == 0
+    server.stop()
+
+
+def test_pages_are_not_for_strangers(server):
+    with pytest.raises(HTTPError) as refused, urlopen(server.url + "/api/v1/sessions"):
+        pass
+    assert refused.value.code == 401
+    refused.value.close()
