@@ -1,0 +1,35 @@
+"""A panel is one live region: name, query, partial, DOM id. Page and socket draw it with one function."""
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from django.template.loader import render_to_string
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """`name` is "page/part": drawn by templates/page/_part.html into `#page-part-<pk>`.
+
+    `query` takes primary keys and returns what the partial shows for each, in a fixed number of SQL queries;
+    a key that is gone is left out. An open page redraws it at most every `every_ms`, 0 being every tick.
+    """
+
+    name: str
+    query: Callable[[Collection[int]], Mapping[int, object]]
+    every_ms: int = 0
+
+    def dom_id(self, pk: int) -> str:
+        return f"{self.name.replace('/', '-')}-{pk}"
+
+    @property
+    def template(self) -> str:
+        page, part = self.name.split("/")
+        return f"{page}/_{part.replace('-', '_')}.html"
+
+    def draw(self, pks: Collection[int], *, oob: bool = False) -> dict[int, str]:
+        """Return the HTML of each panel; with `oob`, marked for the socket to swap in by id."""
+        shown = self.query(pks)
+        return {pk: self.fragment(pk, value, oob=oob) for pk, value in shown.items()}
+
+    def fragment(self, pk: int, value: object, *, oob: bool = False) -> str:
+        return render_to_string(self.template, {"id": self.dom_id(pk), "panel": value, "oob": oob})
