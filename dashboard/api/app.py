@@ -1,0 +1,85 @@
+"""The API: who may read, what goes wrong and how it is said, and which doors there are."""
+
+from __future__ import annotations
+
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpRequest, HttpResponse
+from ninja import NinjaAPI, Router
+from ninja.errors import HttpError, ValidationError
+
+from dashboard.access import NotSignedIn, Reader, reader
+from dashboard.api import records, sessions
+
+ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
+Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Costs are null: no
+price is known to this version. `project` chooses among a signed-in user's projects; a token has one."""
+
+
+def who(request: HttpRequest) -> Reader:
+    return reader(request)
+
+
+api = NinjaAPI(
+    title="Loopscope",
+    version="1",
+    description=ABOUT,
+    auth=who,
+    docs_url=None,
+    openapi_url=None,
+    urls_namespace="api",
+)
+
+
+def problem(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
+    response = api.create_response(request, {"code": code, "message": message}, status=status)
+    if status == 401:
+        response["WWW-Authenticate"] = "Bearer"
+    return response
+
+
+@api.exception_handler(NotSignedIn)
+def _not_signed_in(request: HttpRequest, _: NotSignedIn) -> HttpResponse:
+    return problem(request, 401, "unauthorized", "Send a token with scope read as `Authorization: Bearer …`.")
+
+
+@api.exception_handler(PermissionDenied)
+def _denied(request: HttpRequest, _: PermissionDenied) -> HttpResponse:
+    return problem(request, 403, "forbidden", "This token may not read.")
+
+
+@api.exception_handler(Http404)
+def _missing(request: HttpRequest, _: Http404) -> HttpResponse:
+    return problem(request, 404, "not_found", "There is no such thing in this project.")
+
+
+@api.exception_handler(ValidationError)
+def _senseless(request: HttpRequest, error: ValidationError) -> HttpResponse:
+    said = "; ".join(f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in error.errors)
+    return problem(request, 400, "bad_query", said)
+
+
+@api.exception_handler(HttpError)
+def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
+    return problem(request, error.status_code, "bad_query", str(error))
+
+
+api.add_router("", sessions.router)
+api.add_router("", records.router)
+
+
+@api.get("/openapi.json", include_in_schema=False)
+def openapi(request: HttpRequest) -> HttpResponse:
+    """Return this description of the API."""
+    return api.create_response(request, api.get_openapi_schema(), status=200)
+
+
+nowhere = Router()
+
+
+@nowhere.get("/{path:rest}", include_in_schema=False)
+def nothing(request: HttpRequest, rest: str) -> HttpResponse:
+    """Say in JSON that there is no such door."""
+    return problem(request, 404, "not_found", f"There is no /api/v1/{rest}.")
+
+
+api.add_router("", nowhere)  # last: it answers to every path

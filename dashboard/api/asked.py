@@ -1,0 +1,138 @@
+"""What a program may ask for: query strings, read strictly. What makes no sense is a 400 that says why."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Literal, Self
+
+from ninja import Schema
+from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+
+from dashboard.keyset import Cursor, Order
+from dashboard.search import OUTCOMES, SOURCES, STATUSES, Wanted
+
+LIMIT, LIMIT_MAX = 50, 200
+ID_MAX = 2**63 - 1
+SORTS = {
+    "-activity": Order("last_event_at"),
+    "activity": Order("last_event_at", newest_first=False),
+    "-created": Order("created_at"),
+    "created": Order("created_at", newest_first=False),
+}
+
+
+def _storable(text: str) -> str:
+    if "\0" in text:
+        raise ValueError("holds a NUL character")
+    return text
+
+
+def _given(value: object) -> object:
+    return [each for each in value if each != ""] if isinstance(value, list) else value
+
+
+def _cursor(text: str) -> str:
+    Cursor.parse(text)
+    return text
+
+
+def _utc(moment: datetime) -> datetime:
+    try:
+        return moment.astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("is beyond the calendar") from error
+
+
+Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
+Text = Annotated[str, Field(max_length=512), AfterValidator(_storable)]
+Texts = Annotated[list[Text], Field(max_length=50)]
+Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
+
+
+class Asked(Schema):
+    """What a query names; a name without a value, as a form sends it, asks for nothing."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _named_only(cls, data: object) -> object:
+        given = getattr(data, "_obj", data)
+        if not isinstance(given, dict):
+            return data
+        kept = {name: _given(value) for name, value in given.items()}
+        return {name: value for name, value in kept.items() if value not in ("", [])}
+
+
+class ById(Asked):
+    """A page of items in recorded order."""
+
+    cursor: Annotated[int, Field(ge=0, le=ID_MAX)] = 0
+    limit: Limit = LIMIT
+
+
+class OfSession(ById):
+    session_id: Text | None = None
+
+
+class OfLoop(OfSession):
+    loop_id: Text | None = None
+
+
+class OfApprovals(OfSession):
+    open: bool = False
+
+
+class OfExport(Asked):
+    """Whose format an export has."""
+
+    as_: Annotated[Literal["phi-session"], Field(alias="as")] = "phi-session"
+
+
+class OfEvents(Asked):
+    """Whether each recorded line comes with where it belongs."""
+
+    envelope: bool = False
+
+
+class OfSessions(Asked):
+    """A page of sessions; of each name that is given more than once, any value will do."""
+
+    q: Annotated[Text, Field(max_length=200)] = ""
+    status: list[Literal[STATUSES]] = []  # type: ignore[valid-type]  # the words stand in one place
+    outcome: list[Literal[OUTCOMES]] = []  # type: ignore[valid-type]
+    agent: Texts = []
+    model: Texts = []
+    config: Texts = []
+    source: list[Literal[SOURCES]] = []  # type: ignore[valid-type]
+    since: Moment | None = None
+    until: Moment | None = None
+    min_cost: str | None = None
+    sort: Literal[tuple(SORTS)] = "-activity"  # type: ignore[valid-type]
+    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    limit: Limit = LIMIT
+
+    @model_validator(mode="after")
+    def _no_prices(self) -> Self:
+        if self.min_cost is not None:
+            raise ValueError("min_cost cannot be asked for yet: no price is known to this version")
+        return self
+
+    @property
+    def order(self) -> Order:
+        return SORTS[self.sort]
+
+    @property
+    def after(self) -> Cursor | None:
+        return Cursor.parse(self.cursor) if self.cursor else None
+
+    def wanted(self) -> Wanted:
+        return Wanted(
+            q=self.q.strip(),
+            status=tuple(self.status),
+            outcome=tuple(self.outcome),
+            agent=tuple(self.agent),
+            model=tuple(self.model),
+            config=tuple(self.config),
+            source=tuple(self.source),
+            since=self.since,
+            until=self.until,
+        )

@@ -1,0 +1,1 @@
+"""What the read API reads, each page in a fixed number of SQL queries."""

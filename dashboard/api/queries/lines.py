@@ -1,0 +1,61 @@
+"""A session's recorded lines, read piece by piece, so that memory does not grow with the session."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+
+from django.db.models.functions import Length
+
+from dashboard.api.schemas import rfc3339
+from recorder.models import EventRecord
+
+ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that
+
+
+def pieces(session: int, *, envelope: bool) -> Iterator[bytes]:
+    """Return the lines in recorded order, some at a time."""
+    last = 0
+    while keys := _next(session, last):
+        yield _piece(keys, envelope=envelope)
+        last = keys[-1]
+
+
+def _next(session: int, last: int) -> list[int]:
+    """Return the next lines that together are not too large, at least one."""
+    lines = EventRecord.objects.filter(session=session, journal__gt=last, journal__kind="line").order_by(
+        "journal"
+    )
+    sizes = lines.annotate(size=Length("journal__raw")).values_list("pk", "size")[:ROWS]
+    keys: list[int] = []
+    total = 0
+    for pk, size in sizes[:ROWS]:
+        total += size or 0
+        if keys and total > BYTES:
+            break
+        keys.append(pk)
+    return keys
+
+
+def _piece(keys: Sequence[int], *, envelope: bool) -> bytes:
+    lines = EventRecord.objects.filter(pk__in=keys).select_related("journal__producer").order_by("journal")
+    wrap = _wrapped if envelope else _raw
+    return b"".join(wrap(line) for line in lines)
+
+
+def _raw(line: EventRecord) -> bytes:
+    return bytes(line.journal.raw) + b"\n"
+
+
+def _wrapped(line: EventRecord) -> bytes:
+    about = {
+        "id": line.pk,
+        "producer": line.journal.producer.name,
+        "seq": line.journal.seq,
+        "received_at": rfc3339(line.journal.received_at),
+        "occurred_at": rfc3339(line.occurred_at) if line.occurred_at else None,
+        "loop": line.loop_id,
+        "type": line.type,
+    }
+    # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
+    return json.dumps(about)[:-1].encode() + b', "event": ' + bytes(line.journal.raw) + b"}\n"

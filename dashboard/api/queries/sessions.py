@@ -1,0 +1,74 @@
+"""Sessions, as items of the read API."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from dashboard import links
+from dashboard.api import schemas
+from dashboard.api.asked import OfSessions
+from dashboard.api.queries.loops import loop_items
+from dashboard.api.queries.usage import usage
+from dashboard.keyset import Cursor
+from dashboard.search import matching
+from recorder.core.tree import tree_order
+from recorder.models import LoopRecord, Project, Session
+
+
+def sessions(project: Project, asked: OfSessions) -> schemas.Sessions:
+    """Return a page of sessions."""
+    wanted = matching(project.pk, asked.wanted()).defer("formation", "summary", "working_dir")
+    order = asked.order
+    found = list(order.sort(order.after(wanted, asked.after))[: asked.limit + 1])
+    shown = found[: asked.limit]
+    next_ = None
+    if len(found) > len(shown):
+        next_ = str(Cursor(getattr(shown[-1], order.column), shown[-1].pk))
+    items = [schemas.SessionItem(**session_fields(project, session)) for session in shown]
+    return schemas.Sessions(items=items, next=next_, total=wanted.count())
+
+
+def session(project: Project, session_id: str) -> Session | None:
+    """Return the session of that id."""
+    return Session.objects.filter(project=project, session_id=session_id).first()
+
+
+def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
+    """Return a session with its loops, each under its parent."""
+    loops = LoopRecord.objects.filter(session=found)
+    items = {item.id: item for item in loop_items(project, loops)}
+    ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
+    fields = session_fields(project, found) | {
+        "loops": [items[loop.pk] for loop in ordered if loop.pk in items]
+    }
+    return schemas.SessionDetail(**fields)
+
+
+def session_fields(project: Project, found: Session) -> dict[str, Any]:
+    """Return what a list and a session's own answer share."""
+    parent = schemas.Parent(session_id=found.parent_session_id or None, loop_id=found.parent_loop_id or None)
+    return {
+        "session_id": found.session_id,
+        "title": found.title or None,
+        "agent_id": found.agent_id or None,
+        "source": found.source,
+        "scope": found.scope,
+        "status": found.status,
+        "outcome": found.outcome or None,
+        "created_at": found.created_at,
+        "last_active_at": found.last_active_at,
+        "ended_at": found.ended_at,
+        "loops": found.loops,
+        "turns": found.turns,
+        "tool_calls": found.tool_calls,
+        "errors": found.errors,
+        "compactions": found.compactions,
+        "groups": found.groups,
+        "sub_agents": found.sub_agents,
+        "events": found.events,
+        "waiting": found.waiting,
+        "usage": usage(found),
+        "parent": parent if found.has_spawn else None,
+        "is_demo": found.is_demo,
+        "url": links.session(project.slug, found.pk),
+    }

@@ -1,0 +1,272 @@
+"""What the read API answers. Unknown is null; times are RFC 3339 UTC; a record is named by its `id`."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal
+
+from ninja import Schema
+from pydantic import Field, PlainSerializer
+
+CostSource = Literal["reported", "computed", "mixed", "none"]
+Content = Literal["none", "block", "request", "summary"]
+Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
+
+
+def rfc3339(moment: datetime) -> str:
+    """Write a moment in UTC with all its digits."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+# JSON encoders of Django cut microseconds to milliseconds.
+Moment = Annotated[
+    datetime, PlainSerializer(rfc3339), Field(json_schema_extra={"type": "string", "format": "date-time"})
+]
+
+
+class Problem(Schema):
+    """Why there is no answer."""
+
+    code: str
+    message: str
+
+
+class Usage(Schema):
+    """Raw counts in phi-core's names, as the runtime said them, summed; `input` is with cache or without.
+
+    The five disjoint buckets are not computed yet: `buckets` is absent, which is not the null of usage that
+    could not be reconciled.
+    """
+
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    total_tokens: int
+
+
+class Config(Schema):
+    """A model config; `label` is what the screen shows."""
+
+    key: str
+    label: str
+    config_id: str | None
+    model: str
+    provider: str
+
+
+class LoopConfig(Config):
+    snapshot: Any
+
+
+class Money(Schema):
+    """No price is known to this version: cost is null, which is not 0."""
+
+    cost_usd: str | None = None
+    cost_source: CostSource = "none"
+
+
+class Parent(Schema):
+    """The loop that spawned a session as a sub-agent."""
+
+    session_id: str | None
+    loop_id: str | None
+
+
+class SessionItem(Money):
+    session_id: str
+    title: str | None
+    agent_id: str | None
+    source: str
+    scope: str
+    status: str
+    outcome: str | None
+    created_at: Moment
+    last_active_at: Moment
+    ended_at: Moment | None
+    loops: int
+    turns: int
+    tool_calls: int
+    errors: int
+    compactions: int
+    groups: int
+    sub_agents: int
+    events: int
+    waiting: int
+    usage: Usage
+    inclusive_cost_usd: str | None = None
+    parent: Parent | None
+    is_demo: bool
+    url: str
+
+
+class ChildRef(Schema):
+    """A tool call that ran a sub-agent; `loop` is null until the child's loop is recorded."""
+
+    tool_call_id: str
+    tool_name: str
+    child_loop_id: str
+    child_session_id: str
+    loop: int | None
+    certainty: str
+
+
+class LoopItem(Money):
+    id: int
+    loop_id: str
+    run: int
+    session_id: str
+    agent_id: str | None
+    title: str | None
+    status: str
+    outcome: str | None
+    error: str | None
+    rejection: str | None
+    role: Role
+    continuation_kind: str
+    continuation_tag: str | None
+    parent_loop_id: str | None
+    parent_loop: int | None
+    children: list[int]
+    child_loop_refs: list[ChildRef]
+    parallel_group: int | None
+    branch_index: int | None
+    is_selected: bool | None
+    config: LoopConfig | None
+    usage: Usage
+    inclusive_cost_usd: str | None = None
+    started_at: Moment | None
+    ended_at: Moment | None
+    duration_ms: int | None
+    turns: int
+    tool_calls: int
+    errors: int
+    compactions: int
+    approvals: int
+    waiting: int
+    events: int
+    url: str
+
+
+class SessionDetail(SessionItem):
+    """A session with its loops in tree order in place of their number."""
+
+    loops: list[LoopItem]  # type: ignore[assignment]  # the protocol uses one name for both
+
+
+class Branch(Money):
+    loop: int
+    config_index: int | None
+    config: Config | None
+    is_selected: bool | None
+    usage: Usage
+    duration_ms: int | None
+    turns: int
+    tool_calls: int
+    errors: int
+
+
+class Judge(Money):
+    loop: int
+    usage: Usage
+
+
+class GroupItem(Schema):
+    id: int
+    session_id: str
+    status: str
+    branches: list[Branch]
+    selected_loop_id: str | None
+    selected_config_index: int | None
+    verdict: Literal["judged", "rule", "fallback", "none"]
+    judge: Judge | None
+    evaluation_usage: Usage | None
+    total_cost_usd: str | None = None
+    overhead_ratio: float | None = None
+    started_at: Moment | None
+    ended_at: Moment | None
+    url: str
+
+
+class CompactionItem(Schema):
+    """A context shortened. before and after are the event's claim; `sent_*` is what the next request held."""
+
+    id: int
+    session_id: str
+    loop: int
+    turn_index: int | None
+    state: str
+    messages_before: int | None
+    messages_after: int | None
+    tokens_before: int | None
+    tokens_after: int | None
+    sent_messages: int | None = None
+    sent_tokens: int | None = None
+    content: Content
+    summary: str | None
+    loops_compacted: int | None
+    started_at: Moment | None
+    ended_at: Moment | None
+
+
+class ApprovalItem(Schema):
+    id: int
+    approval_id: str | None
+    session_id: str
+    loop: int | None
+    kind: str
+    tool_call_id: str | None
+    command: str | None
+    risk: str | None
+    warnings: Any
+    options: Any
+    requested_at: Moment
+    resolved_at: Moment | None
+    decision: str | None
+    decision_scope: str | None
+    reason: str | None
+    is_inferred: bool
+
+
+class QuarantineItem(Schema):
+    """A line that was refused; `raw` is its beginning, undecodable bytes replaced."""
+
+    id: int
+    producer: str
+    seq: int
+    code: str
+    path: str | None
+    message: str
+    raw: str
+    size: int
+    received_at: Moment
+
+
+class Page(Schema):
+    next: str | None
+    total: int
+
+
+class Sessions(Page):
+    items: list[SessionItem]
+
+
+class Loops(Page):
+    items: list[LoopItem]
+
+
+class Groups(Page):
+    items: list[GroupItem]
+
+
+class Compactions(Page):
+    items: list[CompactionItem]
+
+
+class Approvals(Page):
+    items: list[ApprovalItem]
+
+
+class Quarantine(Page):
+    items: list[QuarantineItem]

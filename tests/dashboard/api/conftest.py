@@ -1,0 +1,45 @@
+"""A project that programs read: events go in through the real ingest, answers come out of the real API."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recorder import tokens
+from recorder.ingest import Batch, ingest
+from recorder.models import Project
+
+TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"
+
+
+@pytest.fixture
+def project(db):
+    return Project.objects.create(slug="default")
+
+
+@pytest.fixture
+def feed(project):
+    """Record events, or the lines of a scenario, as one producer's."""
+
+    def feed(*events, scenario="", into=project, **fields):
+        lines = [json.dumps(event).encode() for event in events]
+        if scenario:
+            lines = (TAPES / f"{scenario}.events.jsonl").read_bytes().splitlines()
+        receipt = ingest(Batch(project=into.pk, producer=None, first=None, lines=lines, **fields))
+        assert fields.get("refused") or receipt.rejected == []
+        return receipt
+
+    return feed
+
+
+@pytest.fixture
+def get(client, project):
+    """Ask the API as a token of the project may; `get(path, name=value)`."""
+    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
+
+    def get(path, *, expect=200, **query):
+        answer = client.get(f"/api/v1/{path}", query, headers=bearer)
+        assert answer.status_code == expect, answer.content
+        return answer.json() if answer["Content-Type"].startswith("application/json") else answer
+
+    return get

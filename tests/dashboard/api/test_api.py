@@ -1,0 +1,167 @@
+"""The read API: who may read, what is said when something is wrong, and how pages follow each other."""
+
+import json
+from urllib.parse import quote, unquote
+
+import pytest
+from asgiref.sync import async_to_sync
+from channels.testing import HttpCommunicator
+from django.contrib.auth.models import User
+from django.core.asgi import get_asgi_application
+
+from recorder import tokens
+from recorder.models import Project
+from tests.one_loop import Loop
+
+DOORS = ("sessions", "loops", "groups", "compactions", "approvals", "quarantine", "openapi.json")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_nobody_reads_without_a_token_or_a_sign_in(client, project, door):
+    answer = client.get(f"/api/v1/{door}")
+    assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
+    assert answer["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("bearer", ["Bearer lsk_x_y", "Bearer ", "Basic YTpi", "Bearer \x7f"])
+def test_a_token_nobody_issued_is_refused(client, project, bearer):
+    assert client.get("/api/v1/sessions", headers={"Authorization": bearer}).status_code == 401
+
+
+def test_a_token_that_may_only_send_may_not_read(client, project):
+    bearer = f"Bearer {tokens.issue(project, 'sends', ['ingest'])}"
+    answer = client.get("/api/v1/sessions", headers={"Authorization": bearer})
+    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+
+
+@pytest.mark.parametrize("door", DOORS)
+def test_every_door_opens_to_a_token_that_may_read(get, door):
+    assert get(door)
+
+
+def test_a_signed_in_user_reads_their_own_projects_only(client, project, feed):
+    user = User.objects.create_user("reader")
+    client.force_login(user)
+    feed(Loop("ours").start())
+    assert client.get("/api/v1/sessions").status_code == 404
+    project.memberships.create(user=user)
+    assert client.get("/api/v1/sessions?project=default").json()["total"] == 1
+    assert client.get("/api/v1/sessions?project=other").status_code == 404
+
+
+def test_records_of_another_project_do_not_exist(get, feed):
+    other = Project.objects.create(slug="other")
+    theirs = Loop("theirs")
+    feed(theirs.start(), theirs.end(), into=other)
+    pk = other.sessions.get().loop_records.get().pk
+
+    for door in ("sessions/theirs", "sessions/theirs/events", "sessions/theirs/export", f"loops/{pk}"):
+        assert get(door, expect=404)["code"] == "not_found"
+    assert get("sessions")["total"] == get("loops")["total"] == 0
+
+
+@pytest.mark.parametrize(
+    ("door", "query"),
+    [
+        ("sessions", {"limit": 201}),
+        ("sessions", {"limit": "many"}),
+        ("sessions", {"cursor": "yesterday"}),
+        ("sessions", {"cursor": "999999999999999999-1"}),
+        ("sessions", {"since": "yesterday"}),
+        ("sessions", {"since": "2026-01-01T00:00:00"}),
+        ("sessions", {"since": "0001-01-01T00:00:00+14:00"}),
+        ("sessions", {"status": "asleep"}),
+        ("sessions", {"sort": "cost"}),
+        ("sessions", {"min_cost": "1"}),
+        ("sessions", {"q": "a\0b"}),
+        ("loops", {"cursor": "9223372036854775808"}),
+        ("loops/9223372036854775808", {}),
+        ("loops", {"session_id": "a\0b"}),
+    ],
+)
+def test_what_makes_no_sense_is_a_400_that_says_why(get, door, query):
+    problem = get(door, expect=400, **query)
+    assert problem["code"] == "bad_query"
+    assert problem["message"]
+
+
+@pytest.mark.parametrize(
+    "name", "status outcome agent model config q since until min_cost sort cursor limit".split()
+)
+def test_a_name_without_a_value_asks_for_nothing(get, feed, name):
+    feed(Loop("s").start())
+    assert get("sessions", **{name: ""})["total"] == 1
+
+
+def test_a_past_state_is_refused_in_words_until_it_can_be_told(get, feed):
+    feed(Loop("s").start())
+    assert "at" in get("sessions/s", expect=400, at="1")["message"]
+    assert get("sessions/s/export", expect=400, **{"as": "otlp"})["code"] == "bad_query"
+
+
+@pytest.mark.parametrize("path", ["nothing", "sessions/none", "loops/1", "groups/1", "sessions/"])
+def test_what_is_not_there_is_a_404_in_json(get, path):
+    assert get(path, expect=404)["code"] == "not_found"
+
+
+def test_the_description_names_every_door(get):
+    described = get("openapi.json")
+    assert {"/api/v1/sessions", "/api/v1/loops/{pk}", "/api/v1/groups"} <= set(described["paths"])
+    json.dumps(described)
+
+
+def test_pages_follow_each_other_without_gaps_or_repeats(get, feed):
+    for name in "abcdefg":
+        feed(Loop(name).start())
+    for door, name in (("sessions", "session_id"), ("loops", "session_id")):
+        seen, cursor = [], None
+        while True:
+            page = get(door, limit=3, **({"cursor": cursor} if cursor else {}))
+            assert page["total"] == 7
+            seen += [item[name] for item in page["items"]]
+            cursor = page["next"]
+            if cursor is None:
+                break
+        assert sorted(seen) == list("abcdefg")
+    assert seen == list("abcdefg")
+
+
+@pytest.mark.parametrize("sort", ["-activity", "activity", "-created", "created"])
+def test_sessions_come_in_the_order_asked_for(get, feed, sort):
+    for name in "abc":
+        feed(Loop(name).start())
+    order = [item["session_id"] for item in get("sessions", sort=sort)["items"]]
+    assert order == list("cba" if sort.startswith("-") else "abc")
+
+
+NAMES = ["a/b", "a//b", "/a", "a b?c#d%25", "ß€😀", "a.b:c@d;e=f", "x/events", "x/export", "events", "..%2f"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_session_is_found_whatever_its_id_holds(get, feed, name):
+    feed(Loop(name).start())
+    path = f"sessions/{quote(name, safe='')}"
+    assert get(path)["session_id"] == name
+    assert b"".join(get(f"{path}/events").streaming_content).count(b"\n") == 1
+    assert get(f"{path}/export")["session_id"] == name
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_id_that_ends_like_a_door_is_told_from_the_door(project, feed):
+    feed(Loop("x").start(), Loop("x/events").start())
+    bearer = f"Bearer {tokens.issue(project, 'reads', ['read'])}"
+
+    @async_to_sync
+    async def read(raw_path):
+        headers = [(b"authorization", bearer.encode()), (b"host", b"localhost")]
+        reading = HttpCommunicator(get_asgi_application(), "GET", unquote(raw_path), headers=headers)
+        reading.scope["raw_path"] = raw_path.encode()
+        await reading.send_input({"type": "http.request", "body": b""})
+        parts = [await reading.receive_output()]
+        while parts[-1]["type"] == "http.response.start" or parts[-1].get("more_body"):
+            parts.append(await reading.receive_output())
+        await reading.wait()
+        return json.loads(b"".join(part.get("body", b"") for part in parts))
+
+    assert read("/api/v1/sessions/x%2Fevents")["session_id"] == "x/events"
+    assert read("/api/v1/sessions/x/events")["type"] == "AgentStart"
