@@ -1,0 +1,1 @@
+"""The list of sessions: what runs, what waits, what was recorded."""

@@ -1,0 +1,11 @@
+"""What the list of sessions shows, each part in a fixed number of SQL queries."""
+
+from dashboard.sessions.queries.facets import Facet as Facet
+from dashboard.sessions.queries.facets import View as View
+from dashboard.sessions.queries.facets import facets as facets
+from dashboard.sessions.queries.facets import views as views
+from dashboard.sessions.queries.figures import figures as figures
+from dashboard.sessions.queries.fresh import fresh as fresh
+from dashboard.sessions.queries.listing import Listing as Listing
+from dashboard.sessions.queries.listing import listing as listing
+from dashboard.sessions.queries.rows import rows as rows

@@ -1,0 +1,96 @@
+"""The figures above the list, for a time window."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count as CountRows
+from django.db.models import F, Q, QuerySet, Sum
+
+from dashboard.search import Wanted, matching
+from dashboard.sessions.filters import WINDOWS
+from dashboard.sessions.queries.counts import COUNT_MAX, Count, count
+from dashboard.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
+from dashboard.usage import kinds
+from recorder.models import LoopRecord, Session
+
+SESSIONS_MAX = 2_000  # whose loops are looked at: the newest
+LOOPS_MAX = 5_000
+USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """Token usage of many sessions."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+    @property
+    def total(self) -> int:
+        return sum(kind.count for kind in kinds(self))
+
+    @property
+    def from_cache(self) -> float | None:
+        """The share of what models read that came from a cache."""
+        read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+        return self.cache_read_tokens / read if read else None
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """The tiles. Where the window holds too many, sums are over the newest; `is_part` says so."""
+
+    since: str
+    running: int
+    waiting: int
+    sessions: Count
+    spent: Spent
+    loops: LoopTotals
+    lines: Lines
+    is_part: bool
+
+
+def figures(project: int, since: str, now: datetime) -> Figures:
+    """Return the tiles of one project. Three queries."""
+    window = WINDOWS[since]
+    start = now - window if window else None
+    sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
+    sums = _sums(sessions[:COUNT_MAX])
+    loops = _loops(sessions[:SESSIONS_MAX])
+    is_part = len(loops) > LOOPS_MAX or sums["sessions"] > SESSIONS_MAX
+    shown = loops[:LOOPS_MAX]
+    return Figures(
+        since=since,
+        running=sums["running"],
+        waiting=sums["waiting"],
+        sessions=Count(sums["sessions"]) if sums["sessions"] < COUNT_MAX else count(sessions),
+        spent=Spent(**{name: sums[name] or 0 for name in USAGE}),
+        loops=totals(shown),
+        lines=Lines() if is_part else lines(shown, start, now),
+        is_part=is_part,
+    )
+
+
+def _sums(sessions: QuerySet[Session]) -> dict[str, int]:
+    return sessions.aggregate(
+        sessions=CountRows("pk"),
+        running=CountRows("pk", filter=Q(status="running")),
+        waiting=CountRows("pk", filter=Q(waiting__gt=0)),
+        **{name: Sum(name) for name in USAGE},
+    )
+
+
+def _loops(sessions: QuerySet[Session]) -> list[LoopFigures]:
+    loops = LoopRecord.objects.filter(session__in=sessions.values("pk"), started_at__isnull=False)
+    spent = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
+    columns = ("session", "started_at", "ended_at", spent, "errors", "outcome")
+    newest = loops.order_by("-pk").values_list(*columns)[: LOOPS_MAX + 1]
+    return [
+        LoopFigures(session, started_at, ended_at, tokens, has_error=bool(errors) or outcome == "failed")
+        for session, started_at, ended_at, tokens, errors, outcome in newest
+    ]

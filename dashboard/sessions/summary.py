@@ -1,0 +1,121 @@
+"""What the loops of a time window add up to. Pure; a line is drawn of real figures only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+BUCKETS = 24
+LEAST_LOOPS = 4  # fewer make no line
+
+
+@dataclass(frozen=True, slots=True)
+class LoopFigures:
+    """What a tile needs of one loop that has started."""
+
+    session: int
+    started_at: datetime
+    ended_at: datetime | None
+    tokens: int
+    has_error: bool
+
+    @property
+    def length(self) -> timedelta | None:
+        return max(self.ended_at - self.started_at, timedelta()) if self.ended_at else None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """One value per stretch of the window, for each tile; empty when there is too little to draw."""
+
+    running: Sequence[float] = ()
+    sessions: Sequence[float] = ()
+    tokens: Sequence[float] = ()
+    errors: Sequence[float] = ()
+    length: Sequence[float] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class LoopTotals:
+    loops: int
+    with_errors: int
+    p50: timedelta | None
+    p95: timedelta | None
+
+    @property
+    def share(self) -> float | None:
+        return self.with_errors / self.loops if self.loops else None
+
+
+def totals(loops: Sequence[LoopFigures]) -> LoopTotals:
+    lengths = [loop.length for loop in loops if loop.length is not None]
+    return LoopTotals(
+        loops=len(loops),
+        with_errors=sum(loop.has_error for loop in loops),
+        p50=percentile(lengths, 50),
+        p95=percentile(lengths, 95),
+    )
+
+
+def percentile(lengths: Sequence[timedelta], rank: int) -> timedelta | None:
+    """Return the nearest-rank percentile: a length that really occurred."""
+    ordered = sorted(lengths)
+    return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
+
+
+def lines(loops: Sequence[LoopFigures], start: datetime | None, now: datetime) -> Lines:
+    """Return the lines from `start`, or from the first loop, on; none when a line would say nothing."""
+    begin = start or min((loop.started_at for loop in loops), default=now)
+    end = now if start else max((loop.ended_at or now for loop in loops), default=now)
+    inside = [loop for loop in loops if begin <= (loop.ended_at or now) and loop.started_at <= end]
+    if len(inside) < LEAST_LOOPS or end - begin < timedelta(minutes=1):
+        return Lines()
+    return _Buckets(inside, begin, end).lines()
+
+
+class _Buckets:
+    """The loops of a window, sorted into stretches of it."""
+
+    def __init__(self, loops: Sequence[LoopFigures], begin: datetime, end: datetime) -> None:
+        self._begin, self._end = begin, end
+        self._width = (end - begin) / BUCKETS
+        self._loops = loops
+        self._ended: list[list[LoopFigures]] = [[] for _ in range(BUCKETS)]
+        self._live: list[set[int]] = [set() for _ in range(BUCKETS)]
+        for loop in loops:
+            last = self._index(loop.ended_at or end)
+            for index in range(self._index(loop.started_at), last + 1):
+                self._live[index].add(loop.session)
+            if loop.ended_at:
+                self._ended[last].append(loop)
+
+    def lines(self) -> Lines:
+        return Lines(
+            running=[len(sessions) for sessions in self._live],
+            sessions=self._starts(),
+            tokens=self._of_ended(lambda loops: sum(loop.tokens for loop in loops)),
+            errors=self._of_ended(lambda loops: sum(loop.has_error for loop in loops)),
+            length=self._of_ended(_p95_seconds),
+        )
+
+    def _index(self, moment: datetime) -> int:
+        return min(max(int((moment - self._begin) / self._width), 0), BUCKETS - 1)
+
+    def _starts(self) -> list[float]:
+        first: dict[int, datetime] = {}
+        for loop in self._loops:
+            first[loop.session] = min(loop.started_at, first.get(loop.session, loop.started_at))
+        counts = [0.0] * BUCKETS
+        for started_at in first.values():
+            if started_at >= self._begin:
+                counts[self._index(started_at)] += 1
+        return counts
+
+    def _of_ended(self, figure: Callable[[Sequence[LoopFigures]], float]) -> list[float]:
+        return [figure(loops) for loops in self._ended]
+
+
+def _p95_seconds(loops: Sequence[LoopFigures]) -> float:
+    length = totals(loops).p95
+    return length.total_seconds() if length else 0.0

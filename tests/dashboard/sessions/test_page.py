@@ -1,0 +1,311 @@
+"""The list of sessions: what each row says, what narrows it, how pages follow each other."""
+
+import re
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from recorder.models import Project, Session
+from tests.dashboard.sessions.conftest import TAPES
+from tests.one_loop import Loop, assistant
+
+SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
+
+
+def asked(loop: Loop, prompt: str) -> list[dict]:
+    """Return the events of a loop that ran one turn and ended well."""
+    return [loop.start(), *loop.whole_turn(prompt), loop.end()]
+
+
+def test_a_session_is_called_by_its_first_prompt_and_shows_what_it_used(see, feed):
+    feed(*asked(Loop("one"), "why is the build red?"))
+    page = see()
+
+    assert page.titles == ["Ask why is the build red?"]
+    assert page.states == ["completed"]
+    assert "coder" in page.text
+    assert "1 / 1 turn" in page.text
+    assert "claude-sonnet-4-5" in page.text
+    assert "10 input" in page.html
+
+
+def test_a_session_without_a_prompt_is_called_by_its_id(see, feed):
+    feed(Loop("the-id").start())
+    assert see().titles == ["the-id"]
+
+
+def test_no_cost_is_shown_at_all(see, feed):
+    feed(scenario="01-tools-two-prompts")
+    assert "$" not in see().text
+    assert not re.search(r"\bcost", see().text, re.I)
+
+
+def test_what_an_agent_wrote_is_text(see, feed):
+    feed(*asked(Loop("s"), "<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}"))
+    page = see(q="<script>")
+    assert "<script>alert" not in page.html
+    assert "<img" not in page.html
+    assert page.titles[0].startswith("Ask <script>alert(1)</script>")
+
+
+ENDS = {
+    "failed": {"stopReason": "error", "error_message": "overloaded"},
+    "cancelled": {"stopReason": "error", "error_message": "Cancelled"},
+    "completed": {"stopReason": "stop"},
+}
+
+
+@pytest.mark.parametrize("outcome", ENDS)
+def test_a_session_that_did_not_end_well_never_looks_as_if(see, feed, outcome):
+    loop = Loop("s")
+    message = assistant([]) | ENDS[outcome]
+    feed(
+        loop.start(),
+        loop.turn(),
+        loop.turn_end("") | {"message": message},
+        loop.end() | {"messages": [message]},
+    )
+    assert see().states == [outcome]
+
+
+def test_a_rejected_session_says_so_and_why(see, feed):
+    loop = Loop("s")
+    feed(loop.start(), loop.end() | {"rejection": "personal data"})
+    assert see().states == ["rejected"]
+
+
+def test_a_flushed_session_is_aborted(see, feed):
+    feed(Loop("s").start(), flush=True)
+    assert see().states == ["aborted"]
+
+
+def test_a_running_session_counts_up_and_a_waiting_one_says_since_when(see, feed):
+    running, waiting = Loop("r"), Loop("w")
+    feed(
+        running.start(), waiting.start(), waiting.turn(), waiting.tool("t"), waiting.approval("t", "rm -r /")
+    )
+    page = see()
+
+    assert page.states == ["waiting", "running"]
+    assert page.html.count("data-start") >= 3
+    assert "Waits since" in page.text
+    assert "1 waiting" in page.text
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_scenario_is_listed(see, feed, scenario):
+    feed(scenario=scenario)
+    assert len(see().titles) == Session.objects.count()
+
+
+def test_small_flags_say_what_a_session_holds(see, feed):
+    for scenario in (
+        "03-parallel-judge",
+        "05-sub-agents",
+        "06-compaction-block-based",
+        "08-rejections-and-errors",
+    ):
+        feed(scenario=scenario)
+    html = see().html
+    for words in ("1 evaluation", "sub-agent", "compaction", "error"):
+        assert f'{words}"' in html or f'{words}s"' in html
+
+
+def test_demo_data_is_marked(see, feed):
+    feed(Loop("s").start(), is_demo=True)
+    assert "Demo data" in see().html
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", {"b", "a"}),
+        ("?view=running", {"b"}),
+        ("?view=waiting", set()),
+        ("?view=evaluations", set()),
+        ("?view=failed", set()),
+        ("?status=running", {"b"}),
+        ("?outcome=completed", {"a"}),
+        ("?status=running&outcome=completed", {"a", "b"}),
+        ("?status=completed&outcome=completed", {"a"}),
+        ("?status=completed&outcome=failed", set()),
+        ("?view=running&outcome=completed", set()),
+        ("?agent=coder", {"a", "b"}),
+        ("?agent=CODER", set()),
+        ("?model=claude-sonnet-4-5", {"a", "b"}),
+        ("?model=gpt-5", set()),
+        ("?source=phi-core", {"a", "b"}),
+        ("?source=grida", set()),
+        ("?since=1h", {"a", "b"}),
+        ("?q=ÜBER", {"a"}),
+        ("?q=ask+über", {"a"}),
+        ("?q=B", {"b", "a"}),
+        ("?q=CODER", {"a", "b"}),
+        ("?q=100%", set()),
+        ("?q=_", set()),
+    ],
+)
+def test_the_list_is_narrowed_by(see, feed, query, expected):
+    two = Loop("b")
+    feed(*asked(Loop("a"), "about über-builds"), two.start(), two.turn())
+    page = see(query)
+    names = dict(Session.objects.values_list("pk", "session_id"))
+    assert {names[int(pk)] for pk in re.findall(r'id="sessions-row-(\d+)"', page.html)} == expected
+
+
+def test_a_given_title_can_be_found_and_so_can_the_first_prompt_it_replaced(see, feed):
+    loop = Loop("s")
+    title = {"type": "SessionInfo", "session_id": "s", "title": "A better name"}
+    feed(*asked(loop, "the old words"), title)
+    assert see(q="better").titles == see(q="OLD WORDS").titles == ["A better name"]
+
+
+def test_sessions_of_long_ago_are_outside_the_hour(see, feed, project):
+    feed(*asked(Loop("old"), "old"), received_at=datetime.now(UTC) - timedelta(hours=2))
+    assert see("?since=1h").titles == []
+    assert "No session matches" in see("?since=1h").text
+    assert see("?since=24h").titles == ["Ask old"]
+
+
+SENSELESS = ["?status=asleep", "?since=1y", "?sort=cost", "?before=now", "?view=mine", "?source=x"]
+
+
+@pytest.mark.parametrize("query", SENSELESS)
+def test_what_makes_no_sense_is_left_out_and_said(see, feed, query):
+    feed(Loop("s").start())
+    page = see(query)
+    assert page.titles == ["s"]
+    assert "Ignored" in page.text
+
+
+NAMES = st.sampled_from(
+    ["q", "view", "status", "outcome", "agent", "model", "source", "since", "sort", "before", "after", "x"]
+)
+WORDS = st.text(max_size=40) | st.sampled_from(
+    [
+        "running",
+        "failed",
+        "1h",
+        "activity",
+        "1-1",
+        "0-0",
+        "253402300799999999-1",
+        "99999999999999999-999999999999999999",
+        "\0",
+    ]
+)
+
+
+@pytest.mark.django_db
+@given(st.lists(st.tuples(NAMES, WORDS), max_size=8))
+def test_no_query_string_breaks_the_page(see, feed, params):
+    if not Session.objects.exists():
+        feed(*asked(Loop("s"), "anything"))
+    many: dict[str, list[str]] = {}
+    for name, word in params:
+        many.setdefault(name, []).append(word)
+    page = see(**many)
+    assert "<h1>Sessions</h1>" in page.html
+
+
+def fill(feed, number):
+    begin = datetime.now(UTC) - timedelta(days=1)
+    for n in range(number):
+        feed(*asked(Loop(f"s{n:03}"), f"{n:03}"), received_at=begin + timedelta(seconds=n // 2))
+
+
+def test_pages_of_fifty_follow_each_other_both_ways(see, feed):
+    fill(feed, 120)
+    first = see()
+    second = see(first.link("Next"))
+    third = see(second.link("Next"))
+
+    assert [len(page.titles) for page in (first, second, third)] == [50, 50, 20]
+    assert first.titles + second.titles + third.titles == [f"Ask {n:03}" for n in reversed(range(120))]
+    assert "1 to 50 of 120 sessions" in first.text
+    assert "101 to 120 of 120 sessions" in third.text
+    assert see(third.link("Previous")).titles == second.titles
+    assert see(second.link("Previous")).titles == first.titles
+    for page, words in ((first, "Previous"), (third, "Next")):
+        with pytest.raises(AssertionError, match="no link"):
+            page.link(words)
+
+
+def test_a_new_session_does_not_shift_the_pages(see, feed):
+    fill(feed, 60)
+    older = see().link("Next")
+    before = see(older).titles
+    feed(*asked(Loop("new"), "new"))
+    assert see(older).titles == before
+
+
+def test_a_token_takes_itself_away_and_nothing_else(see, feed):
+    feed(Loop("s").start())
+    page = see("?q=s&status=running&outcome=failed&since=24h&sort=created")
+    without = re.findall(r'href="(\?[^"]*)" aria-label="Remove', page.html)
+    assert without == [
+        "?q=s&amp;outcome=failed&amp;since=24h&amp;sort=created",
+        "?q=s&amp;status=running&amp;since=24h&amp;sort=created",
+    ]
+
+
+def test_a_project_without_sessions_says_how_to_send_the_first(see):
+    page = see()
+    assert "Nothing has been recorded" in page.text
+    assert page.link("Send the first event").endswith("/p/default/welcome")
+
+
+def test_the_list_of_another_project_does_not_exist(see, feed, client):
+    feed(Loop("s").start(), into=Project.objects.create(slug="other"))
+    assert see().titles == []
+    assert client.get("/p/other/sessions").status_code == 404
+
+
+def test_who_is_not_signed_in_is_asked_to(client, project):
+    answer = client.get("/p/default/sessions?q=a")
+    assert (answer.status_code, answer["Location"]) == (302, "/signin?next=/p/default/sessions%3Fq%3Da")
+
+
+def test_a_page_of_fifty_takes_as_many_queries_as_a_page_of_one(see, feed, client, django_assert_num_queries):
+    fill(feed, 1)
+    see()
+    with django_assert_num_queries(QUERIES):
+        see()
+    for scenario in SCENARIOS:
+        feed(scenario=scenario)
+    fill(feed, 60)
+    assert len(see().titles) == 50
+    with django_assert_num_queries(QUERIES + 1):  # more than a page: its sessions are counted
+        see()
+
+
+QUERIES = 21
+
+
+def test_the_figures_above_add_up(see, feed):
+    first = Loop("a")
+    fails = Loop("b")
+    message = assistant([]) | ENDS["failed"]
+    usage = {
+        "input": 100,
+        "output": 50,
+        "reasoning": 0,
+        "cache_read": 300,
+        "cache_write": 0,
+        "total_tokens": 450,
+    }
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    stamp = [(at + timedelta(seconds=s)).isoformat().replace("+00:00", "Z") for s in (0, 10, 60)]
+    feed(
+        first.start() | {"timestamp": stamp[0]},
+        first.end() | {"timestamp": stamp[1], "usage": usage},
+        fails.start() | {"timestamp": stamp[0]},
+        fails.end() | {"timestamp": stamp[2], "messages": [message], "usage": usage},
+    )
+    tiles = see().text
+    assert "Sessions 2 " in tiles
+    assert "Tokens 900 75% from cache" in tiles
+    assert "Loops with errors 50% 1 of 2" in tiles
+    assert "Loop time, p95 1m 00s p50 10s" in tiles
