@@ -1,0 +1,47 @@
+"""What the address of a session page asks for, read once. What makes no sense is as if it were not there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dashboard.loops.queries.events import KINDS, Kind
+
+Tab = Literal["conversation", "events", "json"]
+Record = Literal["phi-core", "api"]
+TABS: tuple[Tab, ...] = ("conversation", "events", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`before` is a turn's ordinal or an event's id, by tab; `at` and `after` are events."""
+
+    tab: Tab = "conversation"
+    kind: Kind = ""
+    is_whole: bool = False  # events of the whole session
+    before: int | None = None
+    turn: int | None = None  # as people count, from 1
+    after: int | None = None
+    at: int | None = None
+    of: Record = "phi-core"
+
+    @classmethod
+    def parse(cls, params: Mapping[str, str]) -> Asked:
+        """Read a query string."""
+        tab, kind = params.get("tab", ""), params.get("kind", "")
+        return cls(
+            tab=tab if tab in TABS else "conversation",
+            kind=kind if kind in KINDS else "",
+            is_whole=params.get("scope") == "session",
+            before=whole_number(params.get("before", "")),
+            turn=whole_number(params.get("turn", "")),
+            after=whole_number(params.get("after", "")),
+            at=whole_number(params.get("at", "")),
+            of="api" if params.get("of") == "api" else "phi-core",
+        )
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number that may be a key, None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -1,0 +1,126 @@
+"""What recorded lines hold, made fit to show: decoded, found by path, cut to a preview."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from dashboard import links
+from recorder.core.changes import Json
+from recorder.core.text import clean
+
+PREVIEW = 16_000  # characters of one text that are shown at once
+HEAD_LINES = 12  # of a tool's result; the rest is folded away
+
+Object = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One recorded line, decoded."""
+
+    id: int
+    type: str
+    event: Object
+    at: datetime
+    is_received: bool = False  # the time is ours: the wire has none
+    late: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A text and, when it is long, where the whole of it is."""
+
+    text: str
+    size: int
+    url: str = ""  # of the whole text; "" when nothing is missing
+    key: str = ""  # what its element is called
+
+    @property
+    def head(self) -> str:
+        return "\n".join(self._lines[:HEAD_LINES])
+
+    @property
+    def tail(self) -> str:
+        return "\n".join(self._lines[HEAD_LINES:])
+
+    @property
+    def more_lines(self) -> int:
+        return max(0, len(self._lines) - HEAD_LINES)
+
+    @property
+    def lines(self) -> int:
+        return len(self._lines)
+
+    @property
+    def _lines(self) -> list[str]:
+        return self.text.split("\n")
+
+
+def decode(raw: bytes | memoryview) -> Object:
+    """Return the object that a line holds."""
+    text = bytes(raw).decode(errors="replace")
+    try:
+        value = json.loads(text)
+    except ValueError:  # a number of more digits than Python reads
+        value = json.loads(text, parse_int=str)
+    return value if isinstance(value, dict) else {}
+
+
+def pretty(value: Json) -> str:
+    """Return a JSON value as people read it."""
+    return clean(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def obj(value: Json) -> Object:
+    """Return `value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Json) -> Sequence[Json]:
+    """Return `value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else ()
+
+
+def string(value: Json) -> str:
+    """Return `value` if it is text, fit to show, else ""."""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def number(value: Json) -> int:
+    """Return `value` if it is a whole number, else 0."""
+    return value if type(value) is int else 0
+
+
+def text_of(value: Json) -> str:
+    """Return what a value says: text as it is, a list of content as its texts, anything else as JSON."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list) and any(obj(part).get("type") == "text" for part in value):
+        return "\n".join(string(obj(part).get("text")) for part in value if obj(part).get("type") == "text")
+    if isinstance(value, list) and all(obj(part).get("type") == "image" for part in value):
+        return ""
+    return pretty(value)
+
+
+def at_path(event: Object, path: str) -> Json:
+    """Return what stands at a dotted path. Raises LookupError."""
+    value: Json = cast("Json", event)
+    for name in path.split("."):
+        if isinstance(value, list) and name.isascii() and name.isdecimal() and len(name) < 7:
+            value = value[int(name)]
+        elif isinstance(value, dict):
+            value = value[name]
+        else:
+            raise LookupError(path)
+    return value
+
+
+def excerpt(slug: str, event: int, path: str, text: str, key: str = "") -> Excerpt:
+    """Return `text`, which stands at `path` of an event, cut to a preview."""
+    if len(text) <= PREVIEW:
+        return Excerpt(text, len(text))
+    return Excerpt(
+        text[:PREVIEW], len(text.encode()), links.event_text(slug, event, path), f"text-{event}-{key}"
+    )

@@ -1,0 +1,191 @@
+"""A turn as people read it: what was said, thought and done, in recorded order, each thing once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from dashboard.loops.bodies import Body, Excerpt, Object, excerpt, items, obj, pretty, string
+from dashboard.loops.items import Block, CutOff, Item, Shortened, Tool
+from dashboard.loops.messages import Messages, pictures, result_text
+from dashboard.loops.notes import note
+from recorder.core.changes import Json
+from recorder.core.text import one_line
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is kept of a tool call, and where its bodies are."""
+
+    tool_call_id: str
+    start_event: int | None
+    update_event: int | None
+    end_event: int | None
+    tool: Tool  # without bodies
+
+    @property
+    def events(self) -> list[int]:
+        return [pk for pk in (self.start_event, self.update_event, self.end_event) if pk]
+
+
+@dataclass(slots=True)
+class Reading:
+    """The lines of a stretch of a loop, and what belongs to them."""
+
+    slug: str
+    bodies: Sequence[Body]
+    calls: Sequence[Call] = ()
+    blocks: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)  # by the message's first event
+    is_open: bool = False
+
+    def items(self) -> list[Item]:
+        """Return what to show."""
+        return _Reader(self).read()
+
+    def streaming(self) -> tuple[Block, ...]:
+        """Return the blocks of the message that streams, or with which the stretch broke off."""
+        return self.blocks[max(self.blocks)] if self.blocks and not self._is_passed(max(self.blocks)) else ()
+
+    def _is_passed(self, message: int) -> bool:
+        """Say whether another message came after the one whose first event this is."""
+        return any(body.id > message and body.type in ("MessageStart", "MessageEnd") for body in self.bodies)
+
+
+class _Reader:
+    def __init__(self, reading: Reading) -> None:
+        self._reading = reading
+        self._by_event = {call.events[0]: call for call in reading.calls if call.events}
+        self._ran = {call.tool_call_id for call in reading.calls}
+        self._bodies = {body.id: body for body in reading.bodies}
+        self._results = _results(reading.bodies)
+        self._known = self._ran | _asked_for(reading.bodies)
+        self._has_answer = False
+        self._begun: dict[str, Body] = {}  # messages that began and have not ended, by role
+        self._current: Body | None = None
+
+    def read(self) -> list[Item]:
+        found = [item for body in self._reading.bodies for item in self._items(body)]
+        for body in self._begun.values():
+            found += self._message(body)
+        return found
+
+    def _items(self, body: Body) -> Iterator[Item]:
+        if body.id in self._by_event:
+            yield tool(self._reading.slug, self._by_event[body.id], self._bodies)
+            return
+        match body.type:
+            case "MessageStart":
+                yield from self._message_start(body)
+            case "MessageEnd":
+                self._begun.pop(_role(body), None)
+                self._has_answer = self._has_answer or _role(body) == "assistant"
+                yield from self._message(body)
+            case "TurnEnd" if not self._has_answer:
+                yield from self._message(body)
+            case "ProgressMessage" if string(body.event.get("tool_call_id")) in self._ran:
+                return
+            case "CompactionStarted":
+                if not self._is_followed(body, "CompactionEnded"):
+                    yield Shortened("running" if self._reading.is_open else "cut")
+            case _:
+                shown = note(self._reading.slug, body)
+                if shown is not None:
+                    yield shown
+
+    def _is_followed(self, body: Body, kind: str) -> bool:
+        return any(later.id > body.id and later.type == kind for later in self._reading.bodies)
+
+    def _message_start(self, body: Body) -> Iterator[Item]:
+        blocks = self._reading.blocks.get(body.id, ())
+        if blocks and blocks != self._reading.streaming():
+            yield CutOff(blocks)
+        elif obj(body.event.get("message")).get("content"):
+            self._begun[_role(body)] = body
+
+    def _message(self, body: Body) -> Iterator[Item]:
+        message = obj(body.event.get("message"))
+        if _role(body) == "toolResult" and string(message.get("toolCallId")) in self._known:
+            return iter(())
+        self._current = body
+        return Messages(self._reading.slug, body.id, self._asked).items(message, "message")
+
+    def _asked(self, call_id: str, name: str, args: Json, path: str) -> Item | None:
+        """Return a call that never ran where it was asked for; those that ran stand where they began."""
+        if call_id in self._ran:
+            return None
+        assert self._current is not None
+        result = self._results.get(call_id)
+        state = "asked" if result is None and self._reading.is_open else "skipped"
+        if result is not None and result.message.get("isError") is not True:
+            state = "done"
+        return Tool(
+            0,
+            name,
+            one_line(args),
+            state,
+            args=excerpt(self._reading.slug, self._current.id, path, pretty(args), path.replace(".", "-")),
+            result=result.excerpt(self._reading.slug) if result else None,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A tool result that came as a message."""
+
+    event: int
+    path: str
+    message: Object
+
+    def excerpt(self, slug: str) -> Excerpt:
+        text = result_text(dict(self.message))
+        return excerpt(slug, self.event, f"{self.path}.content", text, self.path.replace(".", "-"))
+
+
+def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
+    found: dict[str, _Result] = {}
+    for body in bodies:
+        said = [("message", body.event.get("message"))] if body.type == "MessageEnd" else []
+        if body.type == "TurnEnd":
+            results = items(body.event.get("tool_results"))
+            said = [(f"tool_results.{index}", each) for index, each in enumerate(results)]
+        for path, message in said:
+            if obj(message).get("role") == "toolResult":
+                found.setdefault(string(obj(message).get("toolCallId")), _Result(body.id, path, obj(message)))
+    return found
+
+
+def _asked_for(bodies: Sequence[Body]) -> set[str]:
+    return {
+        string(obj(part).get("id"))
+        for body in bodies
+        if body.type in ("MessageEnd", "TurnEnd")
+        for part in items(obj(body.event.get("message")).get("content"))
+        if obj(part).get("type") == "toolCall"
+    }
+
+
+def _role(body: Body) -> str:
+    return string(obj(body.event.get("message")).get("role"))
+
+
+def tool(slug: str, call: Call, bodies: Mapping[int, Body]) -> Tool:
+    """Return a tool call with its arguments and results."""
+    start, update, end = (bodies.get(pk or 0) for pk in (call.start_event, call.update_event, call.end_event))
+    result = end.event.get("result") if end else None
+    return replace(
+        call.tool,
+        args=_whole(slug, start, "args") if start and start.event.get("args") is not None else None,
+        partial=_said(slug, update, "partial_result") if update and not end else None,
+        result=_said(slug, end, "result") if end else None,
+        pictures=pictures(obj(result).get("content")),
+    )
+
+
+def _whole(slug: str, body: Body, name: str) -> Excerpt:
+    return excerpt(slug, body.id, name, pretty(body.event.get(name)), name)
+
+
+def _said(slug: str, body: Body, name: str) -> Excerpt:
+    value = body.event.get(name)
+    path = f"{name}.content" if obj(value).get("content") else name
+    return excerpt(slug, body.id, path, result_text(value), name)

@@ -1,0 +1,149 @@
+"""What a conversation consists of, as its partials show it. Each says in `part` which of them draws it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Literal
+
+from dashboard.loops.bodies import Excerpt
+
+ONE_BATCH_MS = 2
+_FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
+_PERCENT = re.compile(r"\b(\d{1,3})(?:\.\d+)? ?%")
+
+Tone = Literal["", "run", "ok", "err", "rej", "wait", "win", "cmp", "mute"]
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Text of a message. `is_prose`: the assistant's, which is Markdown."""
+
+    who: str
+    icon: str
+    text: Excerpt
+    is_first: bool = True  # of its message: then the role stands beside it
+    is_prose: bool = False
+    part: str = "said"
+
+
+@dataclass(frozen=True, slots=True)
+class Thought:
+    """What the model thought, folded."""
+
+    text: Excerpt
+    tokens: int = 0
+    part: str = "thought"
+
+    @property
+    def first_words(self) -> str:
+        return " ".join(self.text.text[:400].split())[:200]
+
+
+@dataclass(frozen=True, slots=True)
+class Picture:
+    """An image in a message: never loaded, only told."""
+
+    mime: str
+    size: int  # bytes
+    part: str = "picture"
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """The sub-agent that a tool call ran; without `url` its session was never recorded."""
+
+    session_id: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """One tool call; `pk` is 0 when it was asked for and never ran."""
+
+    pk: int
+    name: str
+    summary: str
+    state: str  # running done failed cut asked skipped
+    started_at: datetime | None = None
+    duration_ms: int | None = None
+    times_received: bool = True
+    progress: str = ""
+    args: Excerpt | None = None
+    partial: Excerpt | None = None
+    result: Excerpt | None = None
+    pictures: tuple[Picture, ...] = ()
+    child: Child | None = None
+    part: str = "tool"
+
+    @property
+    def percent(self) -> int | None:
+        """Return how far a running tool is, if its progress says so: "38 of 212", "5/6" or "40%"."""
+        if said := _PERCENT.search(self.progress):
+            return min(int(said[1]), 100)
+        said = _FRACTION.search(self.progress)
+        return min(100 * int(said[1]) // int(said[2]), 100) if said and int(said[2]) else None
+
+    @property
+    def is_timed(self) -> bool:
+        """Say whether the duration is one: of lines of one batch it is only that of reading them."""
+        return not self.times_received or (self.duration_ms or 0) >= ONE_BATCH_MS
+
+    @property
+    def dom_id(self) -> str:
+        return f"session-tool-{self.pk}" if self.pk else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """Something that happened between messages."""
+
+    text: str
+    tone: Tone = ""
+    icon: str = "info"
+    glyph: str = ""  # a state's glyph in place of the icon
+    body: Excerpt | None = None  # shown under the text as it is
+    json: Excerpt | None = None  # folded
+    at: datetime | None = None
+    event: int = 0
+    part: str = "note"
+
+
+@dataclass(frozen=True, slots=True)
+class Shortened:
+    """A compaction: a rule across the page with before and after."""
+
+    state: str  # running done cut
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    messages_before: int | None = None
+    messages_after: int | None = None
+    summary: str = ""
+    part: str = "shortened"
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of text that is, or was, being streamed; root of the panel session/block."""
+
+    pk: int
+    into: str
+    kind: str
+    text: str
+    is_first: bool
+
+    @property
+    def dom_id(self) -> str:
+        return f"session-block-{self.pk}"
+
+
+@dataclass(frozen=True, slots=True)
+class CutOff:
+    """The blocks of a message that never ended, with others after it."""
+
+    blocks: tuple[Block, ...]
+    part: str = "cutoff"
+
+
+Item = Said | Thought | Picture | Tool | Note | Shortened | CutOff

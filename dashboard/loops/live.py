@@ -1,0 +1,140 @@
+"""What an open session page is sent: its header, its tree, and the selected loop as its tab shows it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from dashboard.loops import panels
+from dashboard.loops.asked import Asked, Tab, whole_number
+from dashboard.loops.queries import events, header, tree, windows
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.viewer import Page, Wants
+    from recorder.models import Project
+    from recorder.notify import Bell
+
+
+@dataclass(slots=True)
+class SessionPage:
+    """An open page. `first` and `last` bound what it lists, turns by ordinal or events by id.
+
+    Without `last` it also lists what comes.
+    """
+
+    project: int
+    session: int
+    loop: int
+    tab: Tab
+    scope: events.Scope
+    first: int = 0
+    last: int | None = None
+    _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
+    _related: set[int] = field(default_factory=set)  # sessions whose titles and states are shown here
+    _blocks: set[int] = field(default_factory=set)  # that have come
+
+    def wants(self, bell: Bell | None) -> Wants:
+        """Return the panels that a bell made dirty, or all of them."""
+        if bell is None:
+            return self._everything()
+        wanted: Wants = []
+        is_moved = self._is_moved(bell)
+        if is_moved or self.session in bell.sessions:
+            wanted.append((panels.HEADER, [self.session]))
+        if bell.quarantined or self.session in bell.sessions:
+            wanted.append((panels.INTEGRITY, [self.session]))
+        if is_moved:
+            wanted.append((panels.tree_panel(self.loop), [self.session]))
+        rows = [loop for loop, session in bell.loops.items() if session == self.session]
+        wanted.append((panels.ROW, rows))
+        if self.loop and rows:
+            wanted.append((panels.head_panel(self.tab), [self.loop]))
+        if self.tab == "conversation" and self.loop:
+            wanted += self._conversation(bell)
+        elif self.tab == "events":
+            wanted += self._events(bell)
+        return wanted
+
+    def _is_moved(self, bell: Bell) -> bool:
+        """Say whether the tree changed, or a session that spawned this one or was spawned by it.
+
+        A bell does not say which sessions are related; those that rang when the tree changed may be.
+        """
+        is_reshaped = self.session in bell.reshaped
+        if is_reshaped:
+            self._related |= (bell.sessions | bell.reshaped) - {self.session}
+        return is_reshaped or not self._related.isdisjoint(bell.sessions)
+
+    def _everything(self) -> Wants:
+        self._related = tree.related(self.session)
+        wanted: Wants = [
+            (panels.HEADER, [self.session]),
+            (panels.INTEGRITY, [self.session]),
+            (panels.tree_panel(self.loop), [self.session]),
+        ]
+        if self.loop:
+            wanted.append((panels.head_panel(self.tab), [self.loop]))
+        if self.loop and self.tab == "conversation":
+            shown = windows.turns_between(self.loop, self.first, self.last)
+            self._turns = set(shown)
+            wanted += [(panels.TURN, shown), *self._tail()]
+        elif self.tab == "events":
+            wanted.append((panels.event_panel(self.scope), events.between(self.scope, self.first, self.last)))
+        return wanted
+
+    def _conversation(self, bell: Bell) -> Wants:
+        turns = [turn for turn, loop in bell.turns.items() if loop == self.loop]
+        # With its first text a turn begins to stream, and says so in its head.
+        turns += [
+            turn for block, turn in bell.blocks.items() if turn in self._turns and block not in self._blocks
+        ]
+        self._turns.update(turns)
+        if self.session in bell.reshaped and len(bell.reshaped) > 1:
+            turns = sorted(self._turns)  # a sub-agent was linked, and a bell does not say to which tool call
+        self._blocks.update(block for block, turn in bell.blocks.items() if turn in self._turns)
+        tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
+        blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
+        wanted: Wants = [(panels.TURN, turns), (panels.TOOL, tools), (panels.BLOCK, blocks)]
+        if self.loop in bell.loops or self.loop in bell.events.values():
+            wanted += self._tail()
+        return wanted
+
+    def _tail(self) -> Wants:
+        return [(panels.TAIL, [self.loop])] if self.last is None else []
+
+    def _events(self, bell: Bell) -> Wants:
+        if self.last is not None:
+            return []
+        loops = {loop for loop, session in bell.loops.items() if session == self.session} | {self.loop}
+        if not self.scope.loop:
+            return [
+                (
+                    panels.event_panel(self.scope),
+                    [pk for pk, loop in bell.events.items() if loop in loops or not loop],
+                )
+            ]
+        return [
+            (panels.event_panel(self.scope), [pk for pk, loop in bell.events.items() if loop == self.loop])
+        ]
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for. Raises Http404."""
+    session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
+    if not header.is_of(project.pk, session) or (loop and not header.has_loop(session, loop)):
+        raise Http404
+    asked = Asked.parse(params)
+    return SessionPage(
+        project=project.pk,
+        session=session,
+        loop=loop,
+        tab=asked.tab,
+        scope=events.Scope(session, 0 if asked.is_whole else loop, asked.kind),
+        first=whole_number(params.get("first", "")) or 0,
+        last=whole_number(params.get("last", "")),
+    )

@@ -1,0 +1,101 @@
+"""A session page put together: what its socket keeps up to date, drawn once for the first look."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from dashboard import links
+from dashboard.loops.asked import Asked
+from dashboard.loops.live import SessionPage
+from dashboard.loops.queries import events, windows
+from dashboard.panels import Panel
+from recorder.models import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """The page, its list and the ways to the rest of it."""
+
+    page: SessionPage
+    earlier: str = ""
+    later: str = ""
+    is_last: bool = True  # what comes next belongs here
+
+    @property
+    def container(self) -> str:
+        """Return the id of the list of events; templates would call a scope."""
+        return self.page.scope.container
+
+
+def conversation(session: Session, loop: int, asked: Asked) -> Shown:
+    """Return a page of turns."""
+    around = asked.turn + windows.PAGE // 2 if asked.turn is not None else None
+    window = windows.turn_window(loop, around if asked.before is None else asked.before)
+    page = SessionPage(
+        session.project_id,
+        session.pk,
+        loop,
+        asked.tab,
+        events.Scope(session.pk, loop),
+        window.first,
+        window.later,
+    )
+    slug = session.project.slug
+    earlier = links.loop(slug, session.pk, loop, before=window.earlier) if window.earlier is not None else ""
+    newest = links.loop(slug, session.pk, loop) if window.later is not None else ""
+    return Shown(page, earlier, newest, window.later is None)
+
+
+def listing(session: Session, loop: int, asked: Asked) -> Shown:
+    """Return a page of events."""
+    scope = events.Scope(session.pk, 0 if asked.is_whole else loop, asked.kind)
+    window = events.window(scope, before=asked.before, after=asked.after, at=asked.at)
+    first, last = (window.pks[0], window.pks[-1]) if window.pks else (0, None)
+    page = SessionPage(
+        session.project_id,
+        session.pk,
+        loop,
+        asked.tab,
+        scope,
+        first,
+        last if window.later is not None else None,
+    )
+    earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
+    later = address(session, loop, asked, after=window.later) if window.later is not None else ""
+    return Shown(page, earlier, later, window.later is None)
+
+
+def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
+    """Return the address of another page of the same list."""
+    query: dict[str, str | int] = {"tab": asked.tab, "kind": asked.kind}
+    query["scope"] = "session" if asked.is_whole else ""
+    return links.loop(session.project.slug, session.pk, loop, **query, **change)
+
+
+def drawn(page: SessionPage) -> Mapping[str, list[str]]:
+    """Draw the page's panels, each as the socket would, by the part of their name."""
+    return {
+        panel.name.partition("/")[2].replace("-", "_"): _each(panel, pks) for panel, pks in page.wants(None)
+    }
+
+
+def _each(panel: Panel, pks: list[int]) -> list[str]:
+    html = panel.draw(pks)
+    return [html[pk] for pk in pks if pk in html]
+
+
+def socket(session: Session, shown: Shown, asked: Asked) -> str:
+    """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
+    page = shown.page
+    return links.live(
+        session.project.slug,
+        "session",
+        session=page.session,
+        loop=page.loop or "",
+        tab=page.tab,
+        kind=asked.kind,
+        scope="session" if asked.is_whole else "",
+        first=page.first or "",
+        last="" if page.last is None else page.last,
+    )

@@ -1,0 +1,29 @@
+"""The live regions of the session page. Those that show what is selected are made for it."""
+
+from dashboard.loops.queries import blocks, calls, events, header, heads, rows, tree, troubles, turns
+from dashboard.panels import Panel
+
+SOON_MS = 300  # what counts and sums may lag this far behind
+
+HEADER = Panel("session/header", header.headers, every_ms=SOON_MS)
+INTEGRITY = Panel("session/integrity", troubles.troubles, every_ms=1_000)
+ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
+TURN = Panel("session/turn", turns.turns)
+TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
+TOOL = Panel("session/tool", calls.tools)
+BLOCK = Panel("session/block", blocks.blocks)
+
+
+def tree_panel(selected: int) -> Panel:
+    """Return the tree in which this loop is selected."""
+    return Panel("session/tree", tree.Trees(selected), every_ms=SOON_MS)
+
+
+def head_panel(tab: str) -> Panel:
+    """Return the head of the loop pane with this tab open."""
+    return Panel("session/loop-head", heads.Heads(tab), every_ms=SOON_MS)
+
+
+def event_panel(scope: events.Scope) -> Panel:
+    """Return the rows of this list of events."""
+    return Panel("session/event", scope)

@@ -1,0 +1,52 @@
+"""Text that streams, in blocks."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping
+
+from django.db.models import Q
+
+from dashboard.loops.items import Block
+from recorder.core.text import clean
+from recorder.models import TextBlock
+
+Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
+
+
+def blocks(pks: Collection[int]) -> Mapping[int, Block]:
+    """Return blocks by id. One query."""
+    chosen = TextBlock.objects.filter(pk__in=pks)
+    siblings = Q(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
+    return {block.pk: block for block in _made(siblings) if block.pk in pks}
+
+
+def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:
+    """Return the blocks of each turn. One query."""
+    return _grouped(_made(Q(turn__in=turns)))
+
+
+def outside_turns(loops: Collection[int]) -> Mapping[int, Blocks]:
+    """Return the blocks of each loop that belong to no turn. One query."""
+    return _grouped(_made(Q(loop__in=loops, turn=None)))
+
+
+def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
+    owners: dict[int, dict[int, tuple[Block, ...]]] = defaultdict(dict)
+    for block, (owner, message) in made.items():
+        owners[owner][message] = (*owners[owner].get(message, ()), block)
+    return owners
+
+
+def _made(which: Q) -> Mapping[Block, tuple[int, int]]:
+    """Return blocks in the order of their text, each with its turn, or else its loop, and its message."""
+    made: dict[Block, tuple[int, int]] = {}
+    kinds: dict[tuple[int, int], str] = {}
+    for record in TextBlock.objects.filter(which).order_by("loop_id", "message", "part"):
+        message = record.loop_id, record.message
+        into = f"session-stream-{record.turn_id}" if record.turn_id else f"session-loose-{record.loop_id}"
+        is_first = kinds.get(message) != record.kind
+        kinds[message] = record.kind
+        block = Block(record.pk, into, record.kind, clean(record.text), is_first)
+        made[block] = record.turn_id or record.loop_id, record.message
+    return made

@@ -1,0 +1,77 @@
+"""Tool calls: their records, and the sub-agents that they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from dashboard import links
+from dashboard.loops.conversation import Call, tool
+from dashboard.loops.items import Child, Tool
+from dashboard.loops.queries import lines
+from recorder.models import ChildLoopRef, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A call, and the turn and loop in which it ran."""
+
+    turn: int | None
+    loop: int
+    slug: str
+    call: Call
+
+
+def tools(pks: Collection[int]) -> Mapping[int, Tool]:
+    """Return tool calls with their arguments and results. Three queries."""
+    found = calls(Q(pk__in=pks))
+    bodies = {line.body.id: line.body for line in lines.read(Q(pk__in=events(found)))}
+    return {each.call.tool.pk: tool(each.slug, each.call, bodies) for each in found}
+
+
+def calls(which: Q) -> Sequence[Placed]:
+    """Return calls in the order in which they were recorded. Two queries."""
+    records = list(ToolCall.objects.filter(which).select_related("loop__session__project").order_by("pk"))
+    children = _children(records)
+    return [
+        Placed(each.turn_id, each.loop_id, each.loop.session.project.slug, _call(each, children))
+        for each in records
+    ]
+
+
+def events(found: Collection[Placed]) -> set[int]:
+    """Return where the bodies of calls are."""
+    return {pk for each in found for pk in each.call.events}
+
+
+def _call(record: ToolCall, children: Mapping[tuple[int, str], Child]) -> Call:
+    drawn = Tool(
+        pk=record.pk,
+        name=record.tool_name,
+        summary=record.summary,
+        state=record.state,
+        started_at=record.started_at,
+        duration_ms=record.duration_ms,
+        times_received=record.times_received,
+        progress=record.progress,
+        child=children.get((record.loop_id, record.tool_call_id)),
+    )
+    return Call(record.tool_call_id, record.start_event, record.update_event, record.end_event, drawn)
+
+
+def _children(records: Collection[ToolCall]) -> Mapping[tuple[int, str], Child]:
+    refs = ChildLoopRef.objects.filter(
+        loop__in={record.loop_id for record in records},
+        tool_call_id__in={record.tool_call_id for record in records},
+    ).select_related("child__session__project")
+    return {(ref.loop_id, ref.tool_call_id): _child(ref) for ref in refs}
+
+
+def _child(ref: ChildLoopRef) -> Child:
+    child = ref.child
+    if child is None:
+        return Child(ref.child_session_id)
+    url = links.loop(child.session.project.slug, child.session_id, child.pk)
+    return Child(ref.child_session_id, url)

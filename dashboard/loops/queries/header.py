@@ -1,0 +1,179 @@
+"""The head of the session page, and which loop it opens at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from django.db.models import Case, Count, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+
+from dashboard import links
+from dashboard.usage import kinds
+from recorder.models import LoopRecord, Session, ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class Spawner:
+    """The loop of another session that spawned this one; without `url` it was not recorded."""
+
+    name: str
+    tool_name: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One session's headline figures; root of the panel session/header."""
+
+    pk: int
+    slug: str
+    session_id: str
+    title: str
+    agent_id: str
+    state: str
+    waiting: int
+    waiting_since: datetime | None
+    spawner: Spawner | None
+    started_at: datetime
+    ended_at: datetime | None
+    loops: int
+    turns: int
+    failed_loops: int
+    tool_calls: int
+    failed_tools: int
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    context_tokens: int | None
+    context_window: int | None
+    is_demo: bool
+
+    @property
+    def tokens(self) -> int:
+        return sum(kind.count for kind in kinds(self))
+
+    @property
+    def context_share(self) -> float | None:
+        if self.context_tokens is None or not self.context_window:
+            return None
+        return self.context_tokens / self.context_window
+
+    @property
+    def sessions_url(self) -> str:
+        return links.sessions(self.slug)
+
+    @property
+    def agent_url(self) -> str:
+        return links.sessions(self.slug, agent=self.agent_id)
+
+
+def headers(pks: Collection[int]) -> Mapping[int, Header]:
+    """Return sessions' headers. Two queries."""
+    sized = LoopRecord.objects.filter(session=OuterRef("pk"), context_tokens__isnull=False).order_by(
+        "-last_event_at", "-pk"
+    )
+    found = (
+        Session.objects.filter(pk__in=pks)
+        .select_related("project", "parent__session__project")
+        .annotate(
+            sized=Subquery(sized.values("pk")[:1]),
+            failed_loops=_counted(
+                LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
+            ),
+            failed_tools=_counted(
+                ToolCall.objects.filter(loop__session=OuterRef("pk"), state="failed"), "loop__session"
+            ),
+        )
+    )
+    measured = LoopRecord.objects.select_related("config").in_bulk(
+        {each.sized for each in found if each.sized}
+    )
+    return {
+        each.pk: _header(each, measured.get(each.sized), each.failed_loops or 0, each.failed_tools or 0)
+        for each in found
+    }
+
+
+def _counted(rows: QuerySet[Any], by: str) -> Subquery:
+    return Subquery(rows.order_by().values(by).annotate(rows=Count("pk")).values("rows"))
+
+
+def _header(session: Session, measured: LoopRecord | None, failed_loops: int, failed_tools: int) -> Header:
+    return Header(
+        pk=session.pk,
+        slug=session.project.slug,
+        session_id=session.session_id,
+        title=session.title or "Untitled session",
+        agent_id=session.agent_id,
+        state=session.status
+        if session.status in ("running", "pending")
+        else session.outcome or session.status,
+        waiting=session.waiting,
+        waiting_since=session.waiting_since if session.waiting else None,
+        spawner=_spawner(session),
+        started_at=session.created_at,
+        ended_at=None if session.status == "running" else session.ended_at or session.last_event_at,
+        loops=session.loops,
+        turns=session.turns,
+        failed_loops=failed_loops,
+        tool_calls=session.tool_calls,
+        failed_tools=failed_tools,
+        input_tokens=session.input_tokens,
+        output_tokens=session.output_tokens,
+        reasoning_tokens=session.reasoning_tokens,
+        cache_read_tokens=session.cache_read_tokens,
+        cache_write_tokens=session.cache_write_tokens,
+        context_tokens=measured.context_tokens if measured else None,
+        context_window=_window(measured),
+        is_demo=session.is_demo,
+    )
+
+
+def _window(loop: LoopRecord | None) -> int | None:
+    snapshot = loop.config.snapshot if loop and loop.config else None
+    size = snapshot.get("context_window") if isinstance(snapshot, dict) else None
+    return size if type(size) is int and size > 0 else None
+
+
+def _spawner(session: Session) -> Spawner | None:
+    loop = session.parent
+    if loop is not None:
+        name = loop.session.title or loop.session.session_id
+        url = links.loop(loop.session.project.slug, loop.session_id, loop.pk)
+        return Spawner(name, session.spawn_tool_name, url)
+    if session.has_spawn and session.parent_session_id:
+        return Spawner(session.parent_session_id, session.spawn_tool_name)
+    return None
+
+
+def session_of(project: int, pk: int) -> Session:
+    """Return a session of a project. Raises Session.DoesNotExist."""
+    return Session.objects.select_related("project").get(project=project, pk=pk)
+
+
+def first_loop(session: int) -> int | None:
+    """Return the loop at which a session opens: the newest that runs, else the last that people started."""
+    runs = Case(When(status="running", then=Value(0)), default=Value(1), output_field=IntegerField())
+    loops = LoopRecord.objects.filter(session=session)
+    weight = Case(
+        When(role="normal", then=Value(0)),
+        When(is_selected=True, then=Value(0)),
+        When(role__in=("branch", "sub_agent"), then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    return loops.order_by(runs, weight, "-pk").values_list("pk", flat=True).first()
+
+
+def has_loop(session: int, pk: int) -> bool:
+    """Say whether a loop is one of this session's."""
+    return LoopRecord.objects.filter(session=session, pk=pk).exists()
+
+
+def is_of(project: int, pk: int) -> bool:
+    """Say whether a session is one of this project's."""
+    return Session.objects.filter(project=project, pk=pk).exists()

@@ -1,0 +1,160 @@
+"""The head of the loop pane: what the loop is, where it stands, with which config, and what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dashboard import links
+from dashboard.chips import Chip, chips
+from dashboard.loops.configs import Setting, settings, strip
+from dashboard.loops.queries import tree
+from dashboard.loops.queries.rows import kind_of, state_of, title_of
+from dashboard.usage import kinds
+from recorder.models import LoopRecord
+
+USED = tuple(f"{kind}_tokens" for kind in ("input", "output", "reasoning", "cache_read", "cache_write"))
+WORDS = {"Default": "continues", "Rerun": "reruns", "Branch": "branches from", "Compaction": "compacts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another loop of the session."""
+
+    url: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The loops above and below in the tree."""
+
+    previous: Neighbour | None
+    next: Neighbour | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One loop's head; root of the panel session/loop-head."""
+
+    pk: int
+    session_id: str
+    loop_id: str
+    agent_id: str
+    agent_label: str
+    kind: str
+    icon: str
+    state: str
+    title: str
+    run: int
+    position: int
+    of: int
+    relation: str
+    parent: Neighbour | None
+    parent_id: str
+    beside: Beside
+    chip: Chip | None
+    is_inferred: bool
+    settings: Sequence[Setting]
+    strip: Sequence[Setting]
+    tab: str
+    url: str
+    turns: int
+    events: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+
+    @property
+    def tokens(self) -> int:
+        return sum(kind.count for kind in kinds(self))
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The query of the panel for pages that show this tab."""
+
+    tab: str
+
+    def __call__(self, pks: Collection[int]) -> Mapping[int, Head]:
+        return heads(pks, self.tab)
+
+
+def heads(pks: Collection[int], tab: str = "conversation") -> Mapping[int, Head]:
+    """Return loops' heads. Seven queries."""
+    related = ("session__project", "config", "parent__config", "group")
+    loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related))
+    orders = tree.orders({loop.session_id for loop in loops})
+    around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
+    neighbours = (
+        LoopRecord.objects.filter(pk__in=around)
+        .only("pk", "title", "loop_id", "activity", "status")
+        .in_bulk()
+    )
+    named = chips({loop.config_id for loop in loops if loop.config_id})
+    return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
+
+
+def _beside(order: Sequence[int], pk: int) -> tuple[int, ...]:
+    at = order.index(pk)
+    return (*order[max(at - 1, 0) : at], *order[at + 1 : at + 2])
+
+
+def _head(
+    loop: LoopRecord,
+    order: Sequence[int],
+    neighbours: Mapping[int, LoopRecord],
+    named: Mapping[int, Chip],
+    tab: str,
+) -> Head:
+    kind, icon = kind_of(loop)
+    snapshot = loop.config.snapshot if loop.config else None
+    before = loop.parent.config.snapshot if loop.parent and loop.parent.config else None
+    fields = settings(snapshot, before)
+    return Head(
+        pk=loop.pk,
+        session_id=loop.session.session_id,
+        loop_id=loop.loop_id,
+        agent_id=loop.agent_id,
+        agent_label=loop.agent_label,
+        kind=kind,
+        icon=icon,
+        state=state_of(loop, is_waiting=loop.waiting > 0),
+        title=title_of(loop),
+        run=loop.run,
+        position=order.index(loop.pk) + 1,
+        of=len(order),
+        relation=WORDS.get(loop.continuation_kind, "follows"),
+        parent=_neighbour(loop, loop.parent),
+        parent_id="" if loop.parent or loop.parent_loop_id == loop.loop_id else loop.parent_loop_id or "",
+        beside=_around(loop, order, neighbours),
+        chip=named.get(loop.config_id or 0),
+        is_inferred=loop.config_inferred,
+        settings=fields,
+        strip=strip(fields),
+        tab=tab,
+        url=links.loop(loop.session.project.slug, loop.session_id, loop.pk),
+        turns=loop.turns,
+        events=loop.events,
+        started_at=loop.started_at,
+        ended_at=loop.ended_at,
+        **{name: getattr(loop, name) for name in USED},
+    )
+
+
+def _around(loop: LoopRecord, order: Sequence[int], neighbours: Mapping[int, LoopRecord]) -> Beside:
+    at = order.index(loop.pk)
+    previous = neighbours.get(order[at - 1]) if at else None
+    following = neighbours.get(order[at + 1]) if at + 1 < len(order) else None
+    return Beside(_neighbour(loop, previous), _neighbour(loop, following))
+
+
+def _neighbour(loop: LoopRecord, other: LoopRecord | None) -> Neighbour | None:
+    if other is None:
+        return None
+    return Neighbour(links.loop(loop.session.project.slug, loop.session_id, other.pk), title_of(other))

@@ -1,0 +1,35 @@
+"""Recorded lines and where they belong: the one way in which conversations read the journal."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from django.db.models import Q
+
+from dashboard.loops.bodies import Body, decode
+from recorder.models import EventRecord
+
+# A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
+SILENT = ("MessageUpdate", "TurnRequest", "AgentStart", "AgentEnd", "UsageSnapshot", "SessionInfo")
+
+JOURNAL = ("journal__received_at", "journal__raw")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A body, and the turn and loop it belongs to."""
+
+    turn: int | None
+    loop: int | None
+    body: Body
+
+
+def read(which: Q, *, newest: int | None = None) -> list[Line]:
+    """Return lines in recorded order; of more than `newest` only the last. One query."""
+    columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late")
+    rows = EventRecord.objects.filter(which).exclude(type__in=SILENT).values_list(*columns, *JOURNAL)
+    chosen = rows.order_by("pk") if newest is None else reversed(rows.order_by("-pk")[:newest])
+    return [
+        Line(turn, loop, Body(pk, kind, decode(raw), at or received, is_received=at is None, late=late))
+        for pk, kind, turn, loop, at, late, received, raw in chosen
+    ]

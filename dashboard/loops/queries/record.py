@@ -1,0 +1,45 @@
+"""One loop as a JSON document: phi-core's record of it, or what the read API answers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import cast
+
+from dashboard import links
+from dashboard.api.queries.loops import loop as api_loop
+from dashboard.loops.asked import Record
+from dashboard.loops.bodies import decode, pretty
+from recorder.core.changes import Json
+from recorder.export import phi_loop
+from recorder.models import Session
+
+SHOWN = 256_000  # characters that a page shows; the document itself is whole
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A loop's document, cut where it is too long for a page."""
+
+    text: str
+    size: int
+    url: str
+    of: Record
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.text) < self.size
+
+
+def document(session: Session, loop: int, of: Record) -> Document:
+    """Return a loop's document as its page shows it."""
+    whole = text(session, loop, of)
+    url = links.loop_record(session.project.slug, session.pk, loop, of)
+    return Document(whole[:SHOWN], len(whole), url, of)
+
+
+def text(session: Session, loop: int, of: Record) -> str:
+    """Return a loop's document."""
+    if of == "phi-core":
+        return pretty(cast("Json", phi_loop(session, loop)))
+    item = api_loop(session.project, loop)
+    return pretty(dict(decode(item.model_dump_json(by_alias=True).encode())) if item else None)

@@ -1,0 +1,189 @@
+"""Turns with all that was said and done in them, and what stands after the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, OuterRef, Q, Subquery
+from django.db.models.functions import Coalesce
+
+from dashboard.loops.conversation import Reading
+from dashboard.loops.items import Block, Item
+from dashboard.loops.queries import blocks, calls, lines
+from recorder.models import LoopRecord, Turn
+
+TAIL_MAX = 200  # lines that are shown after the last turn
+BEGIN = Coalesce("start_event", "request_event", "end_event")
+TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
+STOPS = {
+    "length": "The answer reached its length limit",
+    "maxTurns": "The turn limit was reached",
+    "userStop": "Stopped by the user",
+    "aborted": "Aborted",
+    "guardRail": "Stopped by a guard rail",
+    "contextCompacted": "Stopped to compact the context",
+    "paused": "Paused",
+    "handoff": "Handed over",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn; root of the panel session/turn."""
+
+    pk: int
+    into: str
+    order: int
+    trigger: str
+    state: str
+    model: str
+    error: str
+    stop: str
+    started_at: datetime
+    ended_at: datetime | None
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    before: Sequence[Item]  # what happened between the turn before and this one
+    items: Sequence[Item]
+    streaming: Sequence[Block]
+
+    @property
+    def number(self) -> int:
+        return self.order + 1
+
+    @property
+    def cached_tokens(self) -> int:
+        return self.cache_read_tokens + self.cache_write_tokens
+
+    @property
+    def has_usage(self) -> bool:
+        return bool(self.input_tokens or self.output_tokens or self.cached_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The end of a conversation; root of the panel session/tail."""
+
+    pk: int
+    items: Sequence[Item]
+    streaming: Sequence[Block]
+    status: str
+    outcome: str
+    rejection: str | None
+    error: str  # "" when the last turn says it
+    is_bare: bool  # no turn began
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A turn, and where the one before it began."""
+
+    turn: Turn
+    before: int
+    begin: int
+
+    def holds(self, line: lines.Line) -> bool:
+        """Say whether a line of no turn stands between the turn before and this one."""
+        return line.loop == self.turn.loop_id and self.before < line.body.id < self.begin
+
+
+def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
+    """Return turns whole. Six queries."""
+    spans = _spans(pks)
+    loops = {span.turn.loop_id for span in spans}
+    called = calls.calls(Q(turn__in=pks) | Q(loop__in=loops, turn=None))
+    found = lines.read(_lines_of(spans, pks) | Q(pk__in=calls.events(called)))
+    streamed = blocks.of_turns(pks)
+    owner = {pk: each.turn for each in called for pk in each.call.events}
+    views = {}
+    for span in spans:
+        turn, slug = span.turn, span.turn.loop.session.project.slug
+        inside = [line.body for line in found if (line.turn or owner.get(line.body.id)) == turn.pk]
+        loose = [line.body for line in found if line.turn is None and span.holds(line)]
+        own = [each.call for each in called if each.turn == turn.pk]
+        others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
+        reading = Reading(slug, inside, own, streamed.get(turn.pk, {}), is_open=turn.state == "open")
+        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others).items())
+    return views
+
+
+def tails(pks: Collection[int]) -> Mapping[int, Tail]:
+    """Return what stands after the last turn of each loop. Five queries."""
+    last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
+    last = Max(
+        Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
+    )
+    loops = LoopRecord.objects.filter(pk__in=pks).select_related("session__project")
+    loops = loops.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
+    since = {loop.pk: loop.last or 0 for loop in loops}
+    called = calls.calls(Q(loop__in=pks, turn=None))
+    which = Q(loop__in=pks, turn=None, pk__gt=min(since.values(), default=0))
+    found = lines.read(which, newest=TAIL_MAX * max(len(since), 1))
+    streamed = blocks.outside_turns(pks)
+    tails = {}
+    for loop in loops:
+        bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
+        own = [each.call for each in called if each.loop == loop.pk]
+        is_open = loop.status == "running"
+        reading = Reading(loop.session.project.slug, bodies, own, streamed.get(loop.pk, {}), is_open=is_open)
+        tails[loop.pk] = Tail(
+            loop.pk,
+            reading.items(),
+            reading.streaming(),
+            loop.status,
+            loop.outcome,
+            loop.rejection,
+            "" if loop.error == loop.last_error else loop.error,
+            is_bare=loop.last is None,
+        )
+    return tails
+
+
+def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
+    is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
+    return TurnView(
+        pk=turn.pk,
+        into=f"session-turns-{turn.loop_id}",
+        order=turn.ordinal,
+        trigger="continued" if is_continued else TRIGGERS.get(turn.triggered_by, ""),
+        state=turn.state,
+        model=turn.model,
+        error=turn.error,
+        stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
+        started_at=turn.started_at,
+        ended_at=turn.ended_at,
+        input_tokens=turn.input_tokens,
+        output_tokens=turn.output_tokens,
+        reasoning_tokens=turn.reasoning_tokens,
+        cache_read_tokens=turn.cache_read_tokens,
+        cache_write_tokens=turn.cache_write_tokens,
+        before=before,
+        items=reading.items(),
+        streaming=reading.streaming(),
+    )
+
+
+def _spans(pks: Collection[int]) -> list[_Span]:
+    """Return the turns in recorded order, each with its begin and that of the turn before it. Two queries."""
+    found = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").annotate(begin=BEGIN)
+    ordinals = {turn.ordinal - 1 for turn in found if turn.ordinal}
+    earlier = Turn.objects.filter(loop__in={turn.loop_id for turn in found}, ordinal__in=ordinals)
+    begins = {(loop, ordinal): at for loop, ordinal, at in earlier.values_list("loop_id", "ordinal", BEGIN)}
+    ordered = sorted(found, key=lambda turn: turn.pk)
+    return [
+        _Span(turn, begins.get((turn.loop_id, turn.ordinal - 1)) or 0, turn.begin or 0) for turn in ordered
+    ]
+
+
+def _lines_of(spans: Sequence[_Span], pks: Collection[int]) -> Q:
+    loops = {span.turn.loop_id for span in spans}
+    first = min((span.before for span in spans), default=0)
+    last = max((span.begin for span in spans), default=0)
+    return Q(loop__in=loops, pk__gte=first, turn__in=pks) | Q(
+        loop__in=loops, pk__gt=first, pk__lt=last, turn=None
+    )

@@ -1,0 +1,158 @@
+"""The session page, and the recorded lines behind it."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard import links
+from dashboard.access import member
+from dashboard.loops import pages
+from dashboard.loops.asked import Asked, whole_number
+from dashboard.loops.bodies import at_path, decode, obj, pretty, string, text_of
+from dashboard.loops.messages import result_text
+from dashboard.loops.queries import events, header, lookups, record
+from recorder.models import EventRecord, JournalEvent, Project, Session
+
+PLAIN = "text/plain; charset=utf-8"
+KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
+
+
+@require_safe
+@member
+def session(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show a session, opened at the loop one most likely wants."""
+    return _page(request, project, pk, header.first_loop(pk) or 0)
+
+
+@require_safe
+@member
+def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Show a session with one of its loops."""
+    if not header.has_loop(pk, loop):
+        raise Http404
+    return _page(request, project, pk, loop)
+
+
+def _page(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    asked = Asked.parse(request.GET)
+    try:
+        found = header.session_of(project.pk, pk)
+    except Session.DoesNotExist as error:
+        raise Http404 from error
+    shown = (
+        pages.listing(found, loop, asked) if asked.tab == "events" else pages.conversation(found, loop, asked)
+    )
+    if asked.tab == "conversation" and asked.before is not None and is_htmx(request):
+        turns = pages.drawn(shown.page).get("turn", [])
+        return render(request, "session/earlier.html", {"earlier": shown.earlier, "turns": turns})
+    context = {
+        "project": project,
+        "page": "sessions",
+        "session": found,
+        "loop": loop,
+        "asked": asked,
+        "shown": shown,
+        "drawn": pages.drawn(shown.page),
+        "ws_url": pages.socket(found, shown, asked),
+    }
+    if asked.tab == "events":
+        context |= _filters(found, loop, asked)
+    if asked.tab == "json" and loop:
+        context["record"] = record.document(found, loop, asked.of)
+        context["head_url"] = links.loop(project.slug, pk, loop)
+    return render(request, "session/detail.html", context)
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Say whether a page asks for a piece of itself."""
+    return bool(getattr(request, "htmx", False))
+
+
+def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
+    slug = found.project.slug
+    scope = "session" if asked.is_whole else ""
+    kind = asked.kind
+    return {
+        "kinds": [
+            (words, links.loop(slug, found.pk, loop, tab="events", scope=scope, kind=name), name)
+            for name, words in KIND_WORDS
+        ],
+        "loop_url": links.loop(slug, found.pk, loop, tab="events", kind=kind),
+        "session_url": links.loop(slug, found.pk, loop, tab="events", kind=kind, scope="session"),
+        "lines_url": links.session_lines(slug, found.session_id),
+    }
+
+
+@require_safe
+@member
+def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Give a loop as a JSON document."""
+    if not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
+        raise Http404
+    text = record.text(header.session_of(project.pk, pk), loop, Asked.parse(request.GET).of)
+    return HttpResponse(text, content_type="application/json")
+
+
+@require_safe
+@member
+def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Lead to the place of a recorded event."""
+    try:
+        place = lookups.place(project.pk, pk)
+    except EventRecord.DoesNotExist as error:
+        raise Http404 from error
+    if place.session is None:
+        return HttpResponseRedirect(f"{links.integrity(project.slug)}#event-{pk}")
+    loop = place.loop or header.first_loop(place.session)
+    if loop is None:
+        return HttpResponseRedirect(links.session(project.slug, place.session))
+    scope = "" if place.loop else "session"
+    url = links.loop(project.slug, place.session, loop, tab="events", scope=scope, at=pk)
+    return HttpResponseRedirect(f"{url}#event-{pk}")
+
+
+@require_safe
+@member
+def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Give a recorded line byte for byte."""
+    return HttpResponse(_line(project, pk), content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@member
+def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Give the whole of one text inside an event: plain, or as the piece of a page that asked for it."""
+    body = decode(_line(project, pk))
+    at = request.GET.get("at", "")
+    try:
+        value = at_path(body, at) if at else dict(body)
+    except LookupError as error:
+        raise Http404 from error
+    text = pretty(value) if not at else result_text(value) if at.startswith("result") else text_of(value)
+    if not is_htmx(request):
+        return HttpResponse(text, content_type=PLAIN)
+    is_prose = at.endswith(".text") and string(obj(body.get("message")).get("role")) == "assistant"
+    key = at.replace(".", "-")
+    dom_id = f"text-{pk}-{key}" if at else f"event-{pk}-body"
+    return render(request, "session/whole.html", {"id": dom_id, "text": text, "is_prose": is_prose})
+
+
+@require_safe
+@member
+def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Give the streaming deltas right before an event."""
+    before = whole_number(request.GET.get("before", ""))
+    if before is None or not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
+        raise Http404
+    found = events.deltas(events.Scope(pk, loop), before)
+    context = {"id": f"session-event-{before}-deltas", "deltas": found}
+    return render(request, "session/deltas.html", context)
+
+
+def _line(project: Project, pk: int) -> bytes:
+    try:
+        return lookups.line(project.pk, pk)
+    except JournalEvent.DoesNotExist as error:
+        raise Http404 from error

@@ -1,0 +1,341 @@
+"""The session page: every scenario through the real ingest, as its reader sees it."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from recorder.models import LoopRecord, Project, Session, Turn
+from tests import build
+from tests.dashboard.loops.conftest import TAPES
+
+SCENARIOS = sorted(tape.name.removesuffix(".events.jsonl") for tape in TAPES.rglob("*.events.jsonl"))
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_page_of_every_scenario_answers(feed, see, every_page, scenario):
+    feed(tape=scenario)
+
+    for path in every_page():
+        see(path)
+
+
+def test_a_session_opens_at_the_loop_that_runs_else_at_the_last_one(feed, session):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("s.a.2", parent="s.a.1", kind="Default"))
+    assert "loop 2 of 2" in session().text
+
+    feed(build.agent_start("s.b.1"), *build.small_loop("s.a.3"))
+    assert "loop 3 of 4" in session().text
+
+
+def test_continuations_say_what_they_continue_and_lead_there(feed, loop):
+    feed(tape="02")
+
+    page = loop(".2")
+
+    assert "continues" in page.part("loop")
+    assert any(href.endswith("#loop") for href in page.links)
+
+
+def test_a_rerun_dims_the_loop_it_replaces(feed, session):
+    feed(tape="02")
+
+    assert any("superseded" in row for row in session().rows)
+    assert any(row.startswith("Rerun,") for row in session().rows)
+
+
+def test_the_same_loop_ids_twice_are_two_evaluations(feed, session):
+    feed(tape="04")
+
+    page = session()
+
+    assert page.html.count('class="par"') == 2
+    assert page.text.count("branches in parallel") == 2
+    assert page.text.count("run 2") >= 2
+
+
+def test_an_evaluation_shows_its_winner_and_its_judge_last(feed, session):
+    feed(tape="03")
+
+    kinds = [row.split(",")[0] for row in session().rows]
+
+    assert kinds == ["Winner", "Branch", "Branch", "Judge", "Continue"]
+    assert "Picked branch 1 of 3" in session().text
+
+
+def test_while_a_group_runs_there_is_no_winner_and_who_has_not_begun_is_pending(feed, session):
+    feed(build.parallel_start("s.a.1", "s.a.2"), build.agent_start("s.a.1"))
+
+    page = session()
+
+    assert [row.split(",")[0] for row in page.rows] == ["Branch", "Branch"]
+    assert "pending" in page.rows[1]
+    assert "Winner" not in page.text
+
+
+def test_a_group_that_nobody_ended_says_so(feed, session):
+    feed(build.parallel_start("s.a.1", "s.a.2"), build.agent_start("s.a.1"), flush=True)
+
+    assert "ended without a choice" in session().text
+    assert "never started" in session().text
+
+
+def test_sub_agents_are_linked_both_ways_and_one_was_not_recorded(feed, see, session):
+    feed(tape="05")
+    child = Session.objects.get(has_spawn=True)
+    parent = Session.objects.exclude(pk=child.pk).get()
+
+    above, below = see(f"/p/default/sessions/{parent.pk}"), see(f"/p/default/sessions/{child.pk}")
+
+    assert any(f"/sessions/{child.pk}/loops/" in href for href in above.links)
+    assert any(f"/sessions/{parent.pk}/loops/" in href for href in below.links)
+    assert "spawned by" in below.text
+    assert above.part("loops").count("Not recorded") == 1
+    assert "sub-agent not recorded" in above.part("loop")
+
+
+def test_a_compaction_that_is_its_own_parent_is_drawn_once(feed, session):
+    feed(tape="06")
+
+    page = session()
+
+    assert [row.split(",")[0] for row in page.rows] == ["Initial", "Compaction", "Continue"]
+    assert "1.7k → 261 tokens, 10 → 6 messages" in page.part("loops")
+
+
+def test_a_compaction_inside_a_loop_shows_before_and_after_in_its_place(feed, loop):
+    feed(tape="06")
+
+    assert "Compaction 5.0k → 461 tokens 9 → 7 messages" in loop("sonnet-4-6.1").part("loop")
+
+
+def test_failures_are_never_shown_as_plain_successes(feed, session):
+    feed(tape="08")
+
+    page = session()
+    states = [row.rpartition(", ")[2] for row in page.rows]
+
+    assert states == ["rejected", "completed", "rejected", "failed", "failed", "completed", "completed"]
+    assert [word for word in ("rejected", "failed") if f" {word}," not in " ".join(page.rows)] == []
+    assert page.html.count('title="1 error"') == 3
+
+
+def test_a_rejected_loop_says_why(feed, loop):
+    feed(tape="08")
+
+    assert "The loop was rejected by an input filter blocked term: password" in loop("sonnet-4-6.1").part(
+        "loop"
+    )
+
+
+def test_a_turn_that_failed_says_why_once(feed, loop):
+    feed(tape="08")
+
+    assert loop("sonnet-4-6.4").part("loop").count("401 invalid x-api-key") == 1
+
+
+def test_a_loop_that_was_cut_off_says_so(feed, session):
+    feed(tape="09", flush=True)
+
+    page = session()
+
+    assert "The recording ends here" in page.text
+    assert "cut off" in page.part("loop")
+    assert "Aborted" in page.html
+
+
+def test_a_cancelled_loop_says_so(feed, session):
+    feed(tape="10")
+
+    assert "cancelled" in session().rows[0]
+
+
+def test_what_changed_against_the_loop_before_stands_first(feed, loop):
+    snapshot = {"model": "m", "provider": "p", "thinking_level": "high", "temperature": 1.0}
+    feed(
+        *build.small_loop("s.a.1", config_snapshot=snapshot),
+        *build.small_loop(
+            "s.a.2", parent="s.a.1", kind="Default", config_snapshot=snapshot | {"thinking_level": "low"}
+        ),
+    )
+
+    page = loop(".2")
+
+    assert "thinking low high temperature 1.0" in page.part("loop")
+    assert "<s>high</s>" in page.html
+
+
+def test_what_an_agent_wrote_stays_text_on_every_page(feed, reader, every_page):
+    feed(tape="hostile")
+
+    for path in every_page():
+        html = reader.get(path).content.decode()
+        for start in (
+            "<img src=x",
+            "<svg onload",
+            "<iframe",
+            "<base",
+            '<form action="http',
+            "<object",
+            "<meta http-equiv",
+        ):
+            assert start not in html, (path, start)
+        assert "javascript:" not in " ".join(part.split('"')[0] for part in html.split('href="')[1:])
+        assert "<script>window" not in html
+
+
+def test_text_that_streams_is_on_the_page_so_far(feed, session):
+    feed(
+        build.agent_start(),
+        build.turn_start(),
+        build.message_start(message=build.assistant("") | {"content": []}),
+    )
+    feed(build.message_update(text="Once upon "), build.message_update(text="a time"))
+
+    page = session()
+
+    assert "Once upon a time" in page.part("loop")
+    assert "streaming" in page.part("loop")
+
+
+def test_fifty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, session, see, reader):
+    turns = [
+        event
+        for n in range(60)
+        for event in (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}.")))
+    ]
+    feed(build.agent_start(), *turns)
+
+    page = session()
+    assert "Answer 59." in page.text
+    assert "Answer 9." not in page.text
+
+    (earlier,) = {href.removesuffix("#loop") for href in page.links if "before=" in href}
+    assert "Answer 9." in see(earlier).text
+    assert "Answer 10." not in see(earlier).text
+    piece = reader.get(earlier, headers={"HX-Request": "true"}).content.decode()
+    assert "Answer 0." in piece
+    assert "<html" not in piece
+
+
+def test_a_turn_has_an_address(feed, session, see):
+    turns = [
+        event
+        for n in range(200)
+        for event in (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}.")))
+    ]
+    feed(build.agent_start(), *turns)
+    loop = LoopRecord.objects.get()
+
+    page = see(f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}?turn=100")
+
+    assert 'id="turn-100"' in page.html
+
+
+def test_a_long_result_is_cut_and_the_whole_is_one_link_away(feed, session, reader):
+    result = {"content": [{"type": "text", "text": "x" * 40_000 + "the end"}], "details": None}
+    feed(build.agent_start(), build.turn_start(), build.tool_start(), build.tool_end() | {"result": result})
+
+    page = session()
+    assert "the end" not in page.text
+
+    (whole,) = {href for href in page.links if "/text?at=" in href}
+    plain = reader.get(whole)
+    assert plain["Content-Type"].startswith("text/plain")
+    assert plain.content.decode().endswith("the end")
+    assert "data-loaded" in reader.get(whole, headers={"HX-Request": "true"}).content.decode()
+
+
+def test_what_did_not_fit_is_on_the_strip_and_a_clean_session_has_none(feed, session):
+    feed(*build.small_loop("s.a.1"))
+    assert "did not fit" not in session().text
+
+    feed(build.turn_start("s.a.1", index=5))
+    feed(b"{", rejects=1, producer=None)
+    assert "did not fit" in session().text
+
+
+@pytest.mark.parametrize(
+    "tab", ["", "?tab=events", "?tab=json", "?before=zero", "?at=99999999999999999999", "?turn=-1"]
+)
+def test_nonsense_in_the_address_is_ignored(feed, loop, tab):
+    feed(*build.small_loop())
+
+    assert "Loops 1" in loop(".1", query=tab).text
+
+
+def test_there_is_no_way_to_another_projects_session(feed, reader):
+    feed(*build.small_loop())
+    other = Project.objects.create(slug="other")
+    other.memberships.create(user=User.objects.get(username="reader"))
+    loop = LoopRecord.objects.get()
+    event = loop.start_event
+
+    for path in (
+        f"sessions/{loop.session_id}",
+        f"sessions/{loop.session_id}/loops/{loop.pk}",
+        f"sessions/{loop.session_id}/loops/{loop.pk}/record",
+        f"sessions/{loop.session_id}/loops/{loop.pk}/deltas?before={event}",
+        f"events/{event}",
+        f"events/{event}/raw",
+        f"events/{event}/text",
+    ):
+        assert reader.get(f"/p/default/{path}").status_code in (200, 302), path
+        assert reader.get(f"/p/other/{path}").status_code == 404, path
+
+
+def test_a_loop_of_another_session_is_not_found(feed, reader):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("t.a.1"))
+    one, two = LoopRecord.objects.order_by("pk")
+
+    assert reader.get(f"/p/default/sessions/{one.session_id}/loops/{two.pk}").status_code == 404
+
+
+def test_who_is_not_signed_in_is_sent_to_the_door(feed, client, project):
+    feed(*build.small_loop())
+
+    answer = client.get(f"/p/default/sessions/{Session.objects.get().pk}")
+
+    assert (answer.status_code, answer["Location"].startswith("/signin")) == (302, True)
+
+
+def test_a_page_asks_the_database_as_often_with_fifty_loops_as_with_one(feed, session, see):
+    def turns(loop, n):
+        return [
+            event
+            for index in range(n)
+            for event in (
+                build.turn_start(loop, index=index),
+                build.message_end(loop, message=build.user("Go on.")),
+                build.tool_start(loop, call=f"c{index}"),
+                build.tool_end(loop, call=f"c{index}", child=f"other{index}.sub.1"),
+                build.turn_end(loop, message=build.assistant("Done.")),
+            )
+        ]
+
+    def queries(path):
+        see(path)
+        with CaptureQueriesContext(connection) as captured:
+            see(path)
+        return len(captured)
+
+    feed(*build.small_loop("s.a.1"), build.agent_start("s.c.1"), *turns("s.c.1", 2), build.agent_end("s.c.1"))
+    small = LoopRecord.objects.get(loop_id="s.c.1")
+    tabs = ("", "?tab=events", "?tab=events&scope=session&kind=errors")
+    few = [queries(f"/p/default/sessions/{small.session_id}/loops/{small.pk}{tab}") for tab in tabs]
+
+    loops = [f"s.a.{n}" for n in range(2, 51)]
+    feed(
+        *(
+            event
+            for loop in loops
+            for event in build.small_loop(loop, parent="s.a.1", kind={"Branch": {"tag": "t"}})
+        )
+    )
+    feed(build.agent_start("s.b.1"), *turns("s.b.1", 50), build.agent_end("s.b.1"))
+    large = LoopRecord.objects.get(loop_id="s.b.1")
+    many = [queries(f"/p/default/sessions/{large.session_id}/loops/{large.pk}{tab}") for tab in tabs]
+
+    assert Turn.objects.filter(loop=large).count() == 50
+    assert max(few) <= 45
+    assert many == few
