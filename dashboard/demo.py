@@ -1,0 +1,42 @@
+"""The demo's two buttons: play it into this server, and remove what it left."""
+
+from contextlib import suppress
+
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.shortcuts import redirect
+from django.views.decorators.http import require_POST
+
+from dashboard.access import member, require
+from recorder import server
+from recorder.demo.forget import forget_demo
+from recorder.demo.player import AlreadyPlayingError, play_in_background
+from recorder.models import Membership, Project
+
+
+@require_POST
+@member
+def play(request: HttpRequest, project: Project) -> HttpResponse:
+    """Begin to play and show where it appears; a second click finds it playing."""
+    require(request, project, Membership.Role.MEMBER)
+    url = server.address()
+    if url is None:
+        return HttpResponse(
+            "This server does not know its own address. Start it with `manage.py up`, or run "
+            "`manage.py demo --url` with its address.\n",
+            content_type="text/plain",
+            status=503,
+        )
+    with suppress(AlreadyPlayingError):
+        play_in_background(project, url)
+    return redirect("sessions", project.slug)
+
+
+@require_POST
+@member
+def remove(request: HttpRequest, project: Project) -> HttpResponse:
+    """Remove all demo data of the project, whose name must be typed: it cannot be taken back."""
+    require(request, project, Membership.Role.MEMBER)
+    if request.POST.get("name") != project.slug:
+        return HttpResponseBadRequest("Type the name of the project to remove its demo data.\n", "text/plain")
+    forget_demo(project)
+    return redirect("sessions", project.slug)

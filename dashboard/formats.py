@@ -1,0 +1,72 @@
+"""Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
+
+from datetime import timedelta
+
+from recorder.core import text
+
+NONE = "\N{EN DASH}"  # not applicable; never 0
+
+
+def tokens(count: int | None) -> str:
+    """Return a token count in three figures at most: 12.3k."""
+    return NONE if count is None else text.tokens(count)
+
+
+def exact(count: int | None) -> str:
+    """Return a whole number with separators."""
+    return NONE if count is None else f"{count:,}"
+
+
+def duration(length: timedelta | int | None) -> str:
+    """Return a length of time, given as milliseconds or a timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
+    if length is None:
+        return NONE
+    ms = max(0, length // timedelta(milliseconds=1) if isinstance(length, timedelta) else length)
+    if ms < 1_000:
+        return f"{ms}ms"
+    if ms < 9_950:
+        return f"{ms / 1_000:.1f}s"
+    seconds = (ms + 500) // 1_000
+    return next(
+        (
+            f"{seconds // size}{unit} {seconds % size // smaller:02d}{rest}"
+            for size, unit, smaller, rest in (
+                (86_400, "d", 3_600, "h"),
+                (3_600, "h", 60, "m"),
+                (60, "m", 1, "s"),
+            )
+            if seconds >= size
+        ),
+        f"{seconds}s",
+    )
+
+
+def size(count: int | None) -> str:
+    """Return a number of bytes: 212 B 1.9 kB 48 kB 5.6 GB."""
+    if count is None:
+        return NONE
+    value, unit = float(count), "B"
+    for bigger in ("kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1_000, bigger
+    return f"{value:.1f} {unit}" if unit != "B" and value < 9.95 else f"{value:,.0f} {unit}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share of 1: no decimals from 10 on, one below."""
+    if share is None:
+        return NONE
+    value = share * 100
+    return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%"
+
+
+def short_id(text: str) -> str:
+    """Return a UUID's first eight characters; any other id whole."""
+    return text[:8] if len(text) == 36 and text[8] == text[23] == "-" else text
+
+
+def plural(count: int, words: str) -> str:
+    """Return the number with its noun: "turn" or "branch,branches"."""
+    one, _, many = words.partition(",")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

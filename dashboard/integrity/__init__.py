@@ -1,0 +1,1 @@
+"""The integrity page: what was refused, and what did not fit."""

@@ -1,0 +1,65 @@
+"""Where things are: the address of everything that two pages or more link to."""
+
+from urllib.parse import quote, urlencode
+
+from django.urls import reverse
+
+
+def sessions(slug: str, **query: str | int) -> str:
+    """Return the sessions list, filtered as `query` says."""
+    return _with(reverse("sessions", args=(slug,)), query)
+
+
+def session(slug: str, pk: int) -> str:
+    """Return a session's page; it opens at its newest running loop, else at its last root."""
+    return reverse("session", args=(slug, pk))
+
+
+def loop(slug: str, session_pk: int, pk: int, **query: str | int) -> str:
+    """Return a loop's place on its session's page."""
+    return _with(reverse("loop", args=(slug, session_pk, pk)), query)
+
+
+def loop_record(slug: str, session_pk: int, pk: int, of: str) -> str:
+    """Return a loop as a JSON document: `of` is phi-core or api."""
+    return _with(reverse("loop-record", args=(slug, session_pk, pk)), {"of": of})
+
+
+def loop_deltas(slug: str, session_pk: int, pk: int, before: int) -> str:
+    """Return the streaming deltas of a loop right before an event."""
+    return _with(reverse("loop-deltas", args=(slug, session_pk, pk)), {"before": before})
+
+
+def event(slug: str, pk: int) -> str:
+    """Return the permalink of one recorded event."""
+    return reverse("event", args=(slug, pk))
+
+
+def event_raw(slug: str, pk: int) -> str:
+    """Return one recorded line, byte for byte."""
+    return reverse("event-raw", args=(slug, pk))
+
+
+def event_text(slug: str, pk: int, at: str) -> str:
+    """Return the whole of one text inside an event; `at` is its path: message.content.0.text."""
+    return _with(reverse("event-text", args=(slug, pk)), {"at": at})
+
+
+def session_lines(slug: str, session_id: str) -> str:
+    """Return a session's recorded lines as the read API gives them."""
+    return f"/api/v1/sessions/{quote(session_id, safe='')}/events?{urlencode({'project': slug})}"
+
+
+def integrity(slug: str) -> str:
+    """Return the page of what was refused and what did not fit."""
+    return reverse("integrity", args=(slug,))
+
+
+def live(slug: str, page: str, **query: str | int) -> str:
+    """Return the page socket that keeps a page up to date."""
+    return _with(f"/p/{slug}/live/{page}", query)
+
+
+def _with(path: str, query: dict[str, str | int]) -> str:
+    said = {name: value for name, value in query.items() if value != ""}
+    return f"{path}?{urlencode(said)}" if said else path

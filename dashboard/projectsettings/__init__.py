@@ -1,0 +1,1 @@
+"""Settings of one project: its title, who and what may enter, its demo data, what runs here."""

@@ -1,0 +1,1 @@
+"""What stands on every page: the sessions that run or wait now."""

@@ -1,0 +1,89 @@
+"""What the shell shows of each project, in a fixed number of queries whatever the number of projects."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import (
+    Case,
+    Count,
+    F,
+    IntegerField,
+    Q,
+    QuerySet,
+    Value,
+    When,
+    Window,
+)
+from django.db.models.functions import RowNumber
+
+from recorder.models import Project, Session
+
+SHOWN = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One session that runs or waits."""
+
+    pk: int
+    title: str
+    agent_id: str
+    activity: str
+    waiting_since: datetime | None
+    state: str  # waiting | running
+
+
+@dataclass(frozen=True, slots=True)
+class LiveNow:
+    """The sessions of a project that run or wait: those that wait first, then the latest."""
+
+    slug: str
+    lines: tuple[Line, ...]
+    more: int
+
+
+def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
+    """Return what is live in each project."""
+    lines: dict[int, list[Line]] = defaultdict(list)
+    more: dict[int, int] = {}
+    for session, live in _first_live(projects):
+        lines[session.project_id].append(_line(session))
+        more[session.project_id] = live - len(lines[session.project_id])
+    slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
+    return {pk: LiveNow(slug, tuple(lines[pk]), more=more.get(pk, 0)) for pk, slug in slugs}
+
+
+def has_sessions(project: int) -> bool:
+    """Say whether anything was recorded in a project. One query."""
+    return Session.objects.filter(project=project).exists()
+
+
+def _live(projects: Collection[int]) -> QuerySet[Session]:
+    mine = Session.objects.filter(project__in=projects)
+    running, waiting = mine.filter(status="running"), mine.filter(waiting__gt=0)
+    # Each condition alone has an index; both on one row would read every session there is.
+    return Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))
+
+
+def _first_live(projects: Collection[int]) -> Iterator[tuple[Session, int]]:
+    """Yield what is shown, and how many there are in its project."""
+    waits = Case(When(waiting__gt=0, then=Value(0)), default=Value(1), output_field=IntegerField())
+    order = (waits.asc(), F("last_event_at").desc(), F("pk").desc())
+    place = Window(RowNumber(), partition_by="project_id", order_by=order)
+    live = Window(Count("pk"), partition_by="project_id")
+    placed = _live(projects).annotate(place=place, live=live)
+    for session in placed.filter(place__lte=SHOWN).order_by("project_id", "place"):
+        yield session, session.live
+
+
+def _line(session: Session) -> Line:
+    return Line(
+        pk=session.pk,
+        title=session.title or session.session_id,
+        agent_id=session.agent_id,
+        activity=session.activity,
+        waiting_since=session.waiting_since if session.waiting else None,
+        state="waiting" if session.waiting else "running",
+    )

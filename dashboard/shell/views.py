@@ -1,0 +1,19 @@
+"""The front door."""
+
+from django.contrib.auth.decorators import login_required
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_safe
+
+from dashboard.access import projects_of
+from dashboard.shell.queries import has_sessions
+
+
+@require_safe
+@login_required
+def home(request: HttpRequest) -> HttpResponse:
+    """Lead to the reader's first project, and to its welcome page while it has nothing else to show."""
+    project = projects_of(request.user).first()
+    if project is None:
+        return render(request, "shell/nothing.html")
+    return redirect("sessions" if has_sessions(project.pk) else "welcome", project.slug)

@@ -1,0 +1,177 @@
+"""What templates write figures, times, icons and bars with. Every argument is escaped."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from functools import cache
+
+from django import template
+from django.templatetags.static import static
+from django.utils.html import format_html, format_html_join
+from django.utils.safestring import SafeString
+
+from dashboard import formats, usage
+
+register = template.Library()
+
+register.filter("tokens", formats.tokens)
+register.filter("exact", formats.exact)
+register.filter("duration", formats.duration)
+register.filter("size", formats.size)
+register.filter("percent", formats.percent)
+register.filter("plural", formats.plural)
+register.filter("short_id", formats.short_id)
+
+GLYPHS = {  # state: (glyph, tone, words)
+    "pending": ("pending", "mute", "Pending"),
+    "running": ("running", "run", "Running"),
+    "open": ("running", "run", "Running"),
+    "completed": ("completed", "ok", "Completed"),
+    "done": ("completed", "ok", "Completed"),
+    "rejected": ("rejected", "rej", "Rejected"),
+    "limit": ("rejected", "rej", "Stopped at a limit"),
+    "aborted": ("aborted", "mute", "Aborted"),
+    "cancelled": ("aborted", "mute", "Cancelled"),
+    "cut": ("aborted", "mute", "Cut off"),
+    "error": ("error", "err", "Error"),
+    "failed": ("error", "err", "Failed"),
+    "approval": ("approval", "wait", "Waiting for approval"),
+    "waiting": ("approval", "wait", "Waiting for approval"),
+    "winner": ("winner", "win", "Winner"),
+    "compaction": ("compaction", "cmp", "Compaction"),
+}
+
+
+@register.filter
+def status_word(state: str) -> str:
+    """Return what a state is called."""
+    return GLYPHS[state][2]
+
+
+@register.simple_tag
+def icon(name: str, size: str = "", label: str = "", extra: str = "") -> SafeString:
+    """Draw an interface icon; without a label it is decoration. `size` is s or xs."""
+    classes = " ".join(filter(None, ("i", size and f"i-{size}", extra)))
+    return _drawing(classes, f"i-{name}", label)
+
+
+@register.simple_tag
+def status(state: str, label: str | None = None) -> SafeString:
+    """Draw a state's glyph with its word as label; "" is right when the word stands beside it."""
+    glyph, _, word = GLYPHS[state]
+    return _drawing(f"st st-{glyph}", f"s-{glyph}", word if label is None else label)
+
+
+@register.simple_tag
+def pill(state: str, text: str = "") -> SafeString:
+    """Draw a state as a pill: glyph and word."""
+    _, tone, word = GLYPHS[state]
+    return format_html('<span class="pill t-{}">{}{}</span>', tone, status(state, ""), text or word)
+
+
+@register.simple_tag
+def logo() -> SafeString:
+    """Draw the mark."""
+    return _drawing("", "logo", "")
+
+
+@register.simple_tag
+def amount(count: int | None) -> SafeString:
+    """Write a token count with the exact one on hover."""
+    if count is None or count < 1_000:
+        return format_html("{}", formats.tokens(count))
+    return format_html('<span title="{}">{}</span>', formats.exact(count), formats.tokens(count))
+
+
+@register.filter
+def when(moment: datetime | None) -> SafeString | str:
+    """Write a moment that the page turns into "2s ago". The text is fixed: a redraw equals a reload."""
+    if moment is None:
+        return formats.NONE
+    utc = moment.astimezone(UTC)
+    return _time("data-when", utc, f"{utc.day} {utc:%b %H:%M}")
+
+
+@register.filter
+def clock(moment: datetime | None) -> SafeString | str:
+    """Write a moment as clock time; the page turns it into the reader's."""
+    if moment is None:
+        return formats.NONE
+    utc = moment.astimezone(UTC)
+    return _time("data-clock", utc, f"{utc:%H:%M:%S}")
+
+
+@register.simple_tag
+def lasted(started: datetime | None, ended: datetime | None = None) -> SafeString | str:
+    """Write how long something took; while it runs, the page counts up from its start."""
+    if started is None:
+        return formats.NONE
+    if ended is None:
+        return _time("data-start", started.astimezone(UTC), f"since {started.astimezone(UTC):%H:%M}")
+    return formats.duration(max(ended - started, timedelta()))
+
+
+@register.simple_tag
+def meter(shown: usage.Usage, extra: str = "") -> SafeString:
+    """Draw token usage as a bar of five kinds, its numbers in the label. `extra` may be meter-l."""
+    laid = usage.segments([(kind.css, kind.count) for kind in usage.kinds(shown)])
+    return _bar(laid, extra, usage.words(shown))
+
+
+@register.simple_tag
+def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
+    """Draw one part of a whole."""
+    return _bar([usage.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)
+
+
+@register.inclusion_tag("_shared/_legend.html")
+def legend(shown: usage.Usage) -> dict[str, list[usage.Kind]]:
+    """Write the five token kinds with their numbers."""
+    return {"kinds": usage.kinds(shown)}
+
+
+@register.simple_tag
+def spark(values: Sequence[float]) -> SafeString:
+    """Draw a small line without axes, for a tile."""
+    top = max(values, default=0) or 1
+    step = 100 / max(len(values) - 1, 1)
+    line = "L".join(f"{i * step:.2f} {26 - 24 * value / top:.2f}" for i, value in enumerate(values))
+    return format_html(
+        '<svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" aria-hidden="true">'
+        '<path class="ar" d="M0 28L{0}L100 28Z"/><path class="ln" d="M{0}"/></svg>',
+        line or "0 26",
+    )
+
+
+@cache
+def _sprite() -> str:
+    return static("icons.svg")
+
+
+def _drawing(classes: str, symbol: str, label: str) -> SafeString:
+    name = (
+        format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
+    )
+    return format_html('<svg class="{}" {}><use href="{}#{}"/></svg>', classes, name, _sprite(), symbol)
+
+
+def _time(kind: str, utc: datetime, text: str) -> SafeString:
+    title = f"{utc.day} {utc:%b %Y, %H:%M:%S} UTC"
+    iso = utc.isoformat().replace("+00:00", "Z")
+    return format_html('<time datetime="{}" title="{}" {}>{}</time>', iso, title, kind, text)
+
+
+def _bar(laid: list[usage.Segment], extra: str, label: str) -> SafeString:
+    name = (
+        format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
+    )
+    rects = format_html_join(
+        "",
+        '<rect class="{}" x="{}" width="{}" height="6"/>',
+        ((part.css, part.x, part.width) for part in laid),
+    )
+    return format_html(
+        '<svg class="meter{}" viewBox="0 0 100 6" preserveAspectRatio="none" {}>{}</svg>',
+        f" {extra}" if extra else "",
+        name,
+        rects,
+    )

@@ -1,0 +1,74 @@
+"""Token usage as a bar: five kinds, cheap to dear, and where each begins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from dashboard.formats import tokens
+
+GAP = 0.6  # percent of the bar between two segments
+
+
+class Usage(Protocol):
+    """Anything that carries phi-core's five counts."""
+
+    @property
+    def input_tokens(self) -> int: ...
+    @property
+    def output_tokens(self) -> int: ...
+    @property
+    def reasoning_tokens(self) -> int: ...
+    @property
+    def cache_read_tokens(self) -> int: ...
+    @property
+    def cache_write_tokens(self) -> int: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """One kind of token: its colour class, its name, how many."""
+
+    css: str
+    name: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Segment:
+    """A stretch of a bar, in percent of its width."""
+
+    css: str
+    x: float
+    width: float
+
+
+def kinds(usage: Usage) -> list[Kind]:
+    """Return the five kinds in price order. Reasoning inside output is cut out of it, never added."""
+    output = usage.output_tokens
+    if usage.reasoning_tokens <= output:
+        output -= usage.reasoning_tokens
+    return [
+        Kind("u-cr", "cache read", usage.cache_read_tokens),
+        Kind("u-in", "input", usage.input_tokens),
+        Kind("u-cw", "cache write", usage.cache_write_tokens),
+        Kind("u-re", "reasoning", usage.reasoning_tokens),
+        Kind("u-out", "output", output),
+    ]
+
+
+def words(usage: Usage) -> str:
+    """Return the five numbers as one phrase, for those who do not see the bar."""
+    return ", ".join(f"{tokens(kind.count)} {kind.name}" for kind in kinds(usage)) + " tokens"
+
+
+def segments(parts: Sequence[tuple[str, int]], whole: int = 0) -> list[Segment]:
+    """Lay (colour class, count) side by side; the bar is full at `whole`, or at the sum if larger."""
+    shown = [(css, count) for css, count in parts if count > 0]
+    total = max(whole, sum(count for _, count in shown))
+    scale = (100 - GAP * len(shown)) / total if total else 0
+    laid, x = [], 0.0
+    for css, count in shown:
+        width = count * scale
+        laid.append(Segment(css, round(x, 2), round(width, 2)))
+        x += width + GAP
+    return laid

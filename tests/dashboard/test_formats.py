@@ -1,0 +1,109 @@
+"""Figures as people read them."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard import formats
+
+UNITS = {"k": 1_000, "M": 1_000_000, "B": 1_000_000_000}
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),  # noqa: RUF001  the sign on screen
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (1_234, "1.2k"),
+        (9_999, "10.0k"),
+        (12_345, "12.3k"),
+        (99_960, "100k"),
+        (148_213, "148k"),
+        (999_400, "999k"),
+        (999_600, "1.00M"),
+        (1_800_000, "1.80M"),
+        (38_210_000, "38.2M"),
+        (168_000_000, "168M"),
+        (2_500_000_000, "2.50B"),
+        (2**53, "9,007,199B"),
+    ],
+)
+def test_tokens_are_exact_below_a_thousand_and_then_three_figures(count, text):
+    assert formats.tokens(count) == text
+
+
+@given(st.integers(1_000, 999 * 10**9))
+def test_an_abbreviated_count_is_within_five_percent_of_the_exact_one(count):
+    text = formats.tokens(count)
+    assert abs(float(text[:-1]) * UNITS[text[-1]] - count) <= count * 0.05
+    assert len(text) <= 5
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (None, "–"),  # noqa: RUF001  the sign on screen
+        (0, "0ms"),
+        (-5, "0ms"),
+        (400, "400ms"),
+        (999, "999ms"),
+        (6_400, "6.4s"),
+        (9_949, "9.9s"),
+        (9_950, "10s"),
+        (48_000, "48s"),
+        (59_600, "1m 00s"),
+        (64_000, "1m 04s"),
+        (3_599_600, "1h 00m"),
+        (7_620_000, "2h 07m"),
+        (100_800_000, "1d 04h"),
+    ],
+)
+def test_a_duration_has_at_most_two_units(ms, text):
+    assert formats.duration(ms) == text
+
+
+@given(st.integers(0, 10**10))
+def test_a_timedelta_reads_like_its_milliseconds(ms):
+    assert formats.duration(timedelta(milliseconds=ms)) == formats.duration(ms)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (212, "212 B"),
+        (999, "999 B"),
+        (1_940, "1.9 kB"),
+        (48_000, "48 kB"),
+        (999_600, "1.0 MB"),
+        (5_600_000_000, "5.6 GB"),
+        (3_000_000_000_000_000, "3,000 TB"),
+    ],
+)
+def test_sizes_carry_their_unit(count, text):
+    assert formats.size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0%"), (0.023, "2.3%"), (0.0994, "9.9%"), (0.0996, "10%"), (0.71, "71%"), (1, "100%")],
+)
+def test_a_share_has_a_decimal_only_below_ten(share, text):
+    assert formats.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "text"),
+    [
+        (1, "turn", "1 turn"),
+        (0, "turn", "0 turns"),
+        (1_234, "turn", "1,234 turns"),
+        (2, "branch,branches", "2 branches"),
+    ],
+)
+def test_a_number_agrees_with_its_noun(count, words, text):
+    assert formats.plural(count, words) == text
