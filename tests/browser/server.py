@@ -1,0 +1,225 @@
+"""A real server in a subprocess, and what an agent and an administrator do with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from time import monotonic, sleep
+from urllib.parse import urlsplit
+from uuid import uuid4
+
+from websockets.sync.client import connect
+
+ROOT = Path(__file__).parents[2]
+START_S = 60
+COLLECTED: list[Path] = []  # the static files of the first server, for the others: they take it seconds
+KEPT_BACK = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
+
+
+class Server:
+    """`manage.py up` with a data folder of its own, on the port it was given first."""
+
+    def __init__(self, folder: Path, **settings: str) -> None:
+        self.port = 0
+        self.folder = folder
+        # To a process of its own the address of the test database is that of the real one.
+        inherited = {name: value for name, value in os.environ.items() if name not in KEPT_BACK}
+        self.environment = (
+            inherited | {"LOOPSCOPE_DATA": str(folder), "PYTHONDONTWRITEBYTECODE": "1"} | settings
+        )
+        self.under: tuple[str, ...] = ()  # a command that runs it, a tracer say
+        self._log = folder / "server.log"
+        self._static = folder / "static"
+        self._process: subprocess.Popen[bytes] | None = None
+        self._token = ""
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        """Serve, and return when it answers."""
+        self.launch()
+        self.wait_until_it_answers()
+
+    def launch(self) -> None:
+        """Begin to serve, in a process group of its own."""
+        if COLLECTED and not self._static.exists():
+            shutil.copytree(COLLECTED[0], self._static)
+        serve = [sys.executable, "manage.py", "up", "--host", "127.0.0.1", "--port", str(self.port)]
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                [*self.under, *serve],
+                cwd=ROOT,
+                env=self.environment,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def wait_until_it_answers(self) -> None:
+        assert self._process is not None
+        deadline = monotonic() + START_S
+        while not self._answers():
+            assert self._process.poll() is None, f"the server ended:\n{self.log()}"
+            assert monotonic() < deadline, f"the server does not answer:\n{self.log()}"
+            sleep(0.05)
+        COLLECTED.append(self._static)
+
+    def kill(self) -> None:
+        """End it and all its children without a word, as a crash would."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def stop(self) -> None:
+        if self._process is not None and self._process.poll() is None:
+            self._process.terminate()
+            self._process.wait(timeout=20)
+
+    @property
+    def pid(self) -> int:
+        assert self._process is not None
+        return self._process.pid
+
+    def signal(self, number: int) -> None:
+        assert self._process is not None
+        self._process.send_signal(number)
+
+    def wait(self) -> int:
+        """Return the status it ends with."""
+        assert self._process is not None
+        return self._process.wait(timeout=20)
+
+    def log(self) -> str:
+        return self._log.read_text()
+
+    def manage(self, *words: str) -> str:
+        """Run a command beside it and return what it prints."""
+        command = [sys.executable, "manage.py", *words]
+        done = subprocess.run(
+            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout.strip()
+
+    @property
+    def token(self) -> str:
+        if not self._token:
+            self._token = self.manage(
+                "token",
+                "create",
+                "--project",
+                "default",
+                "--scopes",
+                "ingest,read",
+                "--name",
+                "browser tests",
+            )
+        return self._token
+
+    def sign_in(self, page) -> None:
+        """Sign a browser in with a one-time link."""
+        path = re.search(r"/signin/\S+", self.manage("signin_link"))
+        assert path is not None
+        page.goto(self.url + path[0])
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url(re.compile("/p/"))
+
+    def read(self, path: str):
+        """Ask the read API."""
+        headers = {"Authorization": f"Bearer {self.token}"}
+        with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers)) as answer:
+            return json.load(answer)
+
+    def session_url(self, session_id: str) -> str:
+        items = self.read("/api/v1/sessions?limit=200")["items"]
+        return self.url + next(item["url"] for item in items if item["session_id"] == session_id)
+
+    def agent(self, producer: str = "") -> Agent:
+        """Return a new producer."""
+        return Agent(self, producer or str(uuid4()))
+
+    def _answers(self) -> bool:
+        self.port = self.port or self._told_port()
+        if not self.port:
+            return False
+        try:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as answer:
+                return answer.status == 200
+        except OSError:
+            return False
+
+    def _told_port(self) -> int:
+        """Return the port it says it listens on: a free one found before may be taken by then."""
+        try:
+            return urlsplit(json.loads((self.folder / "server.json").read_text())["url"]).port or 0
+        except (FileNotFoundError, json.JSONDecodeError):
+            return 0
+
+
+class Agent:
+    """A producer that numbers its lines on, over HTTP or a socket."""
+
+    def __init__(self, server: Server, producer: str) -> None:
+        self._server = server
+        self._producer = producer
+        self.sent = 0
+
+    @contextmanager
+    def stream(self) -> Iterator[Callable[[dict], None]]:
+        """Give a way to send one event after the other without waiting, over a socket."""
+        headers = {"Authorization": f"Bearer {self._server.token}"}
+        address = f"ws{self._server.url.removeprefix('http')}/ingest/v1/ws"
+        with connect(address, additional_headers=headers) as socket:
+            socket.send(json.dumps({"op": "hello", "v": 1, "producer": self._producer}))
+            assert json.loads(socket.recv())["high_water"] == self.sent - 1
+
+            def send(event: dict) -> None:
+                socket.send(
+                    f"{json.dumps({'op': 'events', 'first': self.sent, 'n': 1})}\n{json.dumps(event)}"
+                )
+                self.sent += 1
+
+            yield send
+            while json.loads(socket.recv()).get("upto") != self.sent - 1:
+                pass
+
+    def send(self, *events: dict | str | bytes) -> None:
+        """Send events and return when they are durable; each must be accepted."""
+        lines = [_line(event) for event in events]
+        headers = {
+            "Authorization": f"Bearer {self._server.token}",
+            "Content-Type": "application/x-ndjson",
+            "X-Producer": self._producer,
+            "X-First-Seq": str(self.sent),
+        }
+        url = f"{self._server.url}/ingest/v1/events"
+        request = urllib.request.Request(url, b"\n".join(lines), headers, method="POST")
+        with urllib.request.urlopen(request) as answer:
+            receipt = json.load(answer)
+        assert receipt["accepted"] == len(lines), receipt
+        self.sent += len(lines)
+
+
+def _line(event: dict | str | bytes) -> bytes:
+    if isinstance(event, bytes):
+        return event
+    return (event if isinstance(event, str) else json.dumps(event)).encode()
+
+
+def free_port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return free.getsockname()[1]

@@ -1,0 +1,341 @@
+"""What the page does with frames, on a page made for it: the socket is played by the test."""
+
+import re
+from pathlib import Path
+
+import pytest
+from django_htmx import jinja
+
+ROOT = Path(__file__).parents[2]
+HTMX = Path(jinja.__file__).parent / "static" / "django_htmx"
+SCRIPTS = {
+    "htmx.js": HTMX / "htmx-2.min.js",
+    "ws.js": HTMX / "ext" / "hx-ws-2.min.js",
+    "idiomorph.js": ROOT / "static" / "vendor" / "idiomorph.min.js",
+    "morph.js": ROOT / "static" / "js" / "morph.js",
+    "live.js": ROOT / "static" / "js" / "live.js",
+    "follow.js": ROOT / "static" / "js" / "follow.js",
+}
+PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
+<meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false}'>
+<link rel="stylesheet" href="/page.css">
+<script src="/htmx.js" defer></script><script src="/ws.js" defer></script>
+<script src="/idiomorph.js" defer></script><script type="module" src="/morph.js"></script>
+<script type="module" src="/live.js"></script><script type="module" src="/follow.js"></script></head>
+<body><div hx-ext="ws,morph" ws-connect="/p/default/live/session">
+<p data-connection><i class="dot dot-off"></i><span>Not live</span></p>
+<button data-follow aria-pressed="false" aria-controls="pane">Follow</button>
+<button data-unseen hidden></button><input id="search"><div id="pane">BODY</div></div></body></html>"""
+CSS = "#pane { height: 300px; overflow-y: auto } section { height: 100px } section.tall { height: 900px }"
+POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
+
+
+class Wire:
+    """The server's end of the page's socket."""
+
+    def __init__(self, page):
+        self.page = page
+        self.sockets = []
+        self.acks = []
+        self.number = 0
+        self.is_away = False
+
+    def opened(self, socket):
+        if self.is_away:
+            socket.close(code=1011)
+            return
+        socket.on_message(lambda said: self.acks.append(said))  # noqa: PLW0108  playwright marks what it is given
+        self.sockets.append(socket)
+
+    def send(self, html=""):
+        """Send one frame and wait until the page has acknowledged it."""
+        self.number += 1
+        self.sockets[-1].send(f"<!--frame {self.number}-->{html}")
+        self.until(lambda: f'{{"ack":{self.number}}}' in self.acks)
+
+    def until(self, true):
+        for _ in range(500):
+            if true():
+                return
+            self.page.wait_for_timeout(10)  # lets the browser's messages in
+        pytest.fail("the page did not answer")
+
+
+@pytest.fixture
+def open_page(browser):
+    """Return a way to open a page with the given content, connected."""
+    contexts = []
+
+    def open_page(body):
+        context = browser.new_context()
+        contexts.append(context)
+        page = context.new_page()
+        page.route("http://frames.test/**", lambda route: _answer(route, body))
+        wire = Wire(page)
+        page.route_web_socket(re.compile("/live/"), wire.opened)
+        page.errors = []
+        page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+        page.on("pageerror", lambda error: page.errors.append(str(error)))
+        page.goto("http://frames.test/")
+        wire.until(lambda: wire.sockets)
+        return page, wire
+
+    yield open_page
+    for context in contexts:
+        context.close()
+
+
+def _answer(route, body):
+    name = route.request.url.rsplit("/", 1)[-1]
+    if name == "page.css":
+        route.fulfill(body=CSS, content_type="text/css")
+    elif name in SCRIPTS:
+        route.fulfill(body=SCRIPTS[name].read_text(), content_type="text/javascript")
+    elif name == "":
+        headers = {"Content-Security-Policy": POLICY}
+        route.fulfill(body=PAGE.replace("BODY", body), content_type="text/html", headers=headers)
+    else:
+        route.fulfill(status=404)
+
+
+def panel(pk, body, extra="", oob=True):
+    return f'<section id="x-{pk}"{" hx-swap-oob=morph" if oob else ""} {extra}>{body}</section>'
+
+
+def turn(pk, oob=True, css=""):
+    return panel(pk, f"turn {pk}", f'class="{css}" data-into="session-turns-1" data-order="{pk}"', oob)
+
+
+def test_a_frame_replaces_a_panel_by_its_id_and_is_acknowledged(open_page):
+    page, wire = open_page(panel(1, "<b>old</b>", oob=False) + panel(2, "stays", oob=False))
+    wire.send(panel(1, "<b>new</b>"))
+    assert page.locator("#x-1").inner_html() == "<b>new</b>"
+    assert page.locator("#x-1").get_attribute("hx-swap-oob") is None
+    assert page.locator("#x-2").inner_text() == "stays"
+    assert page.errors == []
+
+
+def test_a_new_panel_goes_into_its_container_at_its_place(open_page):
+    page, wire = open_page(f'<div id="session-turns-1">{turn(2, oob=False)}{turn(10, oob=False)}</div>')
+    wire.send(turn(9) + turn(1) + turn(11))
+    ids = page.eval_on_selector_all("#session-turns-1 > *", "all => all.map(one => one.id)")
+    assert ids == ["x-1", "x-2", "x-9", "x-10", "x-11"]
+
+
+def test_the_same_new_panel_twice_stands_there_once(open_page):
+    page, wire = open_page('<div id="session-turns-1"></div>')
+    wire.send(turn(1) + turn(1))
+    wire.send(turn(1))
+    assert page.locator("#x-1").count() == 1
+
+
+def test_a_panel_may_go_into_a_container_that_came_in_the_same_frame(open_page):
+    page, wire = open_page('<div id="session-turns-1"></div>')
+    outer = panel(1, '<div id="session-stream-1"></div>', 'data-into="session-turns-1" data-order="1"')
+    wire.send(outer + panel(2, "text", 'data-into="session-stream-1" data-order="2"'))
+    assert page.locator("#x-1 #x-2").inner_text() == "text"
+
+
+def test_a_panel_that_has_no_place_here_is_left_out_quietly(open_page):
+    page, wire = open_page("")
+    wire.send(panel(5, "elsewhere") + turn(6) + '<div id="x-7" hx-swap-oob="delete"></div>')
+    assert page.locator("section").count() == 0
+    assert page.errors == []
+
+
+def test_a_removal_takes_a_panel_away(open_page):
+    page, wire = open_page(panel(1, "gone soon", oob=False))
+    wire.send('<div id="x-1" hx-swap-oob="delete"></div>')
+    assert page.locator("#x-1").count() == 0
+
+
+def test_what_is_gone_from_a_redrawn_panel_is_gone_from_the_page(open_page):
+    block = '<pre id="block-1">streamed</pre>'
+    page, wire = open_page(panel(1, f'<div id="session-stream-1">{block}</div>', oob=False))
+    wire.send(panel(1, '<div id="session-stream-1"></div><p>The message.</p>'))
+    assert page.locator("#block-1").count() == 0
+    assert page.locator("#x-1 p").inner_text() == "The message."
+
+
+def test_what_the_reader_opened_and_typed_stays(open_page):
+    def form(n):
+        return f"<details id=d><summary>More</summary>{n}</details><input id=note value={n}><b>{n}</b>"
+
+    page, wire = open_page(panel(1, form(1), oob=False))
+    page.locator("summary").click()
+    page.locator("#note").fill("typed by hand")
+    page.evaluate("document.querySelector('#note').setSelectionRange(3, 7)")
+    wire.send(panel(1, form(2)))
+    assert page.locator("#x-1 b").inner_text() == "2"
+    assert page.locator("details").get_attribute("open") is not None
+    assert page.locator("#note").input_value() == "typed by hand"
+    assert page.evaluate("[document.activeElement.id, document.activeElement.selectionStart]") == ["note", 3]
+
+
+def test_what_opens_by_itself_opens_and_what_the_reader_closed_stays_closed(open_page):
+    def tool(pk, state):
+        return f"<details id=d{pk} {state}><summary>Tool {pk}</summary>{state}</details>"
+
+    page, wire = open_page(panel(1, tool(1, "") + tool(2, "open"), oob=False))
+    page.get_by_text("Tool 2").click()
+    wire.send(panel(1, tool(1, "open") + tool(2, "open") + "<b>new</b>"))
+    assert page.evaluate("[d1.open, d2.open]") == [True, False]
+
+
+def test_an_attribute_that_a_script_owns_stays(open_page):
+    item = '<div id="i" role="treeitem" aria-expanded="true" data-keep="aria-expanded">{}</div>'
+    page, wire = open_page(panel(1, item.format(1), oob=False))
+    page.evaluate("document.querySelector('#i').ariaExpanded = 'false'")
+    wire.send(panel(1, item.format(2)))
+    assert page.locator("#i").inner_text() == "2"
+    assert page.locator("#i").get_attribute("aria-expanded") == "false"
+
+
+def test_what_the_reader_had_loaded_stays(open_page):
+    page, wire = open_page(panel(1, '<i>1</i><div id="more" hx-preserve>first lines</div>', oob=False))
+    page.evaluate("document.querySelector('#more').textContent = 'all lines'")
+    wire.send(panel(1, '<i>2</i><div id="more" hx-preserve>first lines</div>'))
+    assert page.locator("i").nth(1).inner_text() == "2"
+    assert page.locator("#more").inner_text() == "all lines"
+
+
+def test_a_selection_in_growing_text_stays(open_page):
+    page, wire = open_page(panel(1, "<pre id=p>the text so far</pre>", oob=False))
+    page.evaluate("getSelection().setBaseAndExtent(p.firstChild, 4, p.firstChild, 8)")
+    wire.send(panel(1, "<pre id=p>the text so far and on</pre>"))
+    assert page.locator("#p").inner_text() == "the text so far and on"
+    assert page.evaluate("getSelection().toString()") == "text"
+
+
+def test_markup_in_a_frame_runs_nothing(open_page):
+    page, wire = open_page(panel(1, "", oob=False))
+    bad = "<script>window.__pwned = 1</script><img src=x onerror='window.__pwned = 2'>"
+    wire.send(panel(1, bad) + "<script>window.__pwned = 3</script>")
+    assert page.evaluate("window.__pwned") is None
+
+
+def test_htmx_works_in_what_was_pushed(open_page):
+    page, wire = open_page(panel(1, "", oob=False))
+    wire.send(panel(1, '<button hx-get="/more" hx-swap="none">More</button>'))
+    with page.expect_request("**/more"):
+        page.get_by_text("More").click()
+
+
+def test_the_connection_line_tells_the_truth(open_page):
+    page, wire = open_page("")
+    line = page.locator("[data-connection]")
+    page.get_by_text("Catching up").wait_for()
+    wire.send()
+    assert line.inner_text() == "Live"
+    assert line.get_attribute("data-connection") == "live"
+    wire.sockets[0].close(code=1011)
+    page.get_by_text("Reconnecting").wait_for()
+    assert page.locator(".dot-off").count() == 1
+    wire.until(lambda: len(wire.sockets) == 2)
+    wire.send()
+    page.get_by_text("Live", exact=True).first.wait_for()
+    assert page.get_by_role("status").inner_text() in {"Connection lost", "Live again"}
+
+
+def test_a_connection_that_stays_away_says_since_when_the_page_is_stale(open_page):
+    page, wire = open_page("")
+    page.clock.install()
+    wire.send()
+    at = page.evaluate("new Date().toLocaleTimeString('en-GB', {timeStyle: 'short'})")
+    wire.is_away = True
+    wire.sockets[0].close(code=1011)
+    page.get_by_text("Reconnecting").wait_for()
+    page.clock.run_for(31_000)
+    page.get_by_text(f"Stale since {at}").wait_for()
+
+
+def test_a_page_that_slept_says_stale_and_connects_anew(open_page):
+    page, wire = open_page("")
+    page.clock.install()
+    wire.send()
+    page.clock.fast_forward(3_600_000)
+    page.evaluate("dispatchEvent(new Event('visibilitychange'))")
+    wire.until(lambda: len(wire.sockets) == 2)
+    wire.send()
+    assert page.locator("[data-connection]").inner_text() == "Live"
+
+
+def test_a_server_that_says_goodbye_is_waited_for(open_page):
+    page, wire = open_page("")
+    wire.send()
+    wire.sockets[0].close(code=4408)
+    wire.until(lambda: len(wire.sockets) == 2)
+    wire.send()
+    assert page.locator("[data-connection]").inner_text() == "Live"
+
+
+def test_who_has_signed_out_is_told_so_and_does_not_come_back(open_page):
+    page, wire = open_page("")
+    wire.send()
+    wire.sockets[0].close(code=4401)
+    page.get_by_text("Signed out, stale since").wait_for()
+    assert len(wire.sockets) == 1
+
+
+def test_the_one_live_region_says_at_most_one_sentence_every_five_seconds(open_page):
+    page, wire = open_page('<p id="x-1" data-say=""></p>')
+    page.clock.install()
+    for n in range(1, 5):
+        wire.send(f'<p id="x-1" hx-swap-oob="morph" data-say="Turn {n} finished"></p>')
+    assert page.get_by_role("status").inner_text() == "Turn 1 finished"
+    page.clock.run_for(5_100)
+    assert page.get_by_role("status").inner_text() == "Turn 4 finished"
+
+
+def test_a_link_that_arrives_is_followed_and_one_that_was_there_is_not(open_page):
+    page, wire = open_page('<p id="x-1"></p>')
+    with page.expect_request("**/elsewhere"):
+        wire.sockets[-1].send(
+            '<!--frame 1--><p id="x-1" hx-swap-oob="morph"><a data-go="/elsewhere">Here</a></p>'
+        )
+
+    page, wire = open_page('<p id="x-1"><a data-go="/elsewhere">Here</a></p>')
+    wire.send('<p id="x-1" hx-swap-oob="morph"><a data-go="/elsewhere">It is here</a></p>')
+    assert page.url == "http://frames.test/"
+
+
+TURNS = '<div id="session-turns-1">' + "".join(turn(n, oob=False) for n in range(1, 9)) + "</div>"
+
+
+def at_end(page):
+    return page.evaluate("pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1")
+
+
+def test_follow_keeps_the_newest_turn_in_view_until_the_reader_scrolls_up(open_page):
+    page, wire = open_page(TURNS)
+    page.keyboard.press("f")
+    assert at_end(page)
+    wire.send(turn(9))
+    assert at_end(page)
+
+    page.locator("#pane").hover()
+    page.mouse.wheel(0, -200)
+    wire.until(lambda: page.locator("[data-follow]").get_attribute("aria-pressed") == "false")
+    top = page.evaluate("pane.scrollTop")
+    wire.send(turn(10) + turn(11))
+    assert page.evaluate("pane.scrollTop") == top
+    assert page.locator("[data-unseen]").inner_text() == "2 new"
+
+    page.locator("[data-unseen]").click()
+    assert at_end(page)
+    assert page.locator("[data-unseen]").is_hidden()
+
+
+def test_f_in_a_field_is_a_letter(open_page):
+    page, _ = open_page(TURNS)
+    page.locator("#search").press("f")
+    assert page.locator("[data-follow]").get_attribute("aria-pressed") == "false"
+
+
+def test_what_grows_above_does_not_move_what_is_read(open_page):
+    page, wire = open_page(TURNS)
+    page.evaluate("pane.scrollTop = 450")
+    before = page.evaluate("document.querySelector('#x-6').getBoundingClientRect().top")
+    wire.send(turn(2, css="tall"))
+    wire.until(lambda: page.evaluate("pane.scrollTop") > 1000)
+    assert page.evaluate("document.querySelector('#x-6').getBoundingClientRect().top") == before

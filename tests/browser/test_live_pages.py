@@ -1,0 +1,262 @@
+"""What people see on open pages while agents work: at once, the same for all, and true after a crash."""
+
+import re
+import sys
+import threading
+import time
+from itertools import pairwise
+from statistics import quantiles
+
+import pytest
+from websockets.sync.client import connect
+
+from tests.one_loop import Loop
+
+NUMBERS = re.compile(r"«(\d+)»")
+LAST = 249
+
+# Notes when the last «n» of the page's text grows. The text is read after each change, before the next.
+STOPWATCH = """() => {
+  window.seen = [];
+  const look = () => {
+    const all = document.querySelector("#main").textContent.match(/«\\d+»/g);
+    const last = all ? Number(all.at(-1).slice(1, -1)) : -1;
+    if (last > (seen.at(-1)?.[0] ?? -1)) seen.push([last, Date.now()]);
+  };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+}"""
+
+GROWTH = """(selector) => {
+  window.texts = [];
+  const look = () => {
+    const text = [...document.querySelectorAll(selector)].map((block) => block.textContent).join("");
+    if (text != texts.at(-1)) texts.push(text);
+  };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true, characterData: true });
+  look();
+}"""
+
+
+@pytest.fixture
+def working(server):
+    """An agent in the middle of an answer, and the page that shows it."""
+    loop, agent = Loop(f"live-{time.monotonic_ns()}"), server.agent()
+    agent.send(loop.start(), loop.turn(), *loop.prompt("Write a poem"), loop.answering())
+    return loop, agent, server.session_url(loop.session)
+
+
+class Socket(threading.Thread):
+    """One more viewer, without a browser: acknowledges every frame and notes when numbers reach it."""
+
+    def __init__(self, page, server) -> None:
+        super().__init__(daemon=True)
+        address = page.locator("[ws-connect]").get_attribute("ws-connect")
+        cookies = "; ".join(f"{each['name']}={each['value']}" for each in page.context.cookies())
+        self._address = server.url.replace("http", "ws") + address
+        self._options = {"additional_headers": {"Cookie": cookies}, "origin": server.url}
+        self.seen: list[tuple[int, float]] = [(-1, 0.0)]
+        self.start()
+
+    def run(self) -> None:
+        with connect(self._address, max_size=None, compression=None, **self._options) as socket:
+            while self.seen[-1][0] < LAST:
+                frame = socket.recv(timeout=60)
+                number = re.match(r"<!--frame (\d+)-->", frame)
+                assert number
+                last = max((int(n) for n in NUMBERS.findall(frame)), default=-1)
+                if last > self.seen[-1][0]:
+                    self.seen.append((last, time.time() * 1000))
+                socket.send(f'{{"ack":{number[1]}}}')
+
+
+def delays(sent: list[float], seen: list[tuple[int, float]]) -> list[float]:
+    """Return how long each number took to be seen; a later number shows the earlier ones too."""
+    found, rest = [], iter(sorted(seen))
+    last, at = next(rest)
+    for number, sent_at in enumerate(sent):
+        while last < number:
+            last, at = next(rest)
+        found.append(at - sent_at)
+    return found
+
+
+def test_the_first_event_leads_from_the_first_run_page_to_its_session(server, window):
+    page = window().open("/p/default/welcome")
+    loop = Loop("first")
+    server.agent().send(loop.start(title="Hello from the first agent"))
+    page.wait_for_url(re.compile(r"/sessions/\d+"))
+    page.get_by_text("Hello from the first agent").first.wait_for()
+
+
+def test_an_event_is_on_five_pages_within_500_ms_at_50_a_second(server, window, working, capsys):
+    loop, agent, url = working
+    page = window().open(url)
+    page.evaluate(STOPWATCH)
+    others = [Socket(page, server) for _ in range(4)]
+    sent, started = [], time.monotonic()
+    with agent.stream() as send:
+        for number in range(LAST + 1):
+            time.sleep(max(0.0, started + number / 50 - time.monotonic()))  # the pace is the test
+            sent.append(time.time() * 1000)
+            send(loop.delta(f"«{number}» "))
+        rate = (LAST + 1) / (time.monotonic() - started)
+    page.get_by_text(f"«{LAST}»").wait_for()
+    for other in others:
+        other.join(timeout=60)
+    shown = quantiles(delays(sent, page.evaluate("seen")), n=20)
+    others_shown = [quantiles(delays(sent, other.seen), n=20)[18] for other in others]
+    with capsys.disabled():
+        sys.stdout.write(f"\n{rate:.0f} events/s: page p50 {shown[9]:.0f} ms, p95 {shown[18]:.0f} ms\n")
+    assert rate > 45
+    assert shown[18] < 500
+    assert max(others_shown) < 500
+
+
+def test_200_deltas_grow_the_same_text_in_two_browsers(server, window, working):
+    loop, agent, url = working
+    pages = [window().open(url), window().open(url)]
+    words = [f"word{number} " for number in range(200)]
+    for page in pages:
+        page.evaluate(GROWTH, ".block .plain")
+    for word in words:
+        agent.send(loop.delta(word))
+    for page in pages:
+        page.get_by_text("word199").wait_for()
+    for page in pages:
+        texts = page.evaluate("texts")
+        assert texts[-1].split() == "".join(words).split()
+        assert len(texts) > 3, "the text came at once, not as it was written"
+        assert all(later.startswith(earlier) for earlier, later in pairwise(texts))
+
+
+def test_a_late_viewer_sees_the_text_so_far(server, window, working):
+    loop, agent, url = working
+    agent.send(loop.delta("the beginning "))
+    page = window().open(url)
+    page.get_by_text("the beginning").wait_for()
+    agent.send(loop.delta("and the end"))
+    page.get_by_text("the beginning and the end").wait_for()
+
+
+def test_after_a_crash_both_pages_are_true_again_without_a_reload(server, window, working):
+    loop, agent, url = working
+    session, sessions = window().open(url), window().open("/p/default/sessions")
+    for page in (session, sessions):
+        page.evaluate("window.sameDocument = true")
+    agent.send(loop.delta("before the crash "))
+    session.get_by_text("before the crash").wait_for()
+
+    server.kill()
+    for page in (session, sessions):
+        page.get_by_text(re.compile("Reconnecting")).first.wait_for()
+    server.start()
+    agent.send(
+        loop.delta("after it"), loop.answer("The whole poem."), loop.turn_end("The whole poem."), loop.end()
+    )
+
+    for page in (session, sessions):
+        page.locator("[data-connection=live]").wait_for()
+        assert page.evaluate("window.sameDocument") is True
+    session.get_by_text("The whole poem.").first.wait_for()
+    assert session.get_by_text("before the crash").count() == 0
+    agrees(session, window)
+
+
+MAIN = """() => {
+  const main = document.querySelector("#main").cloneNode(true);
+  main.querySelectorAll("time").forEach((time) => { time.textContent = ""; time.title = ""; });
+  main.querySelectorAll("details").forEach((details) => details.removeAttribute("open"));
+  main.querySelectorAll("[name=csrfmiddlewaretoken]").forEach((field) => field.remove());
+  main.querySelectorAll("[class='']").forEach((el) => el.removeAttribute("class"));
+  main.normalize();
+  return main.innerHTML.replace(/\\s*(<[^>]*>)\\s*/g, "\\n$1");
+}"""
+
+
+def agrees(page, window) -> None:
+    """The page becomes, by itself, what somebody sees who opens it now."""
+    fresh = window().open(page.url).evaluate(MAIN)
+    for _ in range(100):
+        if page.evaluate(MAIN) == fresh:
+            return
+        page.wait_for_timeout(50)
+    assert page.evaluate(MAIN) == fresh
+
+
+def test_what_was_pushed_is_what_a_reload_shows(server, window):
+    loop, agent = Loop(f"reload-{time.monotonic_ns()}"), server.agent()
+    agent.send(loop.start())
+    page = window().open(server.session_url(loop.session))
+    agent.send(loop.turn(), *loop.prompt("List the files"), loop.answering(), loop.delta("I look"))
+    page.get_by_text("I look").first.wait_for()
+    agent.send(loop.tool("t1", command="ls"), loop.progress("t1", "half way"))
+    page.get_by_text("half way").first.wait_for()
+    agent.send(
+        loop.tool_end("t1", "README.md"), loop.answer("One file."), loop.turn_end("One file."), loop.end()
+    )
+    page.get_by_text("One file.").first.wait_for()
+    agrees(page, window)
+
+
+def test_what_the_reader_opened_typed_selected_and_scrolled_stays(server, window):
+    loop, agent = Loop(f"kept-{time.monotonic_ns()}"), server.agent()
+    turns = [event for n in range(12) for event in loop.whole_turn(f"Paragraph {n}. " + "words " * 200)]
+    agent.send(loop.start(), *turns)
+    agent.send(loop.turn(), loop.tool("t1", command="make test"), loop.progress("t1", "0 of 9"))
+    page = window().open(server.session_url(loop.session))
+    details = page.locator("details.tool").last
+    details.locator("summary").click()
+    assert details.get_attribute("open") is not None
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('.turn p'))")
+    selection = page.evaluate("getSelection().toString()")
+    top = page.evaluate("[...document.querySelectorAll('*')].map((el) => el.scrollTop)")
+
+    for n in range(1, 5):
+        agent.send(loop.progress("t1", f"{n} of 9"))
+    page.get_by_text("4 of 9").first.wait_for()
+
+    assert details.get_attribute("open") is not None
+    assert page.evaluate("getSelection().toString()") == selection != ""
+    assert page.evaluate("[...document.querySelectorAll('*')].map((el) => el.scrollTop)") == top
+
+
+def test_a_filter_that_is_being_typed_is_not_touched(server, window, working):
+    loop, agent, _ = working
+    page = window().open("/p/default/sessions")
+    field = page.locator("input[type=search]").first
+    field.fill("half a wor")
+    agent.send(loop.tool("t1", command="ls"))
+    page.get_by_text("ls").first.wait_for()
+    assert field.input_value() == "half a wor"
+    assert field.evaluate("(field) => document.activeElement === field")
+
+
+def test_follow_keeps_the_newest_turn_in_view_and_lets_go_on_scrolling_up(server, window):
+    loop, agent = Loop(f"follow-{time.monotonic_ns()}"), server.agent()
+    turns = [event for n in range(12) for event in loop.whole_turn(f"Turn {n}. " + "words " * 200)]
+    agent.send(loop.start(), *turns)
+    page = window().open(server.session_url(loop.session))
+    button = page.locator("[data-follow]")
+    if button.get_attribute("aria-pressed") != "true":
+        button.click()
+    agent.send(*loop.whole_turn("The newest of all"))
+    newest = page.get_by_text("The newest of all", exact=True).last
+    newest.wait_for()
+    assert newest.evaluate("(el) => el.getBoundingClientRect().bottom <= innerHeight")
+
+    newest.hover()
+    page.mouse.wheel(0, -600)
+    page.locator("[data-follow][aria-pressed=false]").wait_for()
+    top = newest.evaluate("(el) => el.getBoundingClientRect().top")
+    agent.send(*loop.whole_turn("One more"))
+    page.get_by_text("1 new", exact=True).wait_for()
+    assert newest.evaluate("(el) => el.getBoundingClientRect().top") == top
+
+
+def test_new_sessions_wait_behind_a_strip(server, window):
+    page = window().open("/p/default/sessions")
+    rows = page.locator("[id^='sessions-row-']").count()
+    loop = Loop(f"new-{time.monotonic_ns()}")
+    server.agent().send(loop.start(title="A session that nobody has seen"))
+    page.get_by_text(re.compile("1 new session")).wait_for()
+    assert page.locator("[id^='sessions-row-']").count() == rows

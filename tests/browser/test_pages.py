@@ -1,0 +1,100 @@
+"""Every page in a browser: for everyone, at every width, without scripts, and deaf to hostile text."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parents[1]
+AXE = (TESTS / "vendor" / "axe.min.js").read_text()
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+WIDTHS = (390, 768, 1024, 1440)
+TAPE = TESTS / "tapes" / "hostile.events.jsonl"
+HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
+PAGES = [
+    "sessions",
+    "session",
+    "running",
+    "events",
+    "json",
+    "integrity",
+    "welcome",
+    "settings",
+    "signin",
+    "missing",
+]
+
+
+@pytest.fixture(scope="module")
+def addresses(server):
+    """Where every page is, once the hostile tape has been recorded."""
+    server.agent().send(*TAPE.read_text().splitlines())
+    session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
+    loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
+    first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
+    return {
+        "sessions": "/p/default/sessions",
+        "session": session["url"],
+        "running": running,
+        "events": f"{first}?tab=events",
+        "json": f"{first}?tab=json",
+        "integrity": "/p/default/integrity",
+        "welcome": "/p/default/welcome",
+        "settings": "/p/default/settings",
+        "signin": "/signin",
+        "missing": "/p/default/no-such-page",
+    }
+
+
+def open_page(window, addresses, name, **options):
+    """Open a page, `signin` as a stranger."""
+    state = {"state": None} if name == "signin" else {}
+    watched = window(**state, **options)
+    return watched, watched.open(addresses[name])
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_text_from_events_does_nothing_but_stand_there(window, addresses, name):
+    watched, page = open_page(window, addresses, name)
+    for summary in page.locator("summary").all():
+        if summary.is_visible():
+            summary.click()
+    page.wait_for_load_state("networkidle")
+    assert page.evaluate("window.__pwned") is None
+    assert watched.faults == []
+    assert watched.violations() == []
+    assert page.locator("#main, main").count() == 1
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", [390, 1440])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(window, addresses, name, width, scheme):
+    size = {"width": width, "height": 900}
+    _, page = open_page(window, addresses, name, viewport=size, color_scheme=scheme, reduced_motion="reduce")
+    page.evaluate(AXE)
+    found = page.evaluate("(rules) => axe.run({runOnly: rules})", RULES)["violations"]
+    serious = [
+        f"{each['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
+        for each in found
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]
+    assert serious == []
+
+
+@pytest.mark.parametrize("name", PAGES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_no_page_scrolls_sideways(window, addresses, name, width):
+    _, page = open_page(window, addresses, name, viewport={"width": width, "height": 900})
+    wide, inner = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
+    assert wide <= inner
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_a_page_reads_well_without_scripts(window, addresses, name):
+    state = {"state": None} if name == "signin" else {}
+    watched = window(**state, java_script_enabled=False)
+    watched.page.goto(watched._server.url + addresses[name])
+    assert len(watched.page.locator("main").inner_text().split()) > 5
+    assert watched.page.locator("h1").count() == 1

@@ -1,0 +1,29 @@
+"""Settings of the tests: the real ones, with a data folder that is thrown away."""
+
+import atexit
+import os
+import shutil
+import tempfile
+from zlib import crc32
+
+# Only now is the folder known: the settings read it when they are imported.
+FOLDER = tempfile.mkdtemp(prefix="loopscope-tests-")
+atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
+os.environ["LOOPSCOPE_DATA"] = FOLDER
+
+from dashboard.settings import *  # noqa: E402, F403
+from dashboard.settings import BASE, CHANNEL_LAYERS, DATABASES, REDIS_URL, STATIC_ROOT, STORAGES  # noqa: E402
+
+if "sqlite3" in DATABASES["default"]["ENGINE"]:
+    # A file, as in real life: in memory, a second thread would not wait for a lock but fail.
+    DATABASES["default"]["TEST"] = {"NAME": f"{FOLDER}/test.sqlite3"}
+else:
+    # One for each checkout: two of them may be tested at once on one server.
+    DATABASES["default"]["TEST"] = {"NAME": f"test_loopscope_{crc32(bytes(BASE)):08x}"}
+if REDIS_URL:
+    CHANNEL_LAYERS["default"]["CONFIG"]["prefix"] = f"loopscope-tests-{os.getpid()}"
+
+STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
+STATIC_ROOT.mkdir()
+WHITENOISE_USE_FINDERS = True
+PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]

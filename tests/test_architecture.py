@@ -1,0 +1,269 @@
+"""The rules of the house that no linter knows. A failure names the file, the line and the rule."""
+
+import ast
+import re
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+ROOT = Path(__file__).resolve().parent.parent
+TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
+FILES = [ROOT / name for name in TRACKED.stdout.splitlines() if (ROOT / name).is_file()]
+
+OURS = [
+    file
+    for file in FILES
+    if file.suffix == ".py" and file.is_relative_to(ROOT) and "migrations" not in file.parts
+]
+CODE = [file for file in OURS if file.relative_to(ROOT).parts[0] in {"recorder", "dashboard"}]
+TEMPLATES = [
+    file for file in FILES if file.suffix == ".html" and file.relative_to(ROOT).parts[0] == "templates"
+]
+
+WRITERS = {"recorder/store.py", "recorder/journal.py"}
+# The SQL they share; nobody else may take its writing half.
+SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}
+# Who may come in is not a record of what happened: these are written where access is given or taken.
+ACCESS = {"Project", "Membership", "AccessToken", "SignInLink"}
+RECORDS = {model.__name__ for model in apps.get_app_config("recorder").get_models()} - ACCESS
+WRITES = {
+    "save",
+    "create",
+    "bulk_create",
+    "bulk_update",
+    "update",
+    "update_or_create",
+    "get_or_create",
+    "delete",
+}
+RELATED = {
+    relation.get_accessor_name()
+    for model in apps.get_app_config("recorder").get_models()
+    if model.__name__ in RECORDS
+    for relation in model._meta.related_objects
+}
+WRITING_SQL = re.compile(
+    r"\s*(INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|REPLACE\s+INTO)\b", re.I
+)
+WRITES |= {"a" + name for name in WRITES}
+
+# Reads stand in a page's queries; what two pages ask for stands in a module of its own.
+SHARED_READERS = {"dashboard/access.py", "dashboard/chips.py", "dashboard/search.py"}
+MARKUP = "dashboard/markup.py"
+MARKS = {"mark_safe", "SafeString", "SafeText", "html_safe"}
+MAX_LINES, MAX_FUNCTION = 300, 40
+# Lists of declarations that mirror one another or the protocol, and are looked up, not read through.
+CATALOGUES = {"recorder/models.py", "recorder/core/changes.py", "recorder/core/events.py"}
+
+
+def name_of(file: Path) -> str:
+    return file.relative_to(ROOT).as_posix()
+
+
+def nodes(file: Path) -> Iterator[ast.AST]:
+    return ast.walk(ast.parse(file.read_text(), filename=str(file)))
+
+
+def may_read(file: Path) -> bool:
+    return (
+        "queries" in {file.stem, file.parent.name}
+        or name_of(file) in SHARED_READERS
+        or "commands" in file.parts
+    )
+
+
+def chain(node: ast.AST) -> list[str]:
+    """Return the names of `a.b(...).c`, from the left."""
+    match node:
+        case ast.Attribute():
+            return [*chain(node.value), node.attr]
+        case ast.Call():
+            return chain(node.func)
+        case ast.Subscript():
+            return chain(node.value)
+        case ast.Name():
+            return [node.id]
+        case _:
+            return []
+
+
+def record_writes(source: str) -> Iterator[tuple[int, str]]:
+    """Return line and form of each write of a record: through a model, a related manager or SQL."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+            owners = chain(node.func)[:-1]
+            if owners and (owners[0] in RECORDS or RELATED & set(owners)):
+                yield node.lineno, ".".join([*owners, node.func.attr])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and WRITING_SQL.match(node.value):
+            yield node.lineno, "SQL"
+
+
+def test_there_is_something_to_hold_to_the_rules():
+    assert len(CODE) > 10
+    assert TEMPLATES
+    assert {"LoopRecord", "Session", "JournalEvent"} <= RECORDS
+
+
+def test_only_the_store_and_the_journal_write_records():
+    wrong = [
+        f"{name_of(file)}:{line} {form}"
+        for file in CODE
+        if name_of(file) not in WRITERS | {SQL}
+        for line, form in record_writes(file.read_text())
+    ]
+    assert wrong == []
+
+
+def test_only_the_store_and_the_journal_take_the_sql_that_writes():
+    wrong = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in CODE
+        if name_of(file) not in WRITERS | {SQL}
+        for node in nodes(file)
+        if (isinstance(node, ast.Attribute) and chain(node)[:1] == ["tables"] and node.attr in WRITING_HALF)
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "recorder.tables"
+            and WRITING_HALF & {alias.name for alias in node.names}
+        )
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Session.objects.filter(pk=1).update(title="")',
+        "session.loop_records.all().delete()",
+        "await LoopRecord.objects.acreate(loop_id=name)",
+        'cursor.execute("DELETE FROM recorder_turn")',
+    ],
+)
+def test_a_write_in_any_form_is_seen(line):
+    assert len(list(record_writes(f"async def page():\n    {line}\n"))) == 1
+
+
+def test_dashboard_reads_through_the_orm_only_in_queries():
+    wrong = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in CODE
+        if file.relative_to(ROOT).parts[0] == "dashboard" and not may_read(file)
+        for node in nodes(file)
+        if isinstance(node, ast.Attribute) and node.attr in {"objects", "_default_manager", "_base_manager"}
+    ]
+    assert wrong == []
+
+
+def test_text_becomes_markup_in_one_module_only():
+    wrong = [
+        f"{name_of(file)}:{node.lineno} {chain(node)[-1]}"
+        for file in CODE
+        if name_of(file) != MARKUP
+        for node in nodes(file)
+        if isinstance(node, ast.Call) and chain(node) and chain(node)[-1] in MARKS
+    ]
+    wrong += [
+        f"{name_of(file)}: {found}"
+        for file in TEMPLATES
+        for found in re.findall(r"\|\s*(?:safe|safeseq)\b|\{%\s*autoescape\s+off", file.read_text())
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        r"<style\b",
+        r"<script\b(?![^>]*\bsrc=)",
+        r"\sstyle\s*=",
+        r"\son[a-z]+\s*=",
+        r"\bhx-on\b",
+        r"\bhx-vals\s*=\s*[\"']js:",
+        r"javascript:",
+        r"\b(?:src|href)\s*=\s*[\"'](?:https?:)?//",
+    ],
+)
+def test_templates_hold_nothing_inline_and_load_nothing_foreign(pattern):
+    wrong = [
+        f"{name_of(file)}: {found.group()}"
+        for file in TEMPLATES
+        for found in re.finditer(pattern, file.read_text(), re.I)
+    ]
+    assert wrong == []
+
+
+def test_every_module_says_what_it_is():
+    wrong = [
+        name_of(file)
+        for file in OURS
+        if (text := file.read_text()) and not ast.get_docstring(ast.parse(text))
+    ]
+    assert wrong == []
+
+
+def test_no_file_and_no_function_is_too_long():
+    long = [
+        f"{name_of(file)}: {n}"
+        for file in CODE
+        if name_of(file) not in CATALOGUES and (n := file.read_text().count("\n")) > MAX_LINES
+    ]
+    long += [
+        f"{name_of(file)}:{node.lineno} {node.name}: {n}"
+        for file in CODE
+        for node in nodes(file)
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and (n := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION
+    ]
+    assert long == []
+
+
+def test_no_module_is_named_after_nothing():
+    vague = {
+        "utils",
+        "util",
+        "helpers",
+        "helper",
+        "manager",
+        "managers",
+        "service",
+        "services",
+        "common",
+        "misc",
+    }
+    assert [name_of(file) for file in CODE if file.stem in vague] == []
+
+
+def test_what_is_installed_is_above_the_floors_of_safety():
+    assert tuple(map(int, version("daphne").split("."))) >= (4, 2, 2)
+    assert tuple(map(int, version("django").split("."))) >= (5, 2, 11)
+
+
+def test_every_dependency_is_pinned_to_a_version_and_to_nothing_else():
+    pins = (ROOT / "constraints.txt").read_text().splitlines()
+    assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9A-Za-z.]*", pin)] == []
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    asked = [
+        *project["dependencies"],
+        *(one for extra in project["optional-dependencies"].values() for one in extra),
+    ]
+    named = {re.match(r"[a-z0-9-]+", one).group() for one in asked}
+    assert named - {pin.split("==")[0] for pin in pins} == set()
+
+
+def test_tracked_files_name_no_registry_and_no_place_on_a_machine():
+    hosts = ["pypi" + ".org", "python" + "hosted.org", "npm" + "js.org", "crates" + ".io", "golang" + ".org"]
+    places = ["/" + "root/", "/" + "work/", "/tmp/" + "team"]
+    known = re.compile("|".join(map(re.escape, hosts + places)).encode())
+    wrong = [
+        f"{name_of(file)}: {found.group().decode()}"
+        for file in FILES
+        if file.suffix not in {".png", ".woff2"}
+        for found in known.finditer(file.read_bytes())
+    ]
+    assert wrong == []

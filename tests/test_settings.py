@@ -1,0 +1,50 @@
+"""Every setting that a page of the manual or an example names is one, and the README's table has them all."""
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+NAME = re.compile(r"\b(?:LOOPSCOPE_[A-Z][A-Z_]*[A-Z]|DATABASE_URL|REDIS_URL)\b")
+PAGES = sorted(
+    [
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        *(ROOT / "docs").rglob("*.md"),
+        *(path for path in (ROOT / "deploy").iterdir() if path.is_file()),
+    ]
+)
+CLIENTS = [*(ROOT / "recorder/client").glob("*.py"), *(ROOT / "recorder/management/commands").glob("*.py")]
+
+
+def words(*files):
+    """Return the strings of Python files that are names of settings."""
+    trees = (ast.walk(ast.parse(file.read_text())) for file in files)
+    texts = {node.value for nodes in trees for node in nodes if isinstance(node, ast.Constant)}
+    return {text for text in texts if isinstance(text, str) and NAME.fullmatch(text)}
+
+
+# dj_database_url reads this one by itself.
+SETTINGS = words(ROOT / "dashboard/settings.py") | {"DATABASE_URL"}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
+def test_every_setting_that_a_page_names_exists(page):
+    # `LOOPSCOPE_LIMITS` is a name of the code; clients have two variables of their own.
+    known = SETTINGS | words(*CLIENTS) | {"LOOPSCOPE_LIMITS"}
+    assert set(NAME.findall(page.read_text())) <= known
+
+
+def test_the_table_of_the_readme_has_every_setting_and_no_other():
+    rows = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), re.M)
+    assert {row for row in rows if row in SETTINGS or row not in words(*CLIENTS)} == SETTINGS
+    assert len(rows) == len(set(rows))
+
+
+def test_names_of_settings_are_found():
+    assert {"LOOPSCOPE_DATA", "REDIS_URL", "LOOPSCOPE_EVENT_BYTES"} <= SETTINGS
+    assert {"deploy/loopscope.service", "docs/deploy.md"} <= {
+        page.relative_to(ROOT).as_posix() for page in PAGES
+    }
