@@ -1,0 +1,32 @@
+"""A real server for each fault tool, on the kind of database that the tests run on."""
+
+import pytest
+from django.conf import settings
+from django.db import connection
+
+from tests.browser.server import Server
+from tests.faults.databases import fresh
+
+
+def server_url():
+    """Return the address of the PostgreSQL server that the tests use, None on SQLite."""
+    if connection.vendor == "sqlite":
+        return None
+    at = settings.DATABASES["default"]
+    who = at["USER"] + (f":{at['PASSWORD']}" if at["PASSWORD"] else "")
+    return f"postgres://{who}@{at['HOST'] or '127.0.0.1'}:{at['PORT'] or 5432}/postgres"
+
+
+@pytest.fixture
+def database():
+    """Settings of a database of its own."""
+    with fresh(server_url()) as settings_:
+        yield settings_
+
+
+@pytest.fixture
+def server(tmp_path, database):
+    """A server that is not yet started."""
+    server = Server(tmp_path, **database)
+    yield server
+    server.stop()

@@ -1,0 +1,164 @@
+"""Producers with ledgers: each notes what it sent and what was acknowledged, and holds the server to it."""
+
+from __future__ import annotations
+
+import json
+import random
+import threading
+from http.client import HTTPConnection, HTTPException
+
+from websockets.exceptions import WebSocketException
+from websockets.sync.client import ClientConnection, connect
+
+from tests.faults import stream
+
+AWAY_S = 0.03  # between two attempts to reach a server that is gone
+WAIT_S = 20.0
+WINDOW_FRAMES = 6
+AGAIN = {429, 503}
+
+
+class Producer(threading.Thread):
+    """Sends its stream for as long as it may, and goes on where the server is whenever the line is cut."""
+
+    def __init__(self, name: str, port: int, token: str, seed: int) -> None:
+        super().__init__(name=name, daemon=True)
+        self.sent = self.acked = -1
+        self.acks = 0
+        self.faults: list[str] = []
+        self.port = port
+        self.bearer = {"Authorization": f"Bearer {token}"}
+        self.chance = random.Random(seed)
+        self.stopping = threading.Event()
+        self.limit: int | None = None  # this many lines and no more
+        self.most_lines = 30  # in one request or frame
+
+    def run(self) -> None:
+        while not self._is_done():
+            try:
+                self.converse()
+            except (OSError, HTTPException, WebSocketException, EOFError):
+                self.stopping.wait(AWAY_S)
+            except Exception as error:
+                self.faults.append(f"{self.name}: {error!r}")
+                raise
+
+    def converse(self) -> None:
+        """Send over one connection until it breaks or nothing is left to do."""
+        raise NotImplementedError
+
+    def _is_done(self) -> bool:
+        return self.stopping.is_set() or (self.limit is not None and self.acked >= self.limit - 1)
+
+    def _lines(self, first: int) -> list[bytes]:
+        count = self.chance.randint(1, self.most_lines)
+        if self.limit is not None:
+            count = max(0, min(count, self.limit - first))
+        self.sent = max(self.sent, first + count - 1)
+        return stream.lines(self.name, first, count)
+
+    def _acknowledged(self, upto: int, rejected: list) -> None:
+        self.acks += 1
+        if rejected:
+            self.faults.append(f"{self.name}: {rejected[0]} was rejected")
+        if upto > self.sent:
+            self.faults.append(f"{self.name}: {upto} is acknowledged, only {self.sent} was sent")
+        self.acked = max(self.acked, upto)
+
+    def _resume(self, high: int) -> None:
+        """Take the server's word for what it has; it may be more than was acknowledged, never less."""
+        if high < self.acked:
+            self.faults.append(f"{self.name}: {self.acked} was acknowledged, the server has {high}")
+        if high > self.sent:
+            self.faults.append(f"{self.name}: the server has {high}, only {self.sent} was sent")
+        self.acked = max(self.acked, high)
+
+
+def at_work(number: int, port: int, token: str, seed: int) -> list[Producer]:
+    """Return so many producers, half of them at each door; they are not yet started."""
+    chance = random.Random(seed)
+    doors = (Poster, Talker)
+    return [doors[n % 2](f"p{n}", port, token, chance.randrange(2**32)) for n in range(number)]
+
+
+def stop(producers: list[Producer]) -> None:
+    """Let them send nothing more, and wait for the last answer."""
+    for producer in producers:
+        producer.stopping.set()
+    for producer in producers:
+        producer.join()
+
+
+class Poster(Producer):
+    """Over HTTP; what was not acknowledged is sent again, and now and then what was."""
+
+    def converse(self) -> None:
+        line = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
+        try:
+            while not self._is_done():
+                self._post(line)
+        finally:
+            line.close()
+
+    def _post(self, line: HTTPConnection) -> None:
+        repeated = self.chance.choice((0, 0, 0, 1, 5))
+        first = max(0, self.acked + 1 - repeated)
+        numbered = {"X-Producer": self.name, "X-First-Seq": str(first)}
+        body = b"\n".join(self._lines(first))
+        headers = self.bearer | numbered | {"Content-Type": "application/x-ndjson"}
+        line.request("POST", "/ingest/v1/events", body, headers)
+        answer = line.getresponse()
+        said = json.loads(answer.read())
+        if answer.status == 200:
+            self._acknowledged(said["upto"], said["rejected"])
+        elif answer.status == 409:
+            self._resume(said["from"] - 1)
+        elif answer.status in AGAIN:
+            self.stopping.wait(AWAY_S)
+        else:
+            self.faults.append(f"{self.name}: {answer.status} {said}")
+            self.stopping.wait(AWAY_S)
+
+
+class Talker(Producer):
+    """Over a WebSocket, with several frames on their way."""
+
+    def converse(self) -> None:
+        address = f"ws://127.0.0.1:{self.port}/ingest/v1/ws"
+        with connect(
+            address,
+            additional_headers=self.bearer,
+            compression=None,
+            open_timeout=WAIT_S,
+            close_timeout=1,
+            proxy=None,
+        ) as socket:
+            socket.send(json.dumps({"op": "hello", "v": 1, "producer": self.name}))
+            self._resume(json.loads(socket.recv(WAIT_S))["high_water"])
+            next_, out = self.acked + 1, 0
+            while not self._is_done():
+                while out < WINDOW_FRAMES and not self.stopping.is_set():
+                    lines = self._lines(next_)
+                    if not lines:
+                        break
+                    header = json.dumps({"op": "events", "first": next_, "n": len(lines)}).encode()
+                    socket.send(b"\n".join((header, *lines)).decode())
+                    next_, out = next_ + len(lines), out + 1
+                next_ = self._hear(socket, next_)
+                out = 0 if self.acked == next_ - 1 else min(out, WINDOW_FRAMES - 1)
+
+    def _hear(self, socket: ClientConnection, next_: int) -> int:
+        """Take one answer; return the number to go on with."""
+        said = json.loads(socket.recv(WAIT_S))
+        match said["op"]:
+            case "ack":
+                self._acknowledged(said["upto"], said["rejected"])
+                return next_
+            case "nack":
+                if said["code"] == "gap":
+                    self._resume(said["from"] - 1)
+                self.stopping.wait(AWAY_S)
+                return int(said["from"])
+            case _:
+                self.faults.append(f"{self.name}: {said}")
+                return next_

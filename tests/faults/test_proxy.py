@@ -1,0 +1,84 @@
+"""The fault proxy harms as it is told, and nothing else."""
+
+import socket
+import threading
+import time
+
+import pytest
+
+from tests.faults.proxy import Fault, proxy
+
+SENT = bytes(range(256)) * 40
+
+
+@pytest.fixture
+def echo():
+    """A server that sends back what it gets: its port, and how much came in each connection."""
+    came = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def serve():
+            while True:
+                try:
+                    line, _ = listening.accept()
+                except OSError:
+                    return
+                with line:
+                    came.append(0)
+                    try:
+                        while piece := line.recv(65536):
+                            came[-1] += len(piece)
+                            line.sendall(piece)
+                    except OSError:
+                        pass
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        yield listening.getsockname()[1], came
+        listening.shutdown(socket.SHUT_RDWR)
+    thread.join()
+
+
+def through(port, fault, wait_s=5):
+    """Send through the proxy; return what comes back before the end, and the error that ended it."""
+    with proxy(port, lambda: fault) as at, socket.create_connection(("127.0.0.1", at)) as line:
+        line.settimeout(wait_s)
+        line.sendall(SENT)
+        back = b""
+        try:
+            while len(back) < len(SENT) and (piece := line.recv(65536)):
+                back += piece
+        except OSError as error:
+            return back, type(error)
+        return back, None
+
+
+@pytest.mark.parametrize("fault", [Fault(), Fault(one_byte=True), Fault(delay_s=0.01)])
+def test_what_is_not_cut_arrives_whole(echo, fault):
+    assert through(echo[0], fault) == (SENT, None)
+
+
+def test_a_delay_and_a_rate_take_their_time(echo):
+    started = time.monotonic()
+    through(echo[0], Fault(delay_s=0.05, rate=len(SENT) * 5))
+
+    assert time.monotonic() - started >= 0.05 + 0.2
+
+
+@pytest.mark.parametrize("ending", ["close", "reset"])
+def test_a_connection_is_cut_after_so_many_bytes(echo, ending):
+    back, _ = through(echo[0], Fault(cut_after=1000, ending=ending))
+
+    assert len(back) <= 1000
+    assert echo[1] == [1000]
+
+
+def test_a_half_open_connection_says_nothing_more(echo):
+    back, error = through(echo[0], Fault(cut_after=1000, ending="silence"), wait_s=0.5)
+
+    assert (len(back), error) == (1000, TimeoutError)
+
+
+def test_answers_are_swallowed(echo):
+    assert through(echo[0], Fault(swallow_answers=True), wait_s=0.5) == (b"", TimeoutError)
+    assert echo[1] == [len(SENT)]

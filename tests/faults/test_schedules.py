@@ -1,0 +1,26 @@
+"""However a stream arrives, it leaves the same records."""
+
+import pytest
+from django.db import connection
+
+from tests.browser.server import Server
+from tests.faults import schedules
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_stream_leaves_the_same_records_under_every_schedule(server, tmp_path, database):
+    server.start()
+    servers = [server]
+    if connection.vendor == "postgresql":
+        (tmp_path / "other").mkdir()
+        servers.append(Server(tmp_path / "other", **database))
+        servers[1].start()
+    try:
+        digests = schedules.run(servers, schedules=8, events=500, seed=8)
+    finally:
+        for other in servers[1:]:
+            other.stop()
+
+    assert len(digests) == 9
+    assert len(set(digests.values())) == 1
