@@ -1,0 +1,122 @@
+"""The floor: the least that a recorder behind the same doors can do and still be durable.
+
+Every line is read as JSON and stored verbatim; the lines, the producer's high water and a count per loop go
+into one transaction that is on the disk (`synchronous=FULL`) before the answer leaves. One process on Daphne,
+one writer thread, group commit. No records, no refusals, no access, no pages.
+
+FLOOR_DB=FILE daphne bench.floor:application
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import queue
+import sqlite3
+import threading
+from collections import Counter
+from typing import Any
+
+GROUP = 64
+Message = dict[str, Any]
+
+_jobs: queue.SimpleQueue[tuple[str, int, list[bytes], asyncio.Future[int]]] = queue.SimpleQueue()
+_loop: list[asyncio.AbstractEventLoop] = []
+
+TABLES = """
+CREATE TABLE IF NOT EXISTS line (id INTEGER PRIMARY KEY, producer TEXT, seq INTEGER, type TEXT, raw BLOB);
+CREATE TABLE IF NOT EXISTS producer (name TEXT PRIMARY KEY, high INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS loop (name TEXT PRIMARY KEY, lines INTEGER) WITHOUT ROWID;
+"""
+COUNT = "INSERT INTO loop VALUES (?, ?) ON CONFLICT DO UPDATE SET lines = lines + excluded.lines"
+HIGH = "INSERT INTO producer VALUES (?, ?) ON CONFLICT DO UPDATE SET high = excluded.high"
+
+
+async def application(scope: Message, receive: Any, send: Any) -> None:
+    if not _loop:
+        _loop.append(asyncio.get_running_loop())
+        threading.Thread(target=_write, daemon=True).start()
+    await (_socket if scope["type"] == "websocket" else _http)(scope, receive, send)
+
+
+async def _http(scope: Message, receive: Any, send: Any) -> None:
+    headers, body, more = dict(scope["headers"]), [], scope["method"] == "POST"
+    while more:
+        message = await receive()
+        body.append(message.get("body", b""))
+        more = message.get("more_body")
+    upto = -1
+    if body:
+        producer = headers[b"x-producer"].decode()
+        upto = await _store(producer, int(headers[b"x-first-seq"]), b"".join(body))
+    said = json.dumps({"upto": upto, "rejected": []}).encode()
+    start = {"status": 200, "headers": [(b"content-length", str(len(said)).encode())]}
+    await send({"type": "http.response.start", **start})
+    await send({"type": "http.response.body", "body": said})
+
+
+async def _socket(scope: Message, receive: Any, send: Any) -> None:
+    await receive()
+    await send({"type": "websocket.accept"})
+    producer, tasks = "", set()
+
+    async def say(**said: Any) -> None:
+        await send({"type": "websocket.send", "text": json.dumps(said)})
+
+    async def answer(first: int, body: bytes) -> None:
+        await say(op="ack", upto=await _store(producer, first, body), rejected=[])
+
+    while (message := await receive())["type"] == "websocket.receive":
+        head, _, body = message["text"].partition("\n")
+        header = json.loads(head)
+        if header["op"] == "hello":
+            producer = header["producer"]
+            await say(op="welcome", v=1, producer=producer, high_water=-1)
+        else:
+            task = asyncio.create_task(answer(header["first"], body.encode()))
+            tasks.add(task)
+            task.add_done_callback(tasks.discard)
+
+
+async def _store(producer: str, first: int, body: bytes) -> int:
+    answer: asyncio.Future[int] = _loop[0].create_future()
+    _jobs.put((producer, first, body.splitlines(), answer))
+    return await answer
+
+
+def _write() -> None:
+    database = sqlite3.connect(os.environ["FLOOR_DB"], isolation_level=None)
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "cache_size=-20000"):
+        database.execute(f"PRAGMA {pragma}")
+    database.executescript(TABLES)
+    while True:
+        group = [_jobs.get()]
+        while len(group) < GROUP and not _jobs.empty():
+            group.append(_jobs.get())
+        given = _commit(database, group)
+        _loop[0].call_soon_threadsafe(_give, given)
+
+
+def _commit(database: sqlite3.Connection, group: list[Any]) -> list[tuple[asyncio.Future[int], int]]:
+    loops: Counter[str] = Counter()
+    high, rows, given = {}, [], []
+    for producer, first, lines, answer in group:
+        for seq, raw in enumerate(lines, start=first):
+            event = json.loads(raw)
+            loops[event.get("loop_id", "")] += 1
+            rows.append((producer, seq, event["type"], raw))
+        high[producer] = first + len(lines) - 1
+        given.append((answer, high[producer]))
+    database.execute("BEGIN IMMEDIATE")
+    database.executemany("INSERT INTO line (producer, seq, type, raw) VALUES (?, ?, ?, ?)", rows)
+    database.executemany(COUNT, loops.items())
+    database.executemany(HIGH, high.items())
+    database.execute("COMMIT")
+    return given
+
+
+def _give(given: list[tuple[asyncio.Future[int], int]]) -> None:
+    for answer, upto in given:
+        if not answer.done():
+            answer.set_result(upto)

@@ -1,0 +1,113 @@
+"""What the benchmarks stand on: the servers they measure, what these cost, and where the results go."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from tests.browser.server import ROOT, Server, free_port
+from tests.faults.databases import fresh
+
+RESULTS = ROOT / "bench/RESULTS.md"
+TICKS = os.sysconf("SC_CLK_TCK")
+FRAME = str(5 * 1024 * 1024)  # Daphne's own limit cuts a large frame off without a word
+
+
+class Target:
+    """A server under measurement."""
+
+    def __init__(self, name: str, port: int, pid: int, token: str = "none") -> None:
+        self.name, self.port, self.pid, self.token = name, port, pid, token
+
+    def cpu_s(self) -> float:
+        """Return the CPU seconds it has used so far."""
+        fields = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()
+        return (int(fields[11]) + int(fields[12])) / TICKS
+
+    def rss_mib(self) -> int:
+        status = Path(f"/proc/{self.pid}/status").read_text()
+        return int(status.partition("VmRSS:")[2].split()[0]) // 1024
+
+
+@contextmanager
+def loopscope(database: str | None = None) -> Iterator[tuple[Target, Server]]:
+    """Give a new Loopscope."""
+    with TemporaryDirectory(prefix="loopscope-bench-", dir=_disk()) as folder, fresh(database) as settings:
+        server = Server(Path(folder), **settings)
+        server.start()
+        try:
+            yield Target("loopscope", server.port, server.pid, server.token), server
+        finally:
+            server.stop()
+
+
+@contextmanager
+def floor(folder: Path | None = None) -> Iterator[Target]:
+    """Give the floor: ours, or `floor_phi.py` of another folder."""
+    found = next(folder.rglob("floor_phi.py"), None) if folder else None
+    application = "floor_phi:application" if found else "bench.floor:application"
+    port = free_port()
+    words = (sys.executable, "-m", "daphne", "-p", str(port), "--access-log", os.devnull)
+    limits = ("--websocket-max-message-size", FRAME, "--websocket-max-frame-size", FRAME)
+    with TemporaryDirectory(prefix="loopscope-floor-", dir=_disk()) as data:
+        paths = os.pathsep.join(map(str, (found.parent if found else ROOT, ROOT)))
+        environment = os.environ | {"FLOOR_DB": f"{data}/floor.db", "PYTHONPATH": paths}
+        process = subprocess.Popen(
+            [*words, *limits, application],
+            cwd=ROOT,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        try:
+            _wait_for(port)
+            yield Target("floor", port, process.pid)
+        finally:
+            process.terminate()
+            process.wait()
+
+
+def report(title: str, note: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table and append it to the results, with the machine and the date."""
+    now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
+    commit = subprocess.run(
+        ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
+    ).stdout.strip()
+    table = [columns, ["---"] * len(columns), *rows]
+    text = "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in table)
+    said = f"\n## {title}\n\n{now}, at {commit}; {_machine()}. {note}\n\n{text}\n"
+    print(said)
+    with RESULTS.open("a") as results:
+        results.write(said)
+
+
+def _machine() -> str:
+    model = Path("/proc/cpuinfo").read_text().partition("model name\t: ")[2].partition("\n")[0]
+    python = platform.python_version()
+    return f"{os.cpu_count()} cores ({model}), load {os.getloadavg()[0]:.1f}, Python {python}"
+
+
+def _disk() -> Path:
+    """Return a folder on a real disk; a system's temporary folder may be in memory."""
+    folder = ROOT / "var/bench"
+    folder.mkdir(parents=True, exist_ok=True)
+    return folder
+
+
+def _wait_for(port: int) -> None:
+    for _ in range(600):
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=2):
+                return
+        except OSError:
+            time.sleep(0.05)  # until it has started
+    raise TimeoutError("the floor does not answer")
