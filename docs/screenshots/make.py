@@ -1,0 +1,154 @@
+"""Take the pictures of this folder again: `make screenshots`. Plays the demo into a server of its own."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import monotonic, sleep
+from typing import IO
+from urllib.error import URLError
+from urllib.request import urlopen
+
+from playwright.sync_api import Browser, Page, sync_playwright
+
+HERE = Path(__file__).parent
+ROOT = HERE.parents[1]
+WIDE, PHONE = (1440, 900), (390, 844)
+SHARP = 1.5  # pixels of a picture for one of the page
+PATIENCE_S = 240  # the demo takes two and a half minutes
+FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
+
+
+class Studio:
+    """A signed-in browser on a server that only this program uses."""
+
+    def __init__(self, browser: Browser, server: str, link: str) -> None:
+        self._browser, self.server = browser, server
+        page = browser.new_page()
+        page.goto(link)
+        page.get_by_role("button", name="Sign in").click()
+        page.wait_for_url("**/p/default/**")
+        self._state = page.context.storage_state()
+        page.close()
+
+    @contextmanager
+    def page(self, path: str, *, size: tuple[int, int] = WIDE, theme: str = "light") -> Iterator[Page]:
+        """Open a page and wait until it is live."""
+        width, height = size
+        context = self._browser.new_context(
+            viewport={"width": width, "height": height},
+            device_scale_factor=SHARP,
+            color_scheme="dark" if theme == "dark" else "light",
+            reduced_motion="reduce",
+            storage_state=self._state,
+        )
+        page = context.new_page()
+        page.goto(self.server + path)
+        page.locator("[data-connection=live]").first.wait_for()
+        yield page
+        context.close()
+
+    def shoot(
+        self, name: str, path: str, *, size: tuple[int, int] = WIDE, themes: tuple[str, ...] = ("light",)
+    ) -> None:
+        """Save a page as a picture of each theme."""
+        for theme in themes:
+            with self.page(path, size=size, theme=theme) as page:
+                picture = f"{name}-{theme}.png" if name == "sessions" else f"{name}.png"
+                page.screenshot(path=HERE / picture)
+
+    def path_of(self, session: str) -> str:
+        """Return where a session of the demo is shown, once it is there."""
+        with self.page(f"/p/default/sessions?q={session.replace(' ', '+')}") as page:
+            href = page.get_by_role("link", name=session).first.get_attribute("href")
+        assert href is not None
+        return href
+
+
+@contextmanager
+def served(folder: Path) -> Iterator[tuple[str, str]]:
+    """Run a server on a data folder; give its address and a sign-in link."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    os.environ["LOOPSCOPE_DATA"] = str(folder)
+    log = folder / "server.log"
+    with log.open("wb") as out:
+        server = _manage("up", "--port", str(port), out=out)
+        try:
+            _wait_for(f"http://127.0.0.1:{port}/readyz")
+            (link,) = re.findall(r"http\S+/signin/\S+", log.read_text())
+            yield f"http://127.0.0.1:{port}", link
+        finally:
+            server.terminate()
+            server.wait()
+
+
+def main() -> None:
+    """Take all pictures."""
+    with (
+        TemporaryDirectory() as folder,
+        served(Path(folder)) as (server, link),
+        sync_playwright() as browsers,
+    ):
+        browser = browsers.chromium.launch(executable_path=shutil.which("chromium"), args=[*FLAGS])
+        studio = Studio(browser, server, link)
+        studio.shoot("welcome", "/p/default/welcome")
+        demo = _manage("demo", out=subprocess.DEVNULL)
+        try:
+            while_it_runs(studio)
+            demo.wait(PATIENCE_S)
+        finally:
+            demo.kill()
+        when_it_ended(studio)
+
+
+def while_it_runs(studio: Studio) -> None:
+    """Show work going on: a session that waits for an approval, then a list in which one waits again."""
+    with studio.page("/p/default/sessions") as page:
+        page.locator(".nav-live .st-approval").wait_for(timeout=PATIENCE_S * 1000)
+        studio.shoot("session-dark", studio.path_of("Roll staging back"), themes=("dark",))
+        page.locator(".nav-live .st-approval").wait_for(state="detached", timeout=PATIENCE_S * 1000)
+        page.locator(".nav-live .st-approval").wait_for(timeout=PATIENCE_S * 1000)
+    studio.shoot("sessions", "/p/default/sessions", themes=("light", "dark"))
+    studio.shoot("sessions-390", "/p/default/sessions", size=PHONE)
+
+
+def when_it_ended(studio: Studio) -> None:
+    """Show what stays: an evaluation, sub-agents, events."""
+    evaluation = studio.path_of("Which model explains")
+    with studio.page(evaluation) as page:
+        winner = page.locator(".is-win a").first.get_attribute("href") or evaluation
+    studio.shoot("session-light", winner)
+    studio.shoot("session-390", evaluation, size=PHONE)
+    studio.shoot("sub-agents", studio.path_of("How should we keep"))
+    studio.shoot("events", f"{studio.path_of('Fix the billing')}?tab=events")
+
+
+def _manage(*words: str, out: IO[bytes] | int) -> subprocess.Popen[bytes]:
+    command = [sys.executable, "manage.py", *words]
+    return subprocess.Popen(command, cwd=ROOT, stdout=out, stderr=out)  # noqa: S603  our own words
+
+
+def _wait_for(address: str) -> None:
+    deadline = monotonic() + PATIENCE_S
+    while monotonic() < deadline:
+        try:
+            urlopen(address)  # noqa: S310  our own server
+        except URLError:
+            sleep(0.2)
+        else:
+            return
+    raise SystemExit("the server does not answer")
+
+
+if __name__ == "__main__":
+    main()
