@@ -22,6 +22,11 @@ pytestmark = pytest.mark.slow
 REAL = Path(__file__).parent.parent / "tapes" / "phi-core" / "01-tools-two-prompts.events.jsonl"
 
 
+def obeying_ctrl_c():
+    """A shell ignores it on behalf of what it starts in the background, and that is inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     return tmp_path_factory.mktemp("demo")
@@ -126,7 +131,13 @@ def test_the_button_plays_once_however_often_it_is_pressed_and_removing_stops_it
 
 def test_a_play_that_is_broken_off_leaves_nothing_running(server, folder):
     command = [sys.executable, "manage.py", "demo", "--speed", "5"]
-    playing = subprocess.Popen(command, cwd=ROOT, env=server.environment, stderr=subprocess.DEVNULL)
+    playing = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        env=server.environment,
+        stderr=subprocess.DEVNULL,
+        preexec_fn=obeying_ctrl_c,  # noqa: PLW1509  one call, and no lock is taken
+    )
     wait_for(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
     playing.send_signal(signal.SIGINT)
 
