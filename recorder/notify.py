@@ -41,6 +41,7 @@ class Bell:
     new_sessions: set[int] = field(default_factory=set)
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)
+    judges: dict[int, int] = field(default_factory=dict)  # loop that judges a group of this bell: group
     configs: set[int] = field(default_factory=set)  # first seen: others of their model get other labels
     loops: dict[int, int] = field(default_factory=dict)  # loop: session
     turns: dict[int, int] = field(default_factory=dict)  # turn: loop
@@ -105,6 +106,8 @@ def _note(bell: Bell, record: Record) -> None:
             bell.configs.add(record.id)
         case Group():
             bell.groups.add(record.id)
+            if record.judge is not None:
+                bell.judges[record.judge.id] = record.id
             bell.reshaped.add(record.session.id)
         case ToolCall() | TextBlock():
             parts = bell.tools if isinstance(record, ToolCall) else bell.blocks

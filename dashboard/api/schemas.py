@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, PlainSerializer
 
+from recorder.core.verdict import Verdict
+
 CostSource = Literal["reported", "computed", "mixed", "none"]
 Content = Literal["none", "block", "request", "summary"]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
@@ -179,7 +181,7 @@ class GroupItem(Schema):
     branches: list[Branch]
     selected_loop_id: str | None
     selected_config_index: int | None
-    verdict: Literal["judged", "rule", "fallback", "none"]
+    verdict: Verdict
     judge: Judge | None
     evaluation_usage: Usage | None
     total_cost_usd: str | None = None

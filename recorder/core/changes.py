@@ -8,9 +8,11 @@ are raw, in phi-core's names. Times are aware UTC; where the wire has none it is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from recorder.core.verdict import Verdict
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 Status = Literal["pending", "running", "completed", "rejected", "aborted"]
@@ -97,6 +99,8 @@ class Group(Tokens):
     selected_loop_id: str = ""
     selected_config_index: int | None = None
     judge: Loop | None = None
+    named: list[int] = field(default_factory=list)  # branches that the judge's reply names, from 1
+    verdict: Verdict = "none"
     started_at: datetime | None = None
     ended_at: datetime | None = None
     start_event: int | None = None
@@ -183,6 +187,7 @@ class ToolCall:
     tool_name: str
     state: Literal["running", "done", "failed", "cut"] = "running"  # cut: the loop ended before the tool
     summary: str = ""  # one line of the arguments, at most 200 characters
+    arguments_key: str = ""  # the same for the same arguments, however they are written
     progress: str = ""  # last ProgressMessage, at most 500 characters
     started_at: datetime | None = None
     ended_at: datetime | None = None

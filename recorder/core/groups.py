@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from recorder.core import links, sessions, tokens
-from recorder.core.changes import Group, Loop, Session
+from recorder.core import links, messages, sessions, tokens
+from recorder.core.changes import Group, Json, Loop, Session
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
 from recorder.core.memory import Memory
 from recorder.core.step import Place, Step
+from recorder.core.verdict import named, verdict
 
 
 def start(step: Step, event: ParallelLoopStart) -> Place:
@@ -41,6 +42,11 @@ def end(step: Step, event: ParallelLoopEnd) -> Place:
     group.status, group.ended_at, group.end_event = "completed", event.timestamp, step.id
     group.selected_loop_id = event.selected_loop_id
     group.selected_config_index = event.selected_config_index
+    group.verdict = verdict(
+        selected=group.selected_config_index,
+        names=None if group.judge is None else group.named,
+        judge_spent=tokens.is_any(group),
+    )
     step.touch(group)
     selected = _select(step, group)
     _no_longer_running(step.memory, group)
@@ -54,6 +60,15 @@ def judge_of(memory: Memory, session: Session, loop_id: str) -> Group | None:
         return None
     group = next(reversed(running))
     return group if group.judge is None and loop_id not in group.loop_ids else None
+
+
+def judged(step: Step, judge: Loop, said: Json) -> None:
+    """A judge answered: note which branches it names."""
+    answers = [message for message in messages.each(said) if messages.role_of(message) == "assistant"]
+    for group in step.memory.groups.get(judge.session, ()):
+        if group.judge is judge and answers:
+            group.named = named(messages.text_of(answers[-1]), len(group.loop_ids))
+            step.touch(group)
 
 
 def abort(step: Step, loop: Loop) -> None:

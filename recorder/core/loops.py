@@ -58,6 +58,8 @@ def end(step: Step, event: AgentEnd, loop: Loop) -> Place:
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
     _title_from(loop, event.messages)
+    if loop.role == "judge":
+        groups.judged(step, loop, event.messages)
     loop.end_event = step.id
     _close(step, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
     sessions.doing(loop, _how_it_ended(loop, event.messages))

@@ -31,6 +31,11 @@ def of(record: Tokens) -> Usage:
     )
 
 
+def is_any(record: Tokens) -> bool:
+    """Say whether a record has any count that is not zero."""
+    return any(of(record).__dict__.values())
+
+
 def spend(loop: Loop, usage: Usage) -> None:
     """Add a finished turn to its loop and session."""
     _add(loop, usage, 1)

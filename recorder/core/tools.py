@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from recorder.core import approvals, links, sessions, turns
+from recorder.core.arguments import arguments_key
 from recorder.core.changes import ChildRef, Loop, ToolCall
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.fields import is_id
@@ -19,7 +20,7 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
         step.touch(twin)
     tool = _tool(event, loop)
     tool.turn = turn
-    tool.summary = one_line(event.args)
+    tool.summary, tool.arguments_key = one_line(event.args), arguments_key(event.args)
     tool.started_at, tool.times_received = event.timestamp or step.at, event.timestamp is None
     tool.start_event = step.id
     step.add(tool)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 from django.db.models import QuerySet
 
@@ -15,11 +16,8 @@ from dashboard.api.queries.loops import duration_ms
 from dashboard.api.queries.pages import by_id
 from dashboard.api.queries.usage import config, usage
 from dashboard.chips import Chip, chips
-from recorder.core.changes import Json
-from recorder.core.formats.native import NO_LIMITS, read_object
-from recorder.core.messages import each, role_of, text_of
-from recorder.core.verdict import verdict
-from recorder.models import JournalEvent, LoopRecord, ParallelGroupRecord, Project
+from recorder.core.verdict import Verdict
+from recorder.models import LoopRecord, ParallelGroupRecord, Project
 
 
 def groups(project: Project, asked: OfSession) -> schemas.Groups:
@@ -44,7 +42,6 @@ class _Around:
 
     branches: Mapping[int, list[LoopRecord]]
     chips: Mapping[int, Chip]
-    replies: Mapping[int, str]  # of judges, by the event that ended them
 
 
 def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schemas.GroupItem]:
@@ -56,15 +53,13 @@ def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schema
     ):
         branches[loop.group_id or 0].append(loop)
     used = {loop.config_id for loops in branches.values() for loop in loops if loop.config_id is not None}
-    ends = [row.judge.end_event for row in found if row.judge and row.judge.end_event]
-    around = _Around(branches, chips(used), _replies(ends))
+    around = _Around(branches, chips(used))
     return [_item(project, row, around) for row in found]
 
 
 def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schemas.GroupItem:
     ended = row.status == "completed"
     spent = usage(row)
-    reply = None if row.judge is None else around.replies.get(row.judge.end_event or 0, "")
     return schemas.GroupItem(
         id=row.pk,
         session_id=row.session.session_id,
@@ -72,12 +67,7 @@ def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schema
         branches=[_branch(loop, around.chips) for loop in around.branches.get(row.pk, [])],
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,
-        verdict=verdict(
-            ended=ended,
-            selected=row.selected_config_index,
-            reply=reply,
-            judge_spent=any(spent.model_dump().values()),
-        ),
+        verdict=cast("Verdict", row.verdict),
         judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, usage=usage(row.judge)),
         evaluation_usage=spent if ended else None,
         started_at=row.started_at,
@@ -98,18 +88,3 @@ def _branch(loop: LoopRecord, known: Mapping[int, Chip]) -> schemas.Branch:
         tool_calls=loop.tool_calls,
         errors=loop.errors,
     )
-
-
-def _replies(ends: Collection[int]) -> Mapping[int, str]:
-    """Return the last words of judges, read from the events that ended their loops."""
-    lines = JournalEvent.objects.filter(pk__in=ends).values_list("pk", "raw")
-    return {pk: _last_words(read_object(bytes(raw), NO_LIMITS)) for pk, raw in lines.iterator(chunk_size=10)}
-
-
-def _last_words(event: Json) -> str:
-    said = [
-        m
-        for m in each(event.get("messages") if isinstance(event, dict) else None)
-        if role_of(m) == "assistant"
-    ]
-    return text_of(said[-1]) if said else ""

@@ -8,6 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from recorder.ingest import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Session
+from tests import build
 from tests.compare import differences
 from tests.dashboard.api.conftest import TAPES
 from tests.one_loop import Loop
@@ -132,6 +133,20 @@ def test_a_group_with_a_judge_was_judged(get, feed):
     assert get(f"loops/{group['judge']['loop']}")["role"] == "judge"
     assert (group["total_cost_usd"], group["overhead_ratio"]) == (None, None)
     assert get(f"groups/{group['id']}") == group
+
+
+@pytest.mark.parametrize(
+    ("reply", "selected", "verdict"),
+    [("Number 2 is better.", 1, "judged"), ("Both are good.", 0, "fallback"), ("2", 0, "fallback")],
+)
+def test_a_reply_that_does_not_name_the_winner_is_a_fallback(get, feed, reply, selected, verdict):
+    branches = [*build.small_loop("s.a.1"), *build.small_loop("s.b.2")]
+    judge = build.small_loop("judge", session="s", text=reply)
+    end = build.parallel_end(f"s.{'ab'[selected]}.{selected + 1}", index=selected, tokens=5)
+    feed(build.parallel_start(), *branches, *judge, end)
+
+    (group,) = get("groups")["items"]
+    assert (group["verdict"], group["selected_config_index"]) == (verdict, selected)
 
 
 def test_the_same_loop_ids_twice_are_two_groups_decided_by_rule(get, feed):

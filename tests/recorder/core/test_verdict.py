@@ -2,23 +2,36 @@
 
 import pytest
 
-from recorder.core.verdict import verdict
+from recorder.core.verdict import named, verdict
 
 
 @pytest.mark.parametrize(
-    ("ended", "selected", "reply", "judge_spent", "expected"),
+    ("reply", "names"),
     [
-        (False, None, None, False, "none"),
-        (False, None, "2", True, "none"),
-        (True, 1, "2", True, "judged"),
-        (True, 1, "Response 2 is best.", False, "judged"),
-        (True, 0, None, True, "judged"),
-        (True, 0, "Both are good.", True, "fallback"),
-        (True, 0, "", True, "fallback"),
-        (True, 1, "12", True, "fallback"),
-        (True, None, "1", True, "fallback"),
-        (True, 0, None, False, "rule"),
+        ("2", [2]),
+        ("Response 2 is best.", [2]),
+        ("3, because 1 and 2 do not answer; 3 does.", [1, 2, 3]),
+        ("12", []),
+        ("0", []),
+        ("Both are good.", []),
+        ("", []),
     ],
 )
-def test_the_verdict_follows_from_what_was_recorded(ended, selected, reply, judge_spent, expected):
-    assert verdict(ended=ended, selected=selected, reply=reply, judge_spent=judge_spent) == expected
+def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
+    assert named(reply, branches=3) == names
+
+
+@pytest.mark.parametrize(
+    ("selected", "names", "judge_spent", "expected"),
+    [
+        (1, [2], True, "judged"),
+        (1, [2], False, "judged"),
+        (0, None, True, "judged"),
+        (0, [], True, "fallback"),
+        (1, [1], True, "fallback"),
+        (None, [1], True, "fallback"),
+        (0, None, False, "rule"),
+    ],
+)
+def test_the_verdict_follows_from_what_was_recorded(selected, names, judge_spent, expected):
+    assert verdict(selected=selected, names=names, judge_spent=judge_spent) == expected

@@ -1,0 +1,37 @@
+"""When two tool calls ask for the same."""
+
+import pytest
+
+from recorder.core.arguments import arguments_key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a", "deep": {"x": 1, "y": 2}}, {"deep": {"y": 2, "x": 1}, "path": "a"}),
+        ({"path": "a"}, {"path": " a\n", "limit": None}),
+        ("ls", "ls "),
+    ],
+)
+def test_order_and_space_around_are_no_difference(one, other):
+    assert arguments_key(one) == arguments_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a"}, {"file": "a"}),
+        ({"path": "a"}, {"path": "b"}),
+        ({"code": "if x:\n  y"}, {"code": "if x:\n    y"}),
+        ({"text": "x" * 5_000}, {"text": "x" * 4_999 + "y"}),
+        (None, {}),
+        (1, "1"),
+        (True, 1),
+    ],
+)
+def test_any_other_difference_is_one(one, other):
+    assert arguments_key(one) != arguments_key(other)
+
+
+def test_what_no_database_takes_has_a_key_too():
+    assert len(arguments_key({"text": "\ud800\x00"})) == 16
