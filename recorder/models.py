@@ -283,6 +283,8 @@ class Turn(Tokens):
     provider = models.CharField(max_length=ID, blank=True)
     stop_reason = models.CharField(max_length=40, blank=True)
     error = models.TextField(blank=True)
+    said = models.CharField(max_length=200, blank=True)
+    said_key = models.CharField(max_length=16, blank=True)
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     tool_calls = models.PositiveIntegerField(default=0)

@@ -167,6 +167,8 @@ class Turn(Tokens):
     provider: str = ""
     stop_reason: str = ""
     error: str = ""
+    said: str = ""  # one line of the answer, at most 200 characters
+    said_key: str = ""  # the same for the same answer; "" when nothing was said
     started_at: datetime
     ended_at: datetime | None = None
     tool_calls: int = 0

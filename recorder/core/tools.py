@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from recorder.core import approvals, links, sessions, turns
-from recorder.core.arguments import arguments_key
 from recorder.core.changes import ChildRef, Loop, ToolCall
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.fields import is_id
+from recorder.core.sameness import arguments_key
 from recorder.core.step import Place, Step
 from recorder.core.text import clean, excerpt, one_line
 

@@ -6,8 +6,9 @@ from recorder.core import lifecycle, loops, messages, sessions, streaming, token
 from recorder.core.changes import Loop, Turn
 from recorder.core.events import TurnEnd, TurnRequest, TurnStart
 from recorder.core.messages import Answer
+from recorder.core.sameness import text_key
 from recorder.core.step import Place, Step
-from recorder.core.text import clean
+from recorder.core.text import clean, excerpt, prose
 
 
 def start(step: Step, event: TurnStart, loop: Loop) -> Place:
@@ -45,6 +46,8 @@ def end(step: Step, event: TurnEnd, loop: Loop) -> Place:
     loop.session.turns += 1
     answer = messages.answer_of(event.message)
     if answer is not None:
+        text = messages.text_of(event.message)
+        turn.said, turn.said_key = excerpt(prose(text), 200), text_key(text)
         _take_answer(step, turn, answer)
     loop.context_tokens = tokens.request_size(event.usage, loop.config)
     streaming.clear(step, loop)

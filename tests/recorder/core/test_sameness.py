@@ -1,8 +1,8 @@
-"""When two tool calls ask for the same."""
+"""When two tool calls ask for the same, and two answers say the same."""
 
 import pytest
 
-from recorder.core.arguments import arguments_key
+from recorder.core.sameness import arguments_key, text_key
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,9 @@ def test_any_other_difference_is_one(one, other):
 
 def test_what_no_database_takes_has_a_key_too():
     assert len(arguments_key({"text": "\ud800\x00"})) == 16
+
+
+def test_answers_are_the_same_whatever_space_is_around_them():
+    assert text_key(" Done.\n") == text_key("Done.") != text_key("done.")
+    assert text_key(" \n") == ""
+    assert len(text_key("\ud800")) == 16

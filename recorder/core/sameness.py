@@ -1,4 +1,4 @@
-"""When two tool calls ask for the same."""
+"""When two tool calls ask for the same, and two answers say the same: their keys are equal."""
 
 import hashlib
 import json
@@ -14,9 +14,18 @@ def arguments_key(arguments: Json) -> str:
     said = _trimmed(arguments)
     if isinstance(said, dict):
         said = {name: _trimmed(value) for name, value in said.items() if value is not None}
-    canonical = json.dumps(said, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(canonical.encode()).hexdigest()[:16]
+    return _key(json.dumps(said, sort_keys=True, separators=(",", ":")))
+
+
+def text_key(text: str) -> str:
+    """Return the same key for the same text, whatever space is around it; "" when there is none."""
+    said = text.strip()
+    return _key(said) if said else ""
 
 
 def _trimmed(value: Json) -> Json:
     return value.strip() if isinstance(value, str) else value
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
