@@ -33,6 +33,7 @@ ADDED = {  # to phi-core's own events
     "CompactionEnded": ("summary",),
 }
 _BY_VALIDATOR = {
+    "finite": "content",
     "_id": "id",
     "_id_or_none": "id",
     "_id_or_empty": 'id or ""',

@@ -5,6 +5,7 @@ A validator raises PydanticCustomError with a reject code of the protocol as its
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from datetime import UTC, datetime
@@ -21,6 +22,7 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
 )
+_FINITE = json.JSONEncoder(allow_nan=False)
 
 
 def is_id(value: object) -> TypeGuard[str]:
@@ -48,6 +50,18 @@ def instant(text: str) -> datetime | None:
         return time.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def finite(value: Json) -> Json:
+    """Put null where a number is beyond a float: JSON has no word for what it became."""
+    if value is None or isinstance(value, str):
+        return value
+    try:
+        _FINITE.encode(value)
+    except ValueError:
+        whole: Json = json.loads(json.dumps(value), parse_constant=lambda _: None)
+        return whole
+    return value
 
 
 def _id(value: object) -> str:
@@ -105,7 +119,7 @@ def _snapshot(value: Json) -> Json:
         if name not in value:
             raise PydanticCustomError("missing_field", "a config snapshot names its model and provider")
         _text(value[name])
-    return value
+    return finite(value)
 
 
 if TYPE_CHECKING:
@@ -125,3 +139,4 @@ Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 TurnIndex = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
 Flag = Annotated[bool, Field(strict=True)]
 Snapshot = Annotated[Content, PlainValidator(_snapshot)]
+Kept = Annotated[Content, PlainValidator(finite)]  # content of which more than texts is kept in a column

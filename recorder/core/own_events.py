@@ -6,7 +6,17 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from recorder.core.fields import Content, Count, Flag, Id, OptionalId, OptionalText, OptionalTimestamp, Text
+from recorder.core.fields import (
+    Content,
+    Count,
+    Flag,
+    Id,
+    Kept,
+    OptionalId,
+    OptionalText,
+    OptionalTimestamp,
+    Text,
+)
 from recorder.core.phi_events import EventModel
 
 Certainty = Literal["stated", "structural", "inferred"]
@@ -39,8 +49,8 @@ class ApprovalRequested(EventModel):
     tool_call_id: OptionalId = None
     command: OptionalText = None
     risk: OptionalText = None
-    warnings: Content = None
-    options: Content = None
+    warnings: Kept = None
+    options: Kept = None
 
 
 class ApprovalResolved(EventModel):
@@ -96,7 +106,7 @@ class UsageSnapshot(EventModel):
     scope: Literal["session", "loop"]
     context_length: Count | None = None
     context_limit: Count | None = None
-    cost: Content = None
+    cost: Kept = None
     currency: OptionalText = None
     cumulative: Flag = True
 
@@ -113,7 +123,7 @@ class SessionInfo(EventModel):
     working_dir: OptionalText = None
     scope: Literal["ephemeral", "persistent"] | None = None
     agent_id: OptionalId = None  # this and the next four: an imported session file says them
-    formation: Content = None
+    formation: Kept = None
     created_at: OptionalTimestamp = None
     last_active_at: OptionalTimestamp = None
     parent_spawn_ref: Content = None

@@ -13,6 +13,7 @@ from recorder.core.fields import (
     Flag,
     Id,
     Ids,
+    Kept,
     LoopIdOrEmpty,
     OptionalId,
     OptionalText,
@@ -89,7 +90,7 @@ class AgentStart(EventModel):
     timestamp: Timestamp
     parent_loop_id: OptionalId = None
     continuation_kind: ContinuationKind = _PLAIN["Initial"]
-    metadata: Content = None
+    metadata: Kept = None
     config_snapshot: Snapshot = None
     title: OptionalText = None
     messages: Content = None  # what an imported loop that has not ended already holds
@@ -138,7 +139,7 @@ class TurnEnd(EventModel):
     timestamp: Timestamp
     tool_results: Content
     turn_index: TurnIndex | None = None
-    cost: Content = None
+    cost: Kept = None
 
 
 class MessageStart(EventModel):
@@ -174,7 +175,7 @@ class ToolExecutionStart(EventModel):
     loop_id: Id
     tool_call_id: Id
     tool_name: Text
-    args: Content
+    args: Kept
     timestamp: OptionalTimestamp = None
 
 
@@ -263,7 +264,7 @@ class CompactionEnded(EventModel):
     loops_compacted: Count | None
     timestamp: Timestamp
     summary: OptionalText = None
-    block: Content = None  # phi-core's compaction_block, from an imported session
+    block: Kept = None  # phi-core's compaction_block, from an imported session
 
 
 class PrunApplied(EventModel):

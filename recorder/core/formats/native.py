@@ -1,24 +1,24 @@
 """Native lines: phi-core's events and ours, one JSON object a line.
 
-The standard library reads them, not pydantic: it keeps lone surrogates and huge integers of content, and its
-pairs hook sees keys that are given twice. The hook is slow, so it runs only where keys are read: the members
-of the line itself are gone through one by one.
+The standard library says what a line holds, not pydantic: it keeps lone surrogates and huge integers of
+content, and its pairs hook sees keys that are given twice. But it is slow, so that jiter reads all lines in
+which it finds nothing of the kind.
 """
 
 from __future__ import annotations
 
 import json
-import re
 from itertools import accumulate
 from math import isfinite
 from typing import NoReturn, get_args
 
+from jiter import from_json
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from recorder.core.changes import Json
 from recorder.core.events import Event, SourceEvent
-from recorder.core.fields import instant, is_id
+from recorder.core.fields import finite, instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
@@ -27,6 +27,7 @@ _CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
 _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
 # For lines that were accepted once: a limit that was lowered since does not make them wrong.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
+_COUNTED = ("usage", "evaluation_usage")
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
 _OWN = (
     "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo"
@@ -53,7 +54,7 @@ class _Doubled(dict[str, Json]):
 
 def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
     """Read one line. Raises Refused with the protocol's code."""
-    fields = read_object(line, limits)
+    fields = _object(line, limits)
     name = fields.get("type")
     if not isinstance(name, str) or not is_id(name):
         raise Refused("bad_type", "type", "an event has a type, which is text")
@@ -81,13 +82,16 @@ def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
 
 def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
     """Read one JSON object. Raises Refused if it is none, or too large or too deep."""
+    return {name: finite(value) for name, value in _object(line, limits).items()}
+
+
+def _object(line: bytes, limits: Limits) -> dict[str, Json]:
     if len(line) > limits.event_bytes:
         raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
     if line.count(b"{") + line.count(b"[") > limits.depth and _depth(line) > limits.depth:
         raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
-        text = line.decode()
-        value = _members(text) or _load(text)
+        value = _quick(line) or _load(line.decode())
     except UnicodeDecodeError as error:
         raise Refused("bad_utf8", "", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -120,30 +124,18 @@ _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constan
 _LONG_DECODER = json.JSONDecoder(
     object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_float, parse_int=_long_int
 )
-_PLAIN_DECODER = json.JSONDecoder(parse_constant=_no_constant, parse_float=_float)
-_KEY = re.compile(r'[ \t]*"([^"\\\x00-\x1f]*)"[ \t]*:[ \t]*')
-_COUNTED = ("usage", "evaluation_usage")
 
 
-def _members(text: str) -> dict[str, Json] | None:
-    """Read an object whose keys are plain and given once; None for all else, and for what is no JSON."""
-    found: dict[str, Json] = {}
-    if not text.startswith("{"):
-        return None
-    at = 1
+def _quick(line: bytes) -> Json:
+    """Read a line in a third of the time; None if the slow way might find something else in it.
+
+    A number beyond a float is infinite here: what is kept of an event is made finite by its fields.
+    """
     try:
-        while (key := _KEY.match(text, at)) is not None:
-            name = key[1]
-            if name in found:
-                return None
-            decoder = _DECODER if name in _COUNTED else _PLAIN_DECODER
-            found[name], at = decoder.raw_decode(text, key.end())
-            if text[at] != ",":
-                return found if text[at:] == "}" else None
-            at += 1
-    except (ValueError, IndexError):
-        pass  # the slow way says what is wrong, or that nothing is
-    return None
+        value: Json = from_json(line, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
+    except ValueError:
+        return None
+    return value
 
 
 def _load(text: str) -> Json:

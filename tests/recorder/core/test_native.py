@@ -1,9 +1,10 @@
 """Native lines: what phi-core takes is taken, what is broken is refused with its code."""
 
 import json
+from math import isfinite
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recorder.core.events import Notice, SourceEvent
@@ -192,6 +193,22 @@ def test_a_line_is_read_as_json_is(fields):
     plain = json.dumps({**fields, "usage": {"input": 1}}, ensure_ascii=False, separators=(",", ":"))
     for text in (json.dumps(fields), json.dumps(fields, indent=1), plain):
         assert read_object(text.encode()) == json.loads(text)
+
+
+_NUMBER = r"-?(0|[1-9][0-9]{0,320})(\.[0-9]{1,9})?([eE][+-]?[0-9]{1,4})?"
+
+
+@given(st.lists(st.from_regex(_NUMBER, fullmatch=True)))
+@example(["9" * 308 + ".0", "9" * 309 + ".0", "1" * 300 + "e9", "9" * 4300, "0e9999", "1E400", "1e+309"])
+def test_a_number_is_read_as_python_does_or_is_null(numbers):
+    for space in ("", " "):
+        text = f'{{"x":[{space}{f"{space},{space}".join(numbers)}{space}]}}'
+        assert repr(read_object(text.encode())["x"]) == repr([_number(text) for text in numbers])
+
+
+def _number(text):
+    value = json.loads(text)
+    return value if isinstance(value, int) or isfinite(value) else None
 
 
 @pytest.mark.parametrize("text", ['"', '\\"', "\\", '\\\\"', "[[[", '"[{', "\n[", "é]"])
