@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 class Panel:
     """`name` is "page/part": drawn by templates/page/_part.html into `#page-part-<pk>`.
 
-    `query` takes primary keys and returns what the partial shows for each, in a fixed number of SQL queries;
+    A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial shows for each, in a fixed number of SQL queries;
     a key that is gone is left out. An open page redraws it at most every `every_ms`, 0 being every tick.
     """
 
@@ -19,7 +19,7 @@ class Panel:
     every_ms: int = 0
 
     def dom_id(self, pk: int) -> str:
-        return f"{self.name.replace('/', '-')}-{pk}"
+        return f"{self.name.lstrip('_').replace('/', '-')}-{pk}"
 
     @property
     def template(self) -> str:

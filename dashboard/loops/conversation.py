@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from dashboard.loops.bodies import Body, Excerpt, Object, excerpt, items, obj, pretty, string
-from dashboard.loops.items import Block, CutOff, Item, Shortened, Tool
+from dashboard.loops.items import CutOff, Item, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
 from dashboard.loops.notes import note
+from dashboard.streaming import Block
 from recorder.core.changes import Json
 from recorder.core.text import one_line
 

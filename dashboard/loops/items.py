@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from dashboard.loops.bodies import Excerpt
+from dashboard.streaming import Block
 
 ONE_BATCH_MS = 2
 _FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
@@ -121,21 +122,6 @@ class Shortened:
     messages_after: int | None = None
     summary: str = ""
     part: str = "shortened"
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """A piece of text that is, or was, being streamed; root of the panel session/block."""
-
-    pk: int
-    into: str
-    kind: str
-    text: str
-    is_first: bool
-
-    @property
-    def dom_id(self) -> str:
-        return f"session-block-{self.pk}"
 
 
 @dataclass(frozen=True, slots=True)

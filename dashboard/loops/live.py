@@ -10,6 +10,7 @@ from django.http import Http404
 from dashboard.loops import panels
 from dashboard.loops.asked import Asked, Tab, whole_number
 from dashboard.loops.queries import events, header, tree, windows
+from dashboard.streaming import BLOCK
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -99,7 +100,7 @@ class SessionPage:
         self._blocks.update(block for block, turn in bell.blocks.items() if turn in self._turns)
         tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
         blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
-        wanted: Wants = [(panels.TURN, turns), (panels.TOOL, tools), (panels.BLOCK, blocks)]
+        wanted: Wants = [(panels.TURN, turns), (panels.TOOL, tools), (BLOCK, blocks)]
         if self.loop in bell.loops or self.loop in bell.events.values():
             wanted += self._tail()
         return wanted

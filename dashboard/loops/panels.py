@@ -1,6 +1,6 @@
 """The live regions of the session page. Those that show what is selected are made for it."""
 
-from dashboard.loops.queries import blocks, calls, events, header, heads, rows, tree, troubles, turns
+from dashboard.loops.queries import calls, events, header, heads, rows, tree, troubles, turns
 from dashboard.panels import Panel
 
 SOON_MS = 300  # what counts and sums may lag this far behind
@@ -11,7 +11,6 @@ ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
 TURN = Panel("session/turn", turns.turns)
 TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
 TOOL = Panel("session/tool", calls.tools)
-BLOCK = Panel("session/block", blocks.blocks)
 
 
 def tree_panel(selected: int) -> Panel:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dashboard import links
 from dashboard.chips import Chip, chips
-from dashboard.loops.configs import Setting, settings, strip
+from dashboard.configs import Setting, settings, strip
 from dashboard.loops.queries import tree
 from dashboard.loops.queries.rows import kind_of, state_of, title_of
 from dashboard.usage import kinds

@@ -9,9 +9,11 @@ from datetime import datetime
 from django.db.models import Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
+from dashboard import streaming
 from dashboard.loops.conversation import Reading
-from dashboard.loops.items import Block, Item
-from dashboard.loops.queries import blocks, calls, lines
+from dashboard.loops.items import Item
+from dashboard.loops.queries import calls, lines
+from dashboard.streaming import Block
 from recorder.models import LoopRecord, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
@@ -98,7 +100,7 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     loops = {span.turn.loop_id for span in spans}
     called = calls.calls(Q(turn__in=pks) | Q(loop__in=loops, turn=None))
     found = lines.read(_lines_of(spans, pks) | Q(pk__in=calls.events(called)))
-    streamed = blocks.of_turns(pks)
+    streamed = streaming.of_turns(pks)
     owner = {pk: each.turn for each in called for pk in each.call.events}
     views = {}
     for span in spans:
@@ -124,7 +126,7 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     called = calls.calls(Q(loop__in=pks, turn=None))
     which = Q(loop__in=pks, turn=None, pk__gt=min(since.values(), default=0))
     found = lines.read(which, newest=TAIL_MAX * max(len(since), 1))
-    streamed = blocks.outside_turns(pks)
+    streamed = streaming.outside_turns(pks)
     tails = {}
     for loop in loops:
         bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]

@@ -1,15 +1,32 @@
-"""Text that streams, in blocks."""
+"""Text that streams, in blocks: a panel each, the same on every page that shows their turn."""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
+from dataclasses import dataclass
 
 from django.db.models import Q
 
-from dashboard.loops.items import Block
+from dashboard.panels import Panel
 from recorder.core.text import clean
 from recorder.models import TextBlock
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of text that is, or was, being streamed; root of the panel _shared/block."""
+
+    pk: int
+    into: str
+    kind: str
+    text: str
+    is_first: bool
+
+    @property
+    def dom_id(self) -> str:
+        return BLOCK.dom_id(self.pk)
+
 
 Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
 
@@ -19,6 +36,9 @@ def blocks(pks: Collection[int]) -> Mapping[int, Block]:
     chosen = TextBlock.objects.filter(pk__in=pks)
     siblings = Q(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
     return {block.pk: block for block in _made(siblings) if block.pk in pks}
+
+
+BLOCK = Panel("_shared/block", blocks)
 
 
 def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:
@@ -44,7 +64,7 @@ def _made(which: Q) -> Mapping[Block, tuple[int, int]]:
     kinds: dict[tuple[int, int], str] = {}
     for record in TextBlock.objects.filter(which).order_by("loop_id", "message", "part"):
         message = record.loop_id, record.message
-        into = f"session-stream-{record.turn_id}" if record.turn_id else f"session-loose-{record.loop_id}"
+        into = f"stream-{record.turn_id}" if record.turn_id else f"loose-{record.loop_id}"
         is_first = kinds.get(message) != record.kind
         kinds[message] = record.kind
         block = Block(record.pk, into, record.kind, clean(record.text), is_first)
