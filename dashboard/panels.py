@@ -10,8 +10,9 @@ from django.template.loader import render_to_string
 class Panel:
     """`name` is "page/part": drawn by templates/page/_part.html into `#page-part-<pk>`.
 
-    A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial shows for each, in a fixed number of SQL queries;
-    a key that is gone is left out. An open page redraws it at most every `every_ms`, 0 being every tick.
+    A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial
+    shows for each, in a fixed number of SQL queries; a key that is gone is left out. An open page redraws it
+    at most every `every_ms`, 0 being every tick.
     """
 
     name: str
