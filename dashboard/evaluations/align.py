@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.evaluations.common import matches
+from dashboard.evaluations.matching import matches
 
 Places = Sequence[int | None]  # of each branch the place of its turn, None where it has none
 

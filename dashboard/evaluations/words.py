@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from dashboard.evaluations.common import matches
+from dashboard.evaluations.matching import matches
 
 COMPARED = 4_000  # words and marks of a text: comparing costs their product
 PIECE = re.compile(r"(?:\w+|[^\w\s])\s*")

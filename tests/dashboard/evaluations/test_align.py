@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from dashboard.evaluations.align import rows
-from dashboard.evaluations.common import matches
+from dashboard.evaluations.matching import matches
 
 
 def longest(a, b):
