@@ -51,7 +51,7 @@ class Producer(threading.Thread):
         return self.stopping.is_set() or (self.limit is not None and self.acked >= self.limit - 1)
 
     def _lines(self, first: int) -> list[bytes]:
-        count = self.chance.randint(1, self.most_lines)
+        count = int((self.most_lines + 1) ** self.chance.random())  # as often 1 or 2 as 100 to 200
         if self.limit is not None:
             count = max(0, min(count, self.limit - first))
         self.sent = max(self.sent, first + count - 1)

@@ -41,7 +41,8 @@ def proxy(to: int, faults: Callable[[], Fault]) -> Iterator[int]:
 
     async def serve() -> None:
         async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            await _pass(to, faults(), reader, writer)
+            with suppress(asyncio.CancelledError):  # the proxy ends: asyncio would call that an error
+                await _pass(to, faults(), reader, writer)
 
         server = await asyncio.start_server(accept, "127.0.0.1", 0)
         port.append(server.sockets[0].getsockname()[1])

@@ -1,7 +1,8 @@
 """One stream under many random schedules: split, repeated, cut off, resumed. All leave the same records.
 
 `python -m tests.faults.schedules --schedules 200 --events 10000`; with `--database postgres://…` two servers
-share one database and each connection goes to either.
+share one database and each connection goes to either. A long run may be taken in pieces: `--first 50
+--schedules 50 --seed S` are the schedules 50 to 99 of that seed. The digest is the same in all pieces.
 """
 
 from __future__ import annotations
@@ -14,57 +15,88 @@ import sys
 import tempfile
 import time
 from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from tests.browser.server import ROOT, Server
+from tests.faults import stream
 from tests.faults.databases import fresh
 from tests.faults.producers import Poster, Producer, Talker
 from tests.faults.proxy import Fault, proxy
 
 NAME = "p0"
-WHOLE = 0.3  # this part of the connections is not cut
+CLEAN = "undisturbed"
+MOST_LINES, HOW_OFTEN = (20, 100, 500), (1, 3, 6)  # in one request or frame
+MOST_CUTS = 20
+LEFT_ALONE, CREEPING = 0.2, 0.05  # these parts of the connections
+CREEP_BYTES = 20_000  # a slow connection carries no more than this
 
 
-def run(servers: list[Server], schedules: int, events: int, seed: int) -> dict[str, str]:
+@dataclass(frozen=True)
+class Harm:
+    """How often the connections of one schedule are cut."""
+
+    chance: random.Random
+    bytes_between: float  # two cuts, on average
+
+    def fault(self) -> Fault:
+        """Choose what happens to the next connection."""
+        draw = self.chance.random()
+        if draw < LEFT_ALONE:
+            return Fault()
+        ending: Literal["close", "reset"] = self.chance.choice(("close", "reset"))
+        if draw < LEFT_ALONE + CREEPING:
+            is_slow = self.chance.random() < 0.5
+            cut_after = self.chance.randint(1, CREEP_BYTES)
+            return Fault(0.002 if is_slow else 0, cut_after=cut_after, ending=ending, one_byte=not is_slow)
+        return Fault(cut_after=1 + int(self.chance.expovariate(1 / self.bytes_between)), ending=ending)
+
+
+def run(servers: list[Server], schedules: range, events: int, seed: int) -> dict[str, str]:
     """Return the digest that each schedule left, by the name of its project; the first was undisturbed."""
-    chance = random.Random(seed)
-    names = [f"schedule-{number}" for number in range(schedules + 1)]
+    names = [CLEAN, *(f"schedule-{number}" for number in schedules)]
     for name, token in _projects(servers[0], "make", names).items():
-        is_first = name == names[0]
+        chance = random.Random(f"{seed} {name}")
+        producer = _producer(chance, token, events)
+        if name == CLEAN:
+            _send(producer, [servers[0].port])
+            continue
+        harm = _harm(chance, producer)
         with ExitStack() as stack:
-            ports = [
-                server.port if is_first else stack.enter_context(proxy(server.port, lambda: _fault(chance)))
-                for server in servers
-            ]
-            _send(chance, ports, token, events)
+            _send(producer, [stack.enter_context(proxy(server.port, harm.fault)) for server in servers])
     return _projects(servers[0], "digest", names)
 
 
-def _send(chance: random.Random, ports: list[int], token: str, events: int) -> None:
-    """Send the stream, over any door and port, a new connection whenever one breaks."""
+def _producer(chance: random.Random, token: str, events: int) -> Producer:
     door = chance.choice((Poster, Talker))
+    producer = door(NAME, 0, token, chance.randrange(2**32))
+    producer.limit = events
+    producer.most_lines = chance.choices(MOST_LINES, HOW_OFTEN)[0]
+    return producer
 
-    class Anywhere(door):  # type: ignore[misc, valid-type]  # either door
-        def converse(self) -> None:
-            self.port = chance.choice(ports)
-            super().converse()
 
-    producer: Producer = Anywhere(NAME, ports[0], token, chance.randrange(2**32))
-    producer.limit, producer.most_lines = events, chance.choice((1, 7, 50, 400, 500))
+def _harm(chance: random.Random, producer: Producer) -> Harm:
+    """Cut a schedule up to so many times, but let a whole batch through now and then."""
+    line_bytes = len(stream.nth(NAME, 0))
+    assert producer.limit is not None
+    between = producer.limit * line_bytes / chance.randint(1, MOST_CUTS)
+    return Harm(chance, max(between, producer.most_lines * line_bytes))
+
+
+def _send(producer: Producer, ports: list[int]) -> None:
+    """Send the stream, over any of these ports, a new connection whenever one breaks."""
+    converse = producer.converse
+
+    def anywhere() -> None:
+        producer.port = producer.chance.choice(ports)
+        converse()
+
+    producer.converse = anywhere  # type: ignore[method-assign]  # the same, each time elsewhere
     producer.run()
     assert producer.faults == [], producer.faults
-    assert producer.acked == events - 1
-
-
-def _fault(chance: random.Random) -> Fault:
-    if chance.random() < WHOLE:
-        return Fault(delay_s=chance.choice((0, 0, 0.002)))
-    return Fault(
-        cut_after=int(10 ** chance.uniform(2.5, 6)),
-        ending=chance.choice(("close", "reset")),
-        one_byte=chance.random() < 0.02,
-        swallow_answers=False,
-    )
+    assert producer.limit is not None
+    assert producer.acked == producer.limit - 1
 
 
 def _projects(server: Server, action: str, names: list[str]) -> dict[str, str]:
@@ -85,6 +117,7 @@ def _projects(server: Server, action: str, names: list[str]) -> dict[str, str]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--schedules", type=int, default=200)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first, to go on with a run")
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--database", help="a PostgreSQL server; two Loopscopes then share a new database")
@@ -99,9 +132,15 @@ def main() -> int:
             stack.callback(server.stop)
             server.start()
             servers.append(server)
-        digests = run(servers, asked.schedules, asked.events, asked.seed)
-    found = {"schedules": asked.schedules, "events": asked.events, "digests": len(set(digests.values()))}
-    print(json.dumps({"seed": asked.seed, "seconds": round(time.monotonic() - started, 1), **found}))
+        schedules = range(asked.first, asked.first + asked.schedules)
+        digests = run(servers, schedules, asked.events, asked.seed)
+    found = {"first": asked.first, "schedules": asked.schedules, "events": asked.events}
+    seconds = round(time.monotonic() - started, 1)
+    print(
+        json.dumps(
+            {"seed": asked.seed, "seconds": seconds, **found, "digests": sorted(set(digests.values()))}
+        )
+    )
     return 0 if len(set(digests.values())) == 1 else 1
 
 
