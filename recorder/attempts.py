@@ -1,6 +1,7 @@
 """How the writer writes a group: at once, or in halves when a bug of ours breaks it, down to one line.
 
-That line is refused alone, with the hash of the traceback, and everything else is stored.
+That line alone is kept unread, with the hash of the traceback. A batch is written in one transaction even
+then: it is stored whole or not at all.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from django.db.models import F
 
 from recorder import tables
 from recorder.batch import Batch, Busy, Receipt
-from recorder.core.formats import Refused
+from recorder.core.events import Unread
 from recorder.faults import FULL_RETRY_MS, STORE_ERRORS, Broken, blame
 from recorder.ingest import record
 from recorder.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
@@ -29,7 +30,6 @@ from recorder.reserve import Reserve
 log = logging.getLogger(__name__)
 
 Answer = Receipt | Exception | None
-OUR_BUG = "our_bug"
 LOOK_S = 1.0  # how often a full disk is looked at again
 
 
@@ -85,25 +85,55 @@ class Attempts:
         if batch is None or not batch.lines:
             log.error("nothing of it can be recorded", exc_info=error)
             return [error]
-        return [self._in_halves(batch) if len(batch.lines) > 1 else _alone(batch, error)]
+        return [_around_what_breaks(batch)]
 
-    def _in_halves(self, batch: Batch) -> Answer:
-        """Write half a batch, then the rest. If the rest must wait, sending it all again changes nothing."""
-        half = len(batch.lines) // 2
-        begun = self._try([replace(batch, lines=batch.lines[:half], flush=False)])[0]
-        if not isinstance(begun, Receipt):
-            return begun
-        first = begun.upto + 1 if batch.first is None else batch.first + half
-        rest = replace(batch, producer=begun.producer, first=first, lines=batch.lines[half:])
-        ended = self._try([rest])[0]
-        if not isinstance(ended, Receipt):
-            return ended
-        return replace(
-            ended,
-            accepted=begun.accepted + ended.accepted,
-            duplicates=begun.duplicates + ended.duplicates,
-            rejected=[*begun.rejected, *ended.rejected],
-        )
+
+def _around_what_breaks(batch: Batch) -> Answer:
+    """Write a batch in one transaction, but what breaks us in it only as it came."""
+    try:
+        with transaction.atomic():
+            return _in_halves(batch)
+    except Busy as busy:
+        connection.close()
+        return busy
+    except Broken:
+        connection.close()
+        raise
+    except Exception as error:
+        log.exception("a line that broke the recorder cannot be kept either")
+        connection.close()
+        return error
+
+
+def _in_halves(batch: Batch) -> Answer:
+    try:
+        return record([batch])[0]
+    except (Busy, Broken):
+        raise
+    except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
+        if len(batch.lines) == 1:
+            return _unread(batch, error)
+    half = len(batch.lines) // 2
+    begun = _in_halves(replace(batch, lines=batch.lines[:half], flush=False))
+    if not isinstance(begun, Receipt):
+        return begun
+    first = begun.upto + 1 if batch.first is None else batch.first + half
+    ended = _in_halves(replace(batch, producer=begun.producer, first=first, lines=batch.lines[half:]))
+    if not isinstance(ended, Receipt):
+        return ended
+    return replace(
+        ended,
+        accepted=begun.accepted + ended.accepted,
+        duplicates=begun.duplicates + ended.duplicates,
+        rejected=[*begun.rejected, *ended.rejected],
+    )
+
+
+def _unread(batch: Batch, error: Exception) -> Answer:
+    """Keep the one line that breaks us as it came: people find it in quarantine, a rebuild reads it again."""
+    digest = _hash(error)
+    log.error("a line broke the recorder, traceback %s", digest, exc_info=error)
+    return record([batch], Unread(traceback=digest))[0]
 
 
 def _count(answers: Sequence[Answer]) -> None:
@@ -119,24 +149,6 @@ def _written(batches: Sequence[Batch | None]) -> list[Answer]:
         _try_commit()
     given = iter(record([batch for batch in batches if batch is not None]))
     return [None if batch is None else next(given) for batch in batches]
-
-
-def _alone(batch: Batch, error: Exception) -> Answer:
-    """Refuse the one line that breaks us; its number is used up and its text kept."""
-    digest = _hash(error)
-    log.error("a line broke the recorder, traceback %s", digest, exc_info=error)
-    message = f"a bug of ours, traceback {digest}: the line itself may be right"
-    try:
-        return record([batch], Refused(OUR_BUG, "", message))[0]
-    except Busy as busy:
-        connection.close()
-        return busy
-    except Broken:
-        raise
-    except Exception:
-        log.exception("a line that broke the recorder cannot be refused either")
-        connection.close()
-        return error
 
 
 def _hash(error: Exception) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from itertools import groupby
 
 from django.conf import settings
@@ -12,6 +12,7 @@ from django.db import transaction
 
 from recorder import notify, store
 from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, lines_of
+from recorder.core.events import Unread
 from recorder.core.formats import Limits, Parsed, Refused
 from recorder.core.formats.native import parse
 from recorder.core.needs import needs
@@ -32,27 +33,25 @@ def ingest(batch: Batch) -> Receipt:
     return answer
 
 
-def record(batches: Sequence[Batch], refused: Refused | None = None) -> list[Answer]:
-    """Record several batches in one transaction; `refused` says why none of their lines is to be read.
+def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answer]:
+    """Record several batches in one transaction; `unread` stands for each of their lines if they break us.
 
-    A gap or a newer connection refuses its own batch only. Raises Busy or Broken.
+    A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
+    caller's the bells ring when that is committed.
     """
-    reads = [Read(batch, [refused or _parsed(line) for line in batch.lines]) for batch in batches]
+    reads = [Read(batch, [unread or _parsed(line) for line in batch.lines]) for batch in batches]
     places = sorted(range(len(reads)), key=lambda place: reads[place].batch.project)
     answers: dict[int, Answer] = {}
-    bells = []
     try:
         with transaction.atomic():
             for project, group in groupby(places, key=lambda place: reads[place].batch.project):
                 mine = list(group)
                 given, bell = _record(project, [reads[place] for place in mine])
                 answers.update(zip(mine, given, strict=True))
-                bells.append(bell)
+                transaction.on_commit(partial(notify.ring, bell))
     except STORE_ERRORS as error:
         blame(error)
         raise
-    for bell in bells:
-        notify.ring(bell)
     return [answers[place] for place in range(len(reads))]
 
 

@@ -15,6 +15,7 @@ from django.db import connection
 from recorder import tables
 from recorder.batch import Batch, Claimed, Gap, Receipt, Rejected, Superseded
 from recorder.core.changes import Change
+from recorder.core.events import Unread
 from recorder.core.formats import Parsed, Refused
 from recorder.core.recorder import Line, Recorder
 from recorder.core.text import clean
@@ -157,6 +158,8 @@ class Journal:
                 rejected.append(refused)
                 self._quarantine(producer, refused, batch, raw)
                 continue
+            if isinstance(parsed, Unread):
+                self._quarantine(producer, _broken(seq, parsed.traceback), batch, raw)
             line = next(self._ids)
             self._lines.append((line, self.project, producer.pk, seq, "line", at, raw))
             self._written[producer.pk, seq] = raw
@@ -213,6 +216,12 @@ def _producers(project: int, names: Collection[str]) -> list[Producer]:
         )
         for pk, name, high, epoch, form, is_demo in rows
     ]
+
+
+def _broken(seq: int, traceback: str) -> Rejected:
+    """Return what people shall read of a line that is stored, and broke us."""
+    message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
+    return Rejected(seq, "our_bug", "", message)
 
 
 def epoch(producer: int) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import logging
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -10,15 +11,21 @@ from django.db import transaction
 from recorder import store
 from recorder.core.changes import Change
 from recorder.core.changes import ModelConfig as Config
+from recorder.core.events import Event, Unread
 from recorder.core.formats import Refused
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.needs import needs
 from recorder.core.recorder import Line, Recorder
+from recorder.faults import STORE_ERRORS, blame
 from recorder.journal import SOURCES
 from recorder.models import JournalEvent, ModelConfig, Project
 from recorder.progress import Progress
 
+log = logging.getLogger(__name__)
+
 BATCH = 500
+
+_Entries = Sequence[tuple[JournalEvent, Line | None]]
 
 
 def rebuild(project: Project, progress: Progress) -> int:
@@ -28,21 +35,33 @@ def rebuild(project: Project, progress: Progress) -> int:
         kept = store.forget(project.pk)
         unreadable = 0
         for entries in _batches(project):
-            changes, refused = _derive(project.pk, entries)
-            unreadable += refused
-            for change in changes:
-                if isinstance(change, Config):  # a colour is for good, whatever was removed since
-                    change.slot = slots.get(change.key, change.slot)
-            store.save(project.pk, changes, kept)
+            unreadable += _derive(project.pk, entries, slots, kept)
             progress.step(len(entries), project.slug)
     return unreadable
 
 
-def _derive(project: int, entries: list[JournalEvent]) -> tuple[list[Change], int]:
-    """Feed entries in order to a recorder that remembers what they touch."""
-    read = [(entry, _line(entry)) for entry in entries]
+def _derive(project: int, entries: list[JournalEvent], slots: dict[str, int], kept: store.Kept) -> int:
+    """Derive the records of some entries; if a bug of ours breaks them in halves, down to one."""
+    try:
+        with transaction.atomic():
+            unreadable = _save(project, [(entry, _line(entry)) for entry in entries], slots, kept)
+    except Exception as error:
+        kept.take_back()
+        if isinstance(error, STORE_ERRORS):
+            blame(error)
+        if len(entries) > 1:
+            half = len(entries) // 2
+            return sum(_derive(project, part, slots, kept) for part in (entries[:half], entries[half:]))
+        log.exception("line %d of the journal breaks the recorder", entries[0].pk)
+        unreadable = _save(project, [(entries[0], _as_line(entries[0], Unread()))], slots, kept)
+    kept.settle()
+    return unreadable
+
+
+def _save(project: int, read: _Entries, slots: dict[str, int], kept: store.Kept) -> int:
+    """Feed lines in order to a recorder that remembers what they touch; return how many say nothing."""
     lines = [line for _, line in read if line]
-    flushed = frozenset(entry.producer_id for entry in entries if entry.kind == "flush")
+    flushed = frozenset(entry.producer_id for entry, _ in read if entry.kind == "flush")
     wanted = replace(needs(lines), producers=flushed)
     recorder = Recorder(store.remember(project, wanted, {line.producer for line in lines} | flushed))
     changes: list[Change] = []
@@ -51,16 +70,23 @@ def _derive(project: int, entries: list[JournalEvent]) -> tuple[list[Change], in
             changes += recorder.flush(entry.producer_id, entry.received_at, entry.pk)
         elif line:
             changes += recorder.feed(line)
-    return changes, len(entries) - len(lines) - sum(entry.kind == "flush" for entry in entries)
+    for change in changes:
+        if isinstance(change, Config):  # a colour is for good, whatever was removed since
+            change.slot = slots.get(change.key, change.slot)
+    store.save(project, changes, kept)
+    return len(read) - len(lines) - sum(entry.kind == "flush" for entry, _ in read)
 
 
 def _line(entry: JournalEvent) -> Line | None:
     if entry.kind == "flush":
         return None
     try:
-        event = parse(bytes(entry.raw), limits=NO_LIMITS)
+        return _as_line(entry, parse(bytes(entry.raw), limits=NO_LIMITS))
     except Refused:
         return None
+
+
+def _as_line(entry: JournalEvent, event: Event) -> Line:
     producer = entry.producer
     source = SOURCES.get(producer.format, producer.format)
     return Line(entry.pk, producer.pk, entry.received_at, source, event, producer.is_demo)

@@ -57,6 +57,7 @@ class Kept:
     groups: dict[tuple[str, int], int] = field(default_factory=dict)
     loops: dict[tuple[str, str, int], int] = field(default_factory=dict)
     made: dict[tuple[type[Record], int], int] = field(default_factory=dict)  # by the event that made it
+    taken: dict[tuple[type[Record], int], int] = field(default_factory=dict)  # of these, since `settle`
 
     def key(self, record: Record) -> int:
         """Return the key that `record` had, 0 if it is new."""
@@ -80,7 +81,20 @@ class Kept:
     def _made_by(self, record: Record, *events: int | None) -> int:
         """Return the key of what the first of these events made, once: no two records may have it."""
         known = [event for event in events if event is not None]
-        return self.made.pop((type(record), min(known)), 0) if known else 0
+        name = (type(record), min(known, default=0))
+        if name not in self.made:
+            return 0
+        self.taken[name] = self.made.pop(name)
+        return self.taken[name]
+
+    def settle(self) -> None:
+        """What was taken is written."""
+        self.taken.clear()
+
+    def take_back(self) -> None:
+        """What was taken was not written after all."""
+        self.made.update(self.taken)
+        self.taken.clear()
 
 
 NOTHING_KEPT = Kept()

@@ -12,6 +12,7 @@ from recorder.core.own_events import (
     SessionInfo,
     SourceEvent,
     SubAgentLinked,
+    Unread,
     UsageSnapshot,
 )
 from recorder.core.phi_events import (
@@ -62,7 +63,8 @@ LoopEvent = (
 Aside = (
     AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
 )
-Event = AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Aside | SubAgentLinked | SourceEvent
+Inward = SourceEvent | Unread  # nobody sends these: they stand for lines that say nothing we understand
+Event = AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Aside | SubAgentLinked | Inward
 
 __all__ = [
     "AgentEnd",
@@ -76,6 +78,7 @@ __all__ = [
     "ErrorRaised",
     "Event",
     "InputRejected",
+    "Inward",
     "Kind",
     "KindName",
     "LoopEvent",
@@ -99,6 +102,7 @@ __all__ = [
     "TurnEnd",
     "TurnRequest",
     "TurnStart",
+    "Unread",
     "Usage",
     "UsageSnapshot",
 ]

@@ -147,6 +147,13 @@ class SubAgentLinked(EventModel):
     timestamp: OptionalTimestamp = None
 
 
+class Unread(EventModel):
+    """A line on which our own code broke: kept as it came, and read again by a rebuild."""
+
+    type: Literal["Unread"] = "Unread"
+    traceback: str = ""  # its hash
+
+
 class SourceEvent(EventModel):
     """A line of a type that is not known here: kept as it came and shown raw."""
 

@@ -1,6 +1,8 @@
 """What fails costs only itself: a line that breaks the recorder, a lock, a disk that is full."""
 
 import asyncio
+from collections import Counter
+from io import StringIO
 
 import pytest
 from channels.db import database_sync_to_async
@@ -8,14 +10,18 @@ from django.db import DataError, InterfaceError, OperationalError, connection
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder import ingest, reserve, soundness
+from recorder import attempts, ingest, notify, reserve, soundness
+from recorder import rebuild as rebuilding
 from recorder.batch import Batch, Busy
 from recorder.core.recorder import Recorder
 from recorder.faults import Broken, blame
-from recorder.models import JournalEvent, Producer, QuarantinedLine, Session
+from recorder.integrity import findings
+from recorder.models import EventRecord, JournalEvent, Producer, QuarantinedLine, Session
+from recorder.progress import Progress
 from recorder.reserve import Reserve
 from recorder.writer import Writer
 from tests.build import agent_start, line, turn_start
+from tests.digest import records
 
 POISON = line(turn_start("s.a.1", index=666))
 GOOD = [line(agent_start("s.a.1")), *(line(turn_start("s.a.1", index=n)) for n in range(6))]
@@ -49,6 +55,11 @@ def stored():
 
 
 @database_sync_to_async
+def recorded():
+    return Counter(EventRecord.objects.values_list("type", flat=True))
+
+
+@database_sync_to_async
 def refused():
     return list(QuarantinedLine.objects.order_by("seq").values_list("seq", "code", "message"))
 
@@ -61,10 +72,10 @@ async def test_a_line_that_breaks_the_recorder_costs_exactly_itself(project, wri
 
     receipt = await writer.submit(batch(project, lines))
 
-    assert receipt.upto == len(lines) - 1
-    assert receipt.accepted == len(GOOD)
-    assert [(each.seq, each.code) for each in receipt.rejected] == [(place, "our_bug") for place in places]
-    assert await stored() == [(seq, raw) for seq, raw in enumerate(lines) if seq not in places]
+    assert (receipt.upto, receipt.accepted, receipt.rejected) == (len(lines) - 1, len(lines), [])
+    assert await stored() == list(enumerate(lines))
+    assert [(seq, code) for seq, code, _ in await refused()] == [(place, "our_bug") for place in places]
+    assert await recorded() == Counter(AgentStart=1, TurnStart=len(GOOD) - 1, Unread=len(places))
 
 
 async def test_what_broke_it_is_kept_with_the_hash_of_its_traceback(project, writer):
@@ -83,7 +94,7 @@ async def test_batches_beside_one_that_breaks_are_answered_as_if_it_were_not_the
         *(writer.submit(batch(project, GOOD, f"more-{n}")) for n in range(5)),
     )
 
-    assert [receipt.accepted for receipt in receipts] == [len(GOOD)] * 5 + [0] + [len(GOOD)] * 5
+    assert [receipt.accepted for receipt in receipts] == [len(GOOD)] * 5 + [1] + [len(GOOD)] * 5
 
 
 async def test_a_batch_without_numbers_that_breaks_is_numbered_through(project, writer):
@@ -100,9 +111,77 @@ async def test_sending_what_broke_again_changes_nothing(project, writer):
 
     again = await writer.submit(batch(project, lines))
 
-    assert again.accepted == 0
+    assert (again.accepted, again.duplicates, again.rejected) == (0, len(lines), [])
     assert await stored() == before
     assert await database_sync_to_async(Session.objects.count)() == 1
+
+
+async def test_a_batch_that_must_wait_behind_what_breaks_is_stored_whole_or_not_at_all(
+    project, writer, monkeypatch
+):
+    lines = [POISON, *GOOD]
+    monkeypatch.setattr(attempts, "record", busy_after(4))
+    with pytest.raises(Busy):
+        await writer.submit(Batch(project.pk, None, None, lines))
+    assert await database_sync_to_async(JournalEvent.objects.count)() == 0
+    monkeypatch.undo()
+
+    receipt = await writer.submit(Batch(project.pk, None, None, lines))
+
+    assert (receipt.upto, receipt.accepted) == (len(lines) - 1, len(lines))
+
+
+def busy_after(times):
+    """Return the way of a batch into the store, which cannot write any more after so many times."""
+    left = iter(range(times))
+
+    def record(*given):
+        if next(left, None) is None:
+            raise Busy("busy")
+        return ingest.record(*given)
+
+    return record
+
+
+async def test_bells_of_a_batch_that_breaks_ring_when_it_is_committed(project, writer):
+    seen = []
+
+    def look(bell):
+        seen.append((JournalEvent.objects.count(), connection.in_atomic_block))
+
+    notify.listen(look)
+    try:
+        await writer.submit(batch(project, [POISON, *GOOD]))
+    finally:
+        notify.unlisten(look)
+
+    assert set(seen) == {(len(GOOD) + 1, False)}
+
+
+async def test_a_rebuild_costs_a_line_that_breaks_it_no_more_and_reads_it_once_it_breaks_no_more(
+    project, writer, monkeypatch
+):
+    await writer.submit(batch(project, [GOOD[0], POISON, *GOOD[1:]]))
+    monkeypatch.setattr(rebuilding, "Recorder", Breakable)
+    before = await all_records(project)
+    await rebuilt(project)
+    assert await all_records(project) == before
+
+    monkeypatch.undo()
+    await rebuilt(project)
+
+    assert await recorded() == Counter(AgentStart=1, TurnStart=len(GOOD))
+    assert await database_sync_to_async(lambda: list(findings()))() == []
+
+
+@database_sync_to_async
+def all_records(project):
+    return records(project.pk)
+
+
+@database_sync_to_async
+def rebuilt(project):
+    assert rebuilding.rebuild(project, Progress(StringIO(), 0, "lines")) == 0
 
 
 def because(kind, **attributes):

@@ -17,7 +17,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from recorder.core.changes import Json
-from recorder.core.events import Event, SourceEvent
+from recorder.core.events import Event, Inward, SourceEvent
 from recorder.core.fields import finite, instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
 
@@ -34,7 +34,7 @@ _OWN = (
 ).split()
 
 KNOWN: dict[str, type[Event]] = {
-    model.model_fields["type"].default: model for model in get_args(Event) if model is not SourceEvent
+    model.model_fields["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
 }
 _READ = {
     name: frozenset(field.alias or key for key, field in model.model_fields.items())
