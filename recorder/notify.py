@@ -96,6 +96,8 @@ def bell_for(
 
 def _note(bell: Bell, record: Record) -> None:
     match record:
+        case EventRecord():  # first, because most are
+            _note_within(bell, record)
         case Session():
             bell.sessions.add(record.id)
         case Loop():
@@ -114,7 +116,7 @@ def _note(bell: Bell, record: Record) -> None:
             parts[record.id] = record.turn.id if record.turn else 0
         case ChildRef():
             bell.reshaped.update(loop.session.id for loop in (record.loop, record.child) if loop)
-        case Compaction() | Approval() | EventRecord() | Anomaly():
+        case Compaction() | Approval() | Anomaly():
             _note_within(bell, record)
         case _:
             assert_never(record)

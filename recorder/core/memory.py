@@ -79,6 +79,9 @@ class Memory:
     def add(self, record: Record) -> None:  # noqa: C901, PLR0912  one arm a table
         """Take in a record. Those of one table come in the order in which they were made (their ids')."""
         match record:
+            case EventRecord():
+                if record.loop is None and record.loop_key:
+                    self.orphans.setdefault(record.loop_key, []).append(record)
             case ModelConfig():
                 self.configs[record.key] = record
                 self.config_count += 1
@@ -108,9 +111,6 @@ class Memory:
                 if record.child is None:
                     self.refs.setdefault(record.child_loop_id, []).append(record)
                     self.session_refs.setdefault(record.child_session_id, []).append(record)
-            case EventRecord():
-                if record.loop is None and record.loop_key:
-                    self.orphans.setdefault(record.loop_key, []).append(record)
             case Anomaly():
                 pass
             case _:

@@ -9,15 +9,8 @@ from recorder.core import messages
 from recorder.core.changes import Json
 from recorder.core.configs import config_key, inferred
 from recorder.core.events import (
-    AgentEnd,
     AgentStart,
     Event,
-    ParallelLoopEnd,
-    ParallelLoopStart,
-    SessionInfo,
-    SubAgentLinked,
-    ToolExecutionEnd,
-    TurnEnd,
 )
 from recorder.core.fields import is_id
 from recorder.core.links import session_of
@@ -53,26 +46,26 @@ class _Asked:
         fields = event.__dict__  # many events lack one of them, and pydantic is slow to say so
         self._own(fields.get("loop_id"))
         self._session(fields.get("session_id"))
-        match event:
-            case AgentStart():
+        match event.type:
+            case "AgentStart":
                 self._start(event)
-            case TurnEnd():
+            case "TurnEnd":
                 self._config(event.message, event.loop_id)
-            case AgentEnd():
+            case "AgentEnd":
                 answers = (m for m in messages.each(event.messages) if messages.answer_of(m))
                 self._config(next(answers, None), event.loop_id)
-            case ToolExecutionEnd():
+            case "ToolExecutionEnd":
                 child = event.result.get("child_loop_id") if isinstance(event.result, dict) else None
                 if is_id(child):
                     self._loop(child)
                     self._session(session_of(child))
-            case ParallelLoopStart():
+            case "ParallelLoopStart":
                 self.loop_ids.update(event.loop_ids)
-            case ParallelLoopEnd():
+            case "ParallelLoopEnd":
                 self._loop(event.selected_loop_id)
-            case SessionInfo() if isinstance(event.parent_spawn_ref, dict):
+            case "SessionInfo" if isinstance(event.parent_spawn_ref, dict):
                 self._loop(messages.field(event.parent_spawn_ref, "parent_loop_id"))
-            case SubAgentLinked():
+            case "SubAgentLinked":
                 self._loop(event.parent_loop_id)
                 self._loop(event.child_loop_id)
                 self._session(event.child_session_id)

@@ -11,38 +11,10 @@ from typing import assert_never
 from recorder.core import asides, compactions, groups, loops, sessions, streaming, tools, turns
 from recorder.core.changes import Change, EventRecord, Loop
 from recorder.core.events import (
-    AgentEnd,
-    AgentStart,
-    AgentSwitched,
-    ApprovalRequested,
-    ApprovalResolved,
     Aside,
-    CompactionEnded,
-    CompactionStarted,
-    ErrorRaised,
     Event,
-    InputRejected,
     LoopEvent,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    Notice,
-    ParallelLoopEnd,
-    ParallelLoopStart,
-    ProgressMessage,
-    PrunApplied,
-    RevertApplied,
-    SessionInfo,
     SourceEvent,
-    SubAgentLinked,
-    ToolExecutionEnd,
-    ToolExecutionStart,
-    ToolExecutionUpdate,
-    TurnEnd,
-    TurnRequest,
-    TurnStart,
-    Unread,
-    UsageSnapshot,
 )
 from recorder.core.links import session_of
 from recorder.core.memory import Memory
@@ -77,31 +49,31 @@ class Recorder:
 
 def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
     """Let an event change what it is about, and say where it belongs."""
-    match event:
-        case AgentStart():
+    match event.type:  # not of its class: to ask pydantic for that costs more than the rest
+        case "AgentStart":
             return loops.start(step, event)
-        case ParallelLoopStart():
+        case "ParallelLoopStart":
             return groups.start(step, event)
-        case ParallelLoopEnd():
+        case "ParallelLoopEnd":
             return groups.end(step, event)
-        case SubAgentLinked():
+        case "SubAgentLinked":
             return asides.link(step, event)
-        case SourceEvent():
+        case "SourceEvent":
             return _unknown(step, event)
-        case Unread():
+        case "Unread":
             step.anomaly("our_bug", "A line broke our own code. It is kept; a rebuild reads it again.", None)
             return NOWHERE
         case (
-            AgentSwitched()
-            | ApprovalRequested()
-            | ApprovalResolved()
-            | ErrorRaised()
-            | Notice()
-            | SessionInfo()
-            | UsageSnapshot()
+            "AgentSwitched"
+            | "ApprovalRequested"
+            | "ApprovalResolved"
+            | "ErrorRaised"
+            | "Notice"
+            | "SessionInfo"
+            | "UsageSnapshot"
         ):
             return _aside(step, event)
-        case ProgressMessage() | InputRejected() if not event.loop_id:
+        case "ProgressMessage" | "InputRejected" if not event.loop_id:
             return NOWHERE
         case _:
             return _in_loop(step, event)
@@ -112,7 +84,7 @@ def _in_loop(step: Step, event: LoopEvent) -> Place:
     if loop is None:
         return _orphan(step, event.loop_id)
     if loop.status != "running":
-        if isinstance(event, CompactionEnded) and event.block is not None:
+        if event.type == "CompactionEnded" and event.block is not None:
             return compactions.end(
                 step, event, loop
             )  # from a session file, imported after the loop came live
@@ -128,36 +100,36 @@ def _find(step: Step, loop_id: str | None) -> Loop | None:
 
 
 def _run(step: Step, event: LoopEvent, loop: Loop) -> Place:  # noqa: C901, PLR0911, PLR0912  one arm an event
-    match event:
-        case TurnStart():
+    match event.type:
+        case "TurnStart":
             return turns.start(step, event, loop)
-        case TurnRequest():
+        case "TurnRequest":
             return turns.request(step, event, loop)
-        case TurnEnd():
+        case "TurnEnd":
             return turns.end(step, event, loop)
-        case MessageStart():
+        case "MessageStart":
             return streaming.start(step, event, loop)
-        case MessageUpdate():
+        case "MessageUpdate":
             return streaming.update(step, event, loop)
-        case MessageEnd():
+        case "MessageEnd":
             return streaming.end(step, event, loop)
-        case ToolExecutionStart():
+        case "ToolExecutionStart":
             return tools.start(step, event, loop)
-        case ToolExecutionUpdate():
+        case "ToolExecutionUpdate":
             return tools.update(step, event, loop)
-        case ToolExecutionEnd():
+        case "ToolExecutionEnd":
             return tools.end(step, event, loop)
-        case ProgressMessage():
+        case "ProgressMessage":
             return tools.progress(step, event, loop)
-        case InputRejected():
+        case "InputRejected":
             return asides.reject_input(step, event, loop)
-        case CompactionStarted():
+        case "CompactionStarted":
             return compactions.start(step, event, loop)
-        case CompactionEnded():
+        case "CompactionEnded":
             return compactions.end(step, event, loop)
-        case PrunApplied() | RevertApplied():
+        case "PrunApplied" | "RevertApplied":
             return turns.here(step, loop)
-        case AgentEnd():
+        case "AgentEnd":
             return loops.end(step, event, loop)
         case _:
             assert_never(event)
@@ -213,33 +185,34 @@ def _aside(step: Step, event: Aside) -> Place:
 def _file(step: Step, event: Event, place: Place) -> None:
     """Write down where the line belongs, and count it there."""
     fields = event.__dict__  # many events have no time and no loop, and pydantic is slow to say so
+    session, loop, turn, late, is_orphan, beside = place
     at = fields.get("timestamp")
     step.add(
         EventRecord(
             id=step.id,
-            session=place.session,
-            loop=place.loop,
-            turn=place.turn,
-            loop_key=(fields.get("loop_id") or "") if place.is_orphan else "",
-            type=clean(event.name, 100) if isinstance(event, SourceEvent) else event.type,
+            session=session,
+            loop=loop,
+            turn=turn,
+            loop_key=(fields.get("loop_id") or "") if is_orphan else "",
+            type=clean(event.name, 100) if event.type == "SourceEvent" else event.type,
             sequence=_sequence(event, place),
             occurred_at=at,
-            late=place.late,
+            late=late,
         )
     )
-    if place.loop is not None and not place.beside:
-        place.loop.events += 1
-        if at is not None and not place.late:
-            place.loop.last_event_at = at
-        step.touch(place.loop)
-    if place.session is not None:
-        place.session.events += 1
-        place.session.last_event_at = step.at
-        step.touch(place.session)
+    if loop is not None and not beside:
+        loop.events += 1
+        if at is not None and not late:
+            loop.last_event_at = at
+        step.touch(loop)
+    if session is not None:
+        session.events += 1
+        session.last_event_at = step.at
+        step.touch(session)
 
 
 def _sequence(event: Event, place: Place) -> int | None:
-    if place.loop is None or place.beside or isinstance(event, MessageUpdate):
+    if place.loop is None or place.beside or event.type == "MessageUpdate":
         return None
     place.loop.sequence += 1
     return place.loop.sequence - 1

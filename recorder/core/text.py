@@ -10,9 +10,10 @@ from recorder.core.changes import Json
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 # Of Markdown: the line under a table's head, bars around rows, empty cells before the first.
 _TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|[ \t]*$")
-_MARKS = re.compile(  # of Markdown: headings, quotes, lists; code; emphasis around words
-    r"(?m)^[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+|`{1,3}|\*\*|(?<!\w)\*(?=\S)|(?<=\S)\*(?!\w)"
-)
+# Of Markdown as well: headings, quotes, lists; code, emphasis around words. A mark comes first in the second
+# pattern, before what must be around it: so re finds it fast.
+_LEADING = re.compile(r"(?m)^[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
+_INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
 _GLANCE = 4_000  # characters looked at for one line; arguments can be megabytes
 
@@ -27,13 +28,19 @@ def clean(text: str, limit: int | None = None) -> str:
 
 def excerpt(text: str, limit: int) -> str:
     """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
-    line = " ".join(text[: max(limit * 4, _GLANCE)].split())
+    line = " ".join(text[: limit * 2].split())
+    if len(line) <= limit and len(text) > limit * 2:
+        line = " ".join(text[: max(limit * 4, _GLANCE)].split())
     return clean(line if len(line) <= limit else line[: limit - 1].rstrip() + "…")
 
 
 def prose(text: str) -> str:
     """Return what a model wrote without the marks of Markdown, for a line that shows it plainly."""
-    return _MARKS.sub("", _TABLE.sub("", text[:_GLANCE]))
+    said = text[:_GLANCE]
+    if "|" in said:
+        said = _TABLE.sub("", said)
+    said = _LEADING.sub("", said)
+    return _INLINE.sub("", said) if "*" in said or "`" in said else said
 
 
 def one_line(arguments: Json, limit: int = 200) -> str:
