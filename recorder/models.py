@@ -82,8 +82,9 @@ class JournalEvent(models.Model):
     A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
     """
 
-    project = models.ForeignKey(Project, models.CASCADE)
-    producer = models.ForeignKey(Producer, models.CASCADE, related_name="lines")
+    # Without indexes of their own: each would cost every line, and nobody asks for lines by them alone.
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False)
+    producer = models.ForeignKey(Producer, models.CASCADE, related_name="lines", db_index=False)
     seq = models.BigIntegerField(null=True)
     kind = models.CharField(max_length=8, default="line")  # line | flush
     received_at = models.DateTimeField()
