@@ -96,7 +96,7 @@ def bell_for(
 
 def _note(bell: Bell, record: Record) -> None:
     match record:
-        case EventRecord():  # first, because most are
+        case EventRecord() | Compaction() | Approval() | Anomaly():  # most are the first
             _note_within(bell, record)
         case Session():
             bell.sessions.add(record.id)
@@ -116,8 +116,6 @@ def _note(bell: Bell, record: Record) -> None:
             parts[record.id] = record.turn.id if record.turn else 0
         case ChildRef():
             bell.reshaped.update(loop.session.id for loop in (record.loop, record.child) if loop)
-        case Compaction() | Approval() | Anomaly():
-            _note_within(bell, record)
         case _:
             assert_never(record)
 
