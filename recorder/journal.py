@@ -64,7 +64,7 @@ class Journal:
 
     def __init__(self, project: int, reads: Sequence[Read]) -> None:
         self.project = project
-        _lock(project)
+        lock(project)
         names = {read.batch.producer for read in reads if read.batch.producer}
         self._producers = {producer.name: producer for producer in _producers(project, names)}
         wanted = sum(len(read.batch.lines) + read.batch.flush for read in reads)
@@ -229,7 +229,7 @@ def epoch(producer: int) -> int:
     return Producer.objects.values_list("epoch", flat=True).get(pk=producer)
 
 
-def _lock(project: int) -> None:
+def lock(project: int) -> None:
     """Let one transaction at a time write to a project. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         tables.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)

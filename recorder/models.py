@@ -2,6 +2,7 @@
 
 from django.conf import settings
 from django.db import models
+from django.db.models.functions import Coalesce
 
 from recorder.fields import JsonText
 
@@ -121,9 +122,57 @@ class Tokens(models.Model):
     cache_read_tokens = models.BigIntegerField(default=0)
     cache_write_tokens = models.BigIntegerField(default=0)
     total_tokens = models.BigIntegerField(default=0)
+    cache_write_1h_tokens = models.BigIntegerField(default=0)
 
     class Meta:
         abstract = True
+
+
+class Spend(Tokens):
+    """What calls cost, in nano-dollars; see `recorder.core.changes.Spend`."""
+
+    uncached_tokens = models.BigIntegerField(null=True, default=0)
+    visible_tokens = models.BigIntegerField(null=True, default=0)
+    unreconciled = models.PositiveIntegerField(default=0)
+    cost_nano = models.BigIntegerField(null=True)
+    unpriced = models.PositiveIntegerField(default=0)
+    cost_source = models.CharField(max_length=8, default="none")
+
+    class Meta:
+        abstract = True
+
+
+class Price(models.Model):
+    """What a model costs at a provider; see `recorder.core.prices.Price`. Rows are added, never changed:
+
+    only `after_event` and `until_event` say which calls they are for. `list_version` is the last version of
+    the price list that said the same; `edition` the first.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="prices")
+    model = models.CharField(max_length=ID)
+    provider = models.CharField(max_length=ID)
+    is_own = models.BooleanField(default=False)
+    edition = models.CharField(max_length=40, blank=True)
+    list_version = models.CharField(max_length=40, blank=True)
+    place = models.PositiveSmallIntegerField(default=0)  # in its edition
+    valid_from = models.DateTimeField(null=True)
+    daily = models.CharField(max_length=11, blank=True)
+    after_event = models.BigIntegerField(default=0)
+    until_event = models.BigIntegerField(null=True)
+    bands = JsonText(default=list)
+    created_at = models.DateTimeField(auto_now_add=True)
+    created_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                fields=("project", "model", "provider", "edition", "place"),
+                condition=models.Q(is_own=False),
+                name="one_listed_price",
+            ),
+        )
+        indexes = (models.Index(fields=("project", "model", "provider"), name="price_of_model"),)
 
 
 class ModelConfig(models.Model):
@@ -141,7 +190,7 @@ class ModelConfig(models.Model):
         constraints = (models.UniqueConstraint(fields=("project", "key"), name="one_config"),)
 
 
-class Session(Tokens):
+class Session(Spend):
     project = models.ForeignKey(Project, models.CASCADE, related_name="sessions")
     session_id = models.CharField(max_length=ID)
     agent_id = models.CharField(max_length=ID, blank=True)
@@ -201,7 +250,7 @@ class Session(Tokens):
         )
 
 
-class ParallelGroupRecord(Tokens):
+class ParallelGroupRecord(Spend):
     session = models.ForeignKey(Session, models.CASCADE, related_name="group_records")
     ordinal = models.PositiveIntegerField()
     loop_ids = JsonText()
@@ -220,7 +269,7 @@ class ParallelGroupRecord(Tokens):
         constraints = (models.UniqueConstraint(fields=("session", "ordinal"), name="one_group"),)
 
 
-class LoopRecord(Tokens):
+class LoopRecord(Spend):
     session = models.ForeignKey(Session, models.CASCADE, related_name="loop_records")
     loop_id = models.CharField(max_length=ID)
     run = models.PositiveIntegerField(default=1)
@@ -257,6 +306,10 @@ class LoopRecord(Tokens):
     late = models.PositiveBigIntegerField(default=0)
     unknown = models.PositiveBigIntegerField(default=0)
     sequence = models.PositiveBigIntegerField(default=0)
+    kind = models.CharField(max_length=10, default="normal")
+    is_one_call = models.BooleanField(default=False)
+    price = models.ForeignKey(Price, models.SET_NULL, null=True, related_name="+", db_index=False)
+    duration_ms = models.BigIntegerField(null=True)
     context_tokens = models.BigIntegerField(null=True)
     start_event = models.BigIntegerField(null=True)
     end_event = models.BigIntegerField(null=True)
@@ -274,7 +327,7 @@ class LoopRecord(Tokens):
         )
 
 
-class Turn(Tokens):
+class Turn(Spend):
     loop = models.ForeignKey(LoopRecord, models.CASCADE, related_name="turn_records")
     ordinal = models.PositiveIntegerField()
     turn_index = models.PositiveBigIntegerField()
@@ -290,6 +343,8 @@ class Turn(Tokens):
     ended_at = models.DateTimeField(null=True)
     tool_calls = models.PositiveIntegerField(default=0)
     tool_errors = models.PositiveIntegerField(default=0)
+    config = models.ForeignKey(ModelConfig, models.PROTECT, null=True, db_index=False, related_name="+")
+    price = models.ForeignKey(Price, models.SET_NULL, null=True, related_name="+", db_index=False)
     start_event = models.BigIntegerField(null=True)
     request_event = models.BigIntegerField(null=True)
     end_event = models.BigIntegerField(null=True)
@@ -419,3 +474,38 @@ class Anomaly(models.Model):
     text = models.CharField(max_length=500)
     at = models.DateTimeField()
     event = models.BigIntegerField(null=True)
+
+
+class Spending(models.Model):
+    """What a project spent in one hour with one config, agent and kind of loop: sums of turns and loops.
+
+    Calls count in the hour in which they ended, `loops`, their `errors` and the `failed` ones in that of the
+    loop's end. The buckets are of calls that reconcile, `cost_nano` is of those that are `priced`.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="spending", db_index=False)
+    hour = models.DateTimeField()
+    config = models.ForeignKey(ModelConfig, models.CASCADE, null=True, related_name="+", db_index=False)
+    agent_id = models.CharField(max_length=ID, blank=True)
+    kind = models.CharField(max_length=10, default="normal")
+    loops = models.BigIntegerField(default=0)
+    failed = models.BigIntegerField(default=0)
+    errors = models.BigIntegerField(default=0)
+    turns = models.BigIntegerField(default=0)
+    uncached_tokens = models.BigIntegerField(default=0)
+    cache_read_tokens = models.BigIntegerField(default=0)
+    cache_write_tokens = models.BigIntegerField(default=0)
+    visible_tokens = models.BigIntegerField(default=0)
+    reasoning_tokens = models.BigIntegerField(default=0)
+    cost_nano = models.BigIntegerField(default=0)
+    priced = models.BigIntegerField(default=0)
+    reported = models.BigIntegerField(default=0)
+    unpriced = models.BigIntegerField(default=0)
+    unreconciled = models.BigIntegerField(default=0)
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(
+                "project", "hour", Coalesce("config", 0), "agent_id", "kind", name="one_spending"
+            ),
+        )

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+from recorder import pricebook
+from recorder.core import spending
 from recorder.core.changes import (
     Approval,
     ChildRef,
@@ -24,6 +26,7 @@ from recorder.core.changes import (
     Turn,
 )
 from recorder.core.memory import Memory, Needs
+from recorder.core.prices import Pair
 from recorder.tables import Kind, Value, among, read, rows_of, several, table
 
 RUNS = 3  # of a loop id in one session, the latest
@@ -53,6 +56,7 @@ class Reading:
         for record in chain.from_iterable(roots):
             memory.add(record)
         memory.config_count = self._config_count()
+        memory.prices = pricebook.prices(self.project, self._pairs())
         return memory
 
     def _read_loops(self) -> None:
@@ -170,6 +174,12 @@ class Reading:
                     pk = getattr(record, name)
                     if pk is not None:
                         setattr(record, name, known.get(pk) or _known_by_key(target, pk))
+
+    def _pairs(self) -> frozenset[Pair]:
+        """Return by which models and providers the lines to be fed may be priced."""
+        configs = [config for config in self._of(ModelConfig).values() if isinstance(config, ModelConfig)]
+        known = (spending.pair_of("", "", config) for config in configs)
+        return self.needs.pairs.union(pair for pair in known if pair is not None)
 
     def _config_count(self) -> int:
         if not self.needs.config_keys:

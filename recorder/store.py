@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from recorder import tables
+from recorder import spent, tables
 from recorder.core.changes import (
     Anomaly,
     Approval,
@@ -21,8 +21,10 @@ from recorder.core.changes import (
     Loop,
     ModelConfig,
     Record,
+    Regrouped,
     Removed,
     Session,
+    Spent,
     TextBlock,
     ToolCall,
     Turn,
@@ -107,10 +109,14 @@ def remember(project: int, needs: Needs, producers: Iterable[int] = ()) -> Memor
 
 def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Bell:
     """Write each changed record as it now is; return the bell to ring after the commit."""
+    changes = list(changes)
+    sums = spent.changed(changes)
     last: dict[Record, bool] = {}
     for change in changes:
-        is_removed = isinstance(change, Removed)
-        last[change.record if isinstance(change, Removed) else change] = is_removed
+        if isinstance(change, Removed):
+            last[change.record] = True
+        elif not isinstance(change, Spent | Regrouped):
+            last[change] = False
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]
@@ -121,12 +127,14 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     for kind, records in reversed(_by_kind(removed)):
         name = tables.table(kind).name
         tables.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
+    sums.write(project)
     return bell_for(project, written, removed, new)
 
 
 def forget(project: int) -> Kept:
     """Delete all records of a project, but not its journal; return the keys they had, for `save`."""
     kept = _kept(project)
+    spent.forget(project)
     for kind in reversed(ORDER):
         table = tables.table(kind)
         tables.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
@@ -143,6 +151,7 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
 def forget_demo(project: int) -> Bell:
     """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
     gone = {pk for (pk,) in tables.read(_DEMO, project)}
+    spent.take_away(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
         tables.write(f"DELETE FROM {tables.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
     return Bell(project, sessions=gone)

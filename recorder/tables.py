@@ -165,7 +165,7 @@ def _from_sequence(name: str, number: int) -> Iterator[int]:
 
 
 def _is_link(name: str, column: Column) -> bool:
-    return column.is_relation and name not in ("id", "producer")
+    return column.is_relation and name not in ("id", "producer", "price")
 
 
 def _linked(column: Column) -> type[changes.Record]:
@@ -183,7 +183,7 @@ def _writer(name: str, column: Column) -> Callable[[Value], Value] | None:
 
 def _reader(column: Column) -> Callable[[Value], Value]:
     if isinstance(column, models.DateTimeField):
-        return _aware
+        return aware
     if isinstance(column, JsonText):
         return column.from_db_value
     return _same
@@ -200,7 +200,7 @@ def _naive_text(value: datetime) -> str:
     return utc.replace(tzinfo=None).isoformat(" ")
 
 
-def _aware(value: datetime | None) -> datetime | None:
+def aware(value: datetime | None) -> datetime | None:
     return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 

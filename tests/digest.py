@@ -5,7 +5,8 @@ import json
 
 from recorder import tables
 from recorder.core.changes import EventRecord, Group, Loop, ModelConfig, Session, Turn
-from recorder.models import JournalEvent
+from recorder.models import JournalEvent, Price, Spending
+from recorder.spent import FIGURES
 
 OF_EVENT = {"start_event", "end_event", "request_event", "update_event", "resolve_event", "event", "message"}
 NAMED = {
@@ -30,7 +31,23 @@ def records(project):
     def name(kind, pk):
         return None if pk is None else NAMED[kind](rows[kind][pk], name)
 
-    return sorted(_words(kind, row, name, events) for kind in rows for row in rows[kind].values())
+    words = [_words(kind, row, name, events) for kind in rows for row in rows[kind].values()]
+    return sorted([*words, *spending(project)])
+
+
+def spending(project):
+    """Return the sums of what a project spends, those that are not nothing."""
+    sums = Spending.objects.filter(project=project).select_related("config")
+    return sorted(
+        f"Spending {row.hour} {row.config and row.config.key} {row.agent_id} {row.kind} {figures}"
+        for row in sums
+        if any((figures := {name: getattr(row, name) for name in FIGURES}).values())
+    )
+
+
+def _price(pk):
+    row = Price.objects.get(pk=pk)
+    return f"{row.model} {row.provider} {row.edition} {row.valid_from} {row.daily} {row.bands}"
 
 
 def _words(kind, row, name, events):
@@ -44,6 +61,8 @@ def _words(kind, row, name, events):
             value = name(table.links[field], value)
         elif field == "producer":
             value = None
+        elif field == "price":
+            value = None if value is None else _price(value)
         elif field in OF_EVENT and isinstance(value, int):
             value = events.get(value, value)
         values[field] = value

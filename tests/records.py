@@ -12,8 +12,10 @@ from recorder.core.changes import (
     Group,
     Loop,
     ModelConfig,
+    Regrouped,
     Removed,
     Session,
+    Spent,
     TextBlock,
     ToolCall,
     Turn,
@@ -31,12 +33,15 @@ class Records:
 
     def __init__(self):
         self.all = []
+        self.counted = []
 
     def keep(self, changes):
         known = set(map(id, self.all))
         for change in changes:
             if isinstance(change, Removed):
                 self.all.remove(change.record)
+            elif isinstance(change, Spent | Regrouped):
+                self.counted.append(change)
             elif id(change) not in known:
                 known.add(id(change))
                 self.all.append(change)

@@ -25,7 +25,8 @@ TEMPLATES = [
     file for file in FILES if file.suffix == ".html" and file.relative_to(ROOT).parts[0] == "templates"
 ]
 
-WRITERS = {"recorder/store.py", "recorder/journal.py"}
+# Records are written by the store, with their sums; lines by the journal; prices are no records.
+WRITERS = {"recorder/store.py", "recorder/spent.py", "recorder/journal.py", "recorder/pricebook.py"}
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}
 # Who may come in is not a record of what happened: these are written where access is given or taken.

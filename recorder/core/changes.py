@@ -17,6 +17,10 @@ from recorder.core.verdict import Verdict
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 Status = Literal["pending", "running", "completed", "rejected", "aborted"]
 Outcome = Literal["", "completed", "failed", "cancelled", "rejected", "limit", "aborted"]
+CostSource = Literal["none", "computed", "reported", "mixed"]
+Kind = Literal[
+    "normal", "rerun", "branch", "winner", "loser", "judge", "compaction", "sub_agent", "rejected", "aborted"
+]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
 
@@ -30,6 +34,22 @@ class Tokens:
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     total_tokens: int = 0
+    cache_write_1h_tokens: int = 0  # a part of cache_write_tokens
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Spend(Tokens):
+    """What calls cost. Its two counts and those of cache read, cache write and reasoning are five buckets.
+
+    Sums are of the calls that reconcile and that have a price; the others are counted.
+    """
+
+    uncached_tokens: int | None = 0  # None: a call that does not reconcile
+    visible_tokens: int | None = 0
+    unreconciled: int = 0
+    cost_nano: int | None = None  # None: nothing in it has a price
+    unpriced: int = 0
+    cost_source: CostSource = "none"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -46,7 +66,7 @@ class ModelConfig:
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Session(Tokens):
+class Session(Spend):
     """All loops under one session_id, with what lists show of them."""
 
     id: int = 0
@@ -88,7 +108,7 @@ class Session(Tokens):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Group(Tokens):
+class Group(Spend):
     """A parallel group: branches that ran the same task. Tokens are `evaluation_usage`."""
 
     id: int = 0
@@ -108,7 +128,7 @@ class Group(Tokens):
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Loop(Tokens):
+class Loop(Spend):
     """One run of an agent loop, AgentStart to AgentEnd. Key: (session, loop_id, run)."""
 
     id: int = 0
@@ -148,13 +168,17 @@ class Loop(Tokens):
     late: int = 0  # of them, after its end
     unknown: int = 0  # of them, of unknown type
     sequence: int = 0  # next phi-core sequence number (streaming deltas do not count)
+    kind: Kind = "normal"  # what its spending counts as
+    is_one_call: bool = False  # no turn says what it used: the usage of its end is priced as one call
+    price: int | None = None  # of that call
+    duration_ms: int | None = None
     context_tokens: int | None = None  # size of the last model request: input (+ cache by provider)
     start_event: int | None = None
     end_event: int | None = None
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
-class Turn(Tokens):
+class Turn(Spend):
     """One model call and the tools it asked for."""
 
     id: int = 0
@@ -173,6 +197,8 @@ class Turn(Tokens):
     ended_at: datetime | None = None
     tool_calls: int = 0
     tool_errors: int = 0
+    config: ModelConfig | None = None  # its loop's, when it ended
+    price: int | None = None  # the row of the price list by which its cost was computed
     start_event: int | None = None  # None: TurnEnd came without TurnStart (then no phi-core Turn exists)
     request_event: int | None = None
     end_event: int | None = None
@@ -325,4 +351,19 @@ class Removed:
     record: Record
 
 
-Change = Record | Removed
+@dataclass(frozen=True, slots=True)
+class Spent:
+    """A turn or a loop ended, once and for good: it counts in what its project spends."""
+
+    record: Turn | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """What a loop has spent counts as another kind than it did."""
+
+    loop: Loop
+    was: Kind
+
+
+Change = Record | Removed | Spent | Regrouped

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recorder.core import links, messages, sessions, tokens
+from recorder.core import links, messages, sessions, spending, tokens
 from recorder.core.changes import Group, Json, Loop, Session
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
 from recorder.core.memory import Memory
@@ -39,6 +39,7 @@ def end(step: Step, event: ParallelLoopEnd) -> Place:
         step.anomaly("duplicate_end", "A parallel group ended twice; its first winner stays.", group.session)
         return Place(group.session)
     tokens.put(group, event.evaluation_usage)
+    spending.group_ended(step, group, event.evaluation_usage, event.timestamp)
     group.status, group.ended_at, group.end_event = "completed", event.timestamp, step.id
     group.selected_loop_id = event.selected_loop_id
     group.selected_config_index = event.selected_config_index

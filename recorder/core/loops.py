@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from recorder.core import approvals, groups, lifecycle, links, messages, sessions, tokens, turns
+from recorder.core import approvals, groups, lifecycle, links, messages, sessions, spending, tokens, turns
 from recorder.core.changes import Json, Loop, ModelConfig, Outcome, Session, Status
 from recorder.core.configs import config_key
 from recorder.core.configs import inferred as inferred_config
@@ -14,6 +14,7 @@ from recorder.core.step import Place, Step
 from recorder.core.text import clean, prose
 
 _SLOTS = 8
+_MS = timedelta(milliseconds=1)
 _ENDED = {
     "completed": "Completed",
     "failed": "Failed",
@@ -48,12 +49,15 @@ def start(step: Step, event: AgentStart) -> Place:
 
 def end(step: Step, event: AgentEnd, loop: Loop) -> Place:
     """A loop ended by itself."""
+    is_unbilled = spending.is_unbilled(loop)
     tokens.settle(loop, event.usage)
     turn = step.memory.turns.get(loop)
     turns.cut(step, loop)
     answers = [answer for m in messages.each(event.messages) if (answer := messages.answer_of(m))]
     if answers:
         infer_config(step, loop, answers[0])
+    if is_unbilled:
+        spending.loop_ended(step, loop, event)
     outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(step, loop, answers))
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
@@ -186,6 +190,8 @@ def _close(step: Step, loop: Loop, status: Status, outcome: Outcome, at: datetim
     if not lifecycle.may(loop.status, status):
         return
     loop.status, loop.outcome, loop.ended_at = status, outcome, at
+    loop.duration_ms = None if loop.started_at is None else max(0, (at - loop.started_at) // _MS)
+    step.spent(loop)
     step.memory.open.get(loop.producer, {}).pop(loop, None)
     if outcome != "completed":
         approvals.cut(step, loop)

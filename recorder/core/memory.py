@@ -25,6 +25,7 @@ from recorder.core.changes import (
     ToolCall,
     Turn,
 )
+from recorder.core.prices import Pair, PriceBook
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +48,8 @@ class Needs:
     # ChildRefs without a child by child_session_id.
     child_sessions: frozenset[str] = frozenset()
     config_keys: frozenset[str] = frozenset()
+    # Prices by model and provider; those of the configs that loops have are needed as well.
+    pairs: frozenset[Pair] = frozenset()
     # Flushed: all their running loops.
     producers: frozenset[int] = frozenset()
 
@@ -73,6 +76,7 @@ class Memory:
     session_refs: dict[str, list[ChildRef]] = field(default_factory=dict)  # the same, by child_session_id
     waiting: dict[tuple[Session, str], list[Loop]] = field(default_factory=dict)  # for this parent_loop_id
     spawned: dict[str, list[Session]] = field(default_factory=dict)  # sessions without it, by parent_loop_id
+    prices: PriceBook = field(default_factory=dict)
     configs: dict[str, ModelConfig] = field(default_factory=dict)
     orphans: dict[str, list[EventRecord]] = field(default_factory=dict)  # by loop_key
 

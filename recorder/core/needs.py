@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from recorder.core import messages
+from recorder.core import messages, spending
 from recorder.core.changes import Json
 from recorder.core.configs import config_key, inferred
 from recorder.core.events import (
@@ -15,6 +15,7 @@ from recorder.core.events import (
 from recorder.core.fields import is_id
 from recorder.core.links import session_of
 from recorder.core.memory import Needs
+from recorder.core.prices import Pair
 from recorder.core.step import Line
 
 
@@ -30,6 +31,7 @@ def needs(lines: Iterable[Line]) -> Needs:
         started=frozenset(asked.started),
         child_sessions=frozenset(asked.child_sessions),
         config_keys=frozenset(asked.config_keys),
+        pairs=frozenset(asked.pairs),
     )
 
 
@@ -41,6 +43,7 @@ class _Asked:
     started: set[str] = field(default_factory=set)
     child_sessions: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
+    pairs: set[Pair] = field(default_factory=set)
 
     def read(self, event: Event) -> None:
         fields = event.__dict__  # many events lack one of them, and pydantic is slow to say so
@@ -78,6 +81,7 @@ class _Asked:
         self._loop(event.parent_loop_id)
         if event.config_snapshot is not None:
             self.config_keys.add(config_key(event.config_snapshot))
+            self._priced(spending.pair_of_snapshot(event.config_snapshot))
 
     def _own(self, loop_id: str | None) -> None:
         if loop_id:
@@ -96,3 +100,8 @@ class _Asked:
         answer = messages.answer_of(message)
         if answer is not None:
             self.config_keys.add(config_key(inferred(answer, loop_id)))
+            self._priced(spending.pair_of(answer.model, answer.provider, None))
+
+    def _priced(self, pair: Pair | None) -> None:
+        if pair is not None:
+            self.pairs.add(pair)

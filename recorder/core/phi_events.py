@@ -44,6 +44,7 @@ class Usage(EventModel):
     cache_read: Count = 0
     cache_write: Count = 0
     total_tokens: Count = 0
+    cache_write_1h: Count = 0  # ours: how much of `cache_write` is kept for an hour and not for five minutes
 
 
 class Kind(EventModel):

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import assert_never
 
-from recorder.core import asides, compactions, groups, loops, sessions, streaming, tools, turns
+from recorder.core import asides, compactions, groups, loops, sessions, spending, streaming, tools, turns
 from recorder.core.changes import Change, EventRecord, Loop
 from recorder.core.events import (
     Aside,
@@ -36,6 +36,7 @@ class Recorder:
         step = Step(self.memory, line.id, line.producer, line.received_at, line.source, line.is_demo)
         place = _place(step, line.event)
         _file(step, line.event, place)
+        spending.regroup(step)
         return list(step.changes.values())
 
     def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
@@ -44,6 +45,7 @@ class Recorder:
         running = self.memory.open.get(producer, ())
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
             loops.abort(step, loop)
+        spending.regroup(step)
         return list(step.changes.values())
 
 

@@ -15,8 +15,10 @@ from recorder.core.changes import (
     Json,
     Loop,
     Record,
+    Regrouped,
     Removed,
     Session,
+    Spent,
     Turn,
 )
 from recorder.core.formats.native import parse, read_object
@@ -140,6 +142,8 @@ class SessionRecorder:
         for change in changes:
             if isinstance(change, Removed):
                 self._records.pop(change.record, None)
+            elif isinstance(change, Spent | Regrouped):
+                continue
             elif change not in self._records:
                 self._records[change] = None
                 self._index(change)

@@ -6,7 +6,18 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import NamedTuple
 
-from recorder.core.changes import Anomaly, Change, Loop, Record, Removed, Session, Turn
+from recorder.core.changes import (
+    Anomaly,
+    Change,
+    Kind,
+    Loop,
+    Record,
+    Regrouped,
+    Removed,
+    Session,
+    Spent,
+    Turn,
+)
 from recorder.core.events import Event
 from recorder.core.memory import Memory
 from recorder.core.text import clean
@@ -47,7 +58,7 @@ class Step:
     at: datetime
     source: str
     is_demo: bool
-    changes: dict[Record, Change] = field(default_factory=dict)
+    changes: dict[Change, Change] = field(default_factory=dict)
 
     def touch(self, *records: Record) -> None:
         """These records changed."""
@@ -62,6 +73,16 @@ class Step:
     def remove(self, record: Record) -> None:
         """The record goes; the caller takes it out of the memory."""
         self.changes[record] = Removed(record)
+
+    def spent(self, record: Turn | Loop) -> None:
+        """A turn or a loop ended: what it cost counts."""
+        spent = Spent(record)
+        self.changes[spent] = spent
+
+    def regrouped(self, loop: Loop, was: Kind) -> None:
+        """What a loop has spent counts as another kind."""
+        change = Regrouped(loop, was)
+        self.changes[change] = change
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
         """Something did not fit: people shall see it."""

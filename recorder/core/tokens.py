@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from recorder.core.changes import Json, Loop, ModelConfig, Tokens
+from recorder.core.changes import Loop, Tokens
 from recorder.core.events import Usage
 
 _MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
-_CACHE_BESIDE_INPUT = ("anthropic_messages", "bedrock_converse_stream")
 
 
 def put(record: Tokens, usage: Usage) -> None:
@@ -17,6 +16,7 @@ def put(record: Tokens, usage: Usage) -> None:
     record.cache_read_tokens = usage.cache_read
     record.cache_write_tokens = usage.cache_write
     record.total_tokens = usage.total_tokens
+    record.cache_write_1h_tokens = usage.cache_write_1h
 
 
 def of(record: Tokens) -> Usage:
@@ -28,6 +28,7 @@ def of(record: Tokens) -> Usage:
         cache_read=record.cache_read_tokens,
         cache_write=record.cache_write_tokens,
         total_tokens=record.total_tokens,
+        cache_write_1h=record.cache_write_1h_tokens,
     )
 
 
@@ -49,20 +50,6 @@ def settle(loop: Loop, usage: Usage) -> None:
     _add(loop.session, usage, 1)
 
 
-def request_size(usage: Usage, config: ModelConfig | None) -> int:
-    """Return how large the request of a turn was: some providers count cached input beside `input`."""
-    if config is not None and _cache_beside_input(config):
-        return usage.input + usage.cache_read + usage.cache_write
-    return usage.input
-
-
-def _cache_beside_input(config: ModelConfig) -> bool:
-    api: Json = config.snapshot.get("api") if isinstance(config.snapshot, dict) else None
-    if isinstance(api, str):
-        return api in _CACHE_BESIDE_INPUT
-    return config.provider in ("anthropic", "bedrock")
-
-
 def _add(record: Tokens, usage: Usage, sign: int) -> None:
     record.input_tokens = _sum(record.input_tokens, sign * usage.input)
     record.output_tokens = _sum(record.output_tokens, sign * usage.output)
@@ -70,6 +57,7 @@ def _add(record: Tokens, usage: Usage, sign: int) -> None:
     record.cache_read_tokens = _sum(record.cache_read_tokens, sign * usage.cache_read)
     record.cache_write_tokens = _sum(record.cache_write_tokens, sign * usage.cache_write)
     record.total_tokens = _sum(record.total_tokens, sign * usage.total_tokens)
+    record.cache_write_1h_tokens = _sum(record.cache_write_1h_tokens, sign * usage.cache_write_1h)
 
 
 def _sum(known: int, more: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from recorder.core import lifecycle, loops, messages, sessions, streaming, tokens
+from recorder.core import lifecycle, loops, messages, sessions, spending, streaming, tokens, usage
 from recorder.core.changes import Loop, Turn
 from recorder.core.events import TurnEnd, TurnRequest, TurnStart
 from recorder.core.messages import Answer
@@ -49,7 +49,8 @@ def end(step: Step, event: TurnEnd, loop: Loop) -> Place:
         text = messages.text_of(event.message)
         turn.said, turn.said_key = excerpt(prose(text), 200), text_key(text)
         _take_answer(step, turn, answer)
-    loop.context_tokens = tokens.request_size(event.usage, loop.config)
+    spending.turn_ended(step, turn, event)
+    loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
     streaming.clear(step, loop)
     step.touch(turn)
     return Place(loop.session, loop, turn)

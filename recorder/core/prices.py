@@ -1,0 +1,127 @@
+"""What tokens cost: rates by model, provider, date and size of the request; buckets times rates, exactly.
+
+Rows are never changed once they stand, so what was priced stays priced until somebody reprices it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from decimal import ROUND_HALF_EVEN, Context, Decimal
+
+from recorder.core.usage import Buckets
+
+Pair = tuple[str, str]  # model and provider, as they stand on the wire
+MOST_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
+_EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
+_NANO_OF_RATE = Decimal(1_000)  # a dollar a million tokens is a thousand nano-dollars a token
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Dollars a million tokens. `cache_write` is for five minutes."""
+
+    input: Decimal
+    cache_read: Decimal
+    cache_write: Decimal
+    cache_write_1h: Decimal
+    output: Decimal
+    reasoning: Decimal
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """Rates of requests with more than `over` prompt tokens; they hold for all tokens of the call."""
+
+    over: int
+    rates: Rates
+
+
+@dataclass(frozen=True, slots=True)
+class Price:
+    """What a model costs at a provider, by a list or by the project itself. Without bands: no price is known.
+
+    It holds for calls of `valid_from` on, within `daily` ("16:30-00:30") if that is set, recorded after the
+    journal's line `after_event` and not after `until_event`.
+    """
+
+    id: int
+    model: str
+    provider: str
+    is_own: bool  # the project's, which goes before any list
+    edition: str  # of the list
+    valid_from: datetime | None = None
+    daily: str = ""
+    after_event: int = 0
+    until_event: int | None = None
+    bands: tuple[Band, ...] = ()
+
+    def stands(self, event: int) -> bool:
+        """Say whether the row was there when an event was recorded."""
+        return self.after_event < event and (self.until_event is None or event <= self.until_event)
+
+    def holds(self, at: datetime) -> bool:
+        """Say whether it is for calls at that time."""
+        if self.valid_from is not None and at < self.valid_from:
+            return False
+        return not self.daily or _within(self.daily, at.astimezone(UTC).strftime("%H:%M"))
+
+    def rates(self, prompt: int) -> Rates:
+        """Return the rates of a request of that size."""
+        return next(band.rates for band in reversed(self.bands) if prompt > band.over or band.over == 0)
+
+
+PriceBook = Mapping[Pair, Sequence[Price]]  # each pair's rows, oldest first
+
+
+def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
+    """Return the row that prices a call: the project's own, else the newest list's; None if unknown."""
+    standing = [row for row in rows if row.stands(event)]
+    own = [row for row in standing if row.is_own and row.holds(at)]
+    if own:
+        return max(own, key=lambda row: (row.valid_from is not None, row.valid_from or at, row.id))
+    listed = [row for row in standing if not row.is_own]
+    edition = [row for row in listed if row.edition == listed[-1].edition]
+    found = next((row for row in reversed(edition) if row.holds(at)), edition[0] if edition else None)
+    return found if found is not None and found.bands else None
+
+
+def cost(tokens: Buckets, price: Price) -> int:
+    """Return nano-dollars, rounded half to even once a call."""
+    rates = price.rates(tokens.prompt)
+    parts = (
+        (tokens.uncached, rates.input),
+        (tokens.cache_read, rates.cache_read),
+        (tokens.cache_write - tokens.cache_write_1h, rates.cache_write),
+        (tokens.cache_write_1h, rates.cache_write_1h),
+        (tokens.visible, rates.output),
+        (tokens.reasoning, rates.reasoning),
+    )
+    dollars = Decimal(0)
+    for count, rate in parts:
+        if count:
+            dollars = _EXACT.add(dollars, _EXACT.multiply(Decimal(count), rate))
+    return _nano(_EXACT.multiply(dollars, _NANO_OF_RATE))
+
+
+def reported(said: object) -> int | None:
+    """Read what a runtime says that a call cost, in dollars; None if it says nothing that can be right."""
+    if isinstance(said, bool) or not isinstance(said, int | float | str):
+        return None
+    try:
+        dollars = Decimal(repr(said) if isinstance(said, float) else said)
+    except ArithmeticError:
+        return None
+    if not dollars.is_finite() or dollars < 0 or dollars.adjusted() > 18:
+        return None
+    return _nano(_EXACT.multiply(dollars, Decimal(10**9)))
+
+
+def _nano(exact: Decimal) -> int:
+    return min(int(exact.to_integral_value(context=_EXACT)), MOST_NANO)
+
+
+def _within(daily: str, clock: str) -> bool:
+    begins, ends = daily.split("-")
+    return begins <= clock < ends if begins <= ends else clock >= begins or clock < ends

@@ -1,0 +1,181 @@
+"""The sums of what a project spends, by hour, config, agent and kind: additions, in the records' transaction.
+
+They are exact after any batching: a line is fed once, so what it spends is added once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields
+from datetime import UTC, datetime
+
+from django.db import connection
+
+from recorder import tables
+from recorder.core.changes import Kind, Loop, ModelConfig, Regrouped, Spent, Turn
+from recorder.core.prices import MOST_NANO
+
+TABLE = "recorder_spending"
+ENDED = "r.status NOT IN ('pending', 'running')"
+
+
+@dataclass(slots=True)
+class Figures:
+    """What is added up."""
+
+    loops: int = 0
+    failed: int = 0
+    errors: int = 0
+    turns: int = 0
+    uncached_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    visible_tokens: int = 0
+    reasoning_tokens: int = 0
+    cost_nano: int = 0
+    priced: int = 0
+    reported: int = 0
+    unpriced: int = 0
+    unreconciled: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where it is added."""
+
+    hour: datetime
+    config: ModelConfig | int | None  # its key: as stored records have it
+    agent_id: str
+    kind: Kind
+
+
+FIGURES = tuple(each.name for each in fields(Figures))
+BUCKETS = tuple(name for name in FIGURES if name.endswith("_tokens"))
+
+
+@dataclass(slots=True)
+class Sums:
+    """Additions of one transaction."""
+
+    by_place: dict[Place, Figures] = field(default_factory=dict)
+
+    def count(self, record: Turn | Loop, kind: Kind, sign: int = 1) -> None:
+        """Add an ended turn or loop, or take it away."""
+        if record.ended_at is None:
+            return
+        loop = record.loop if isinstance(record, Turn) else record
+        place = Place(_hour(record.ended_at), record.config, loop.agent_id, kind)
+        sums = self.by_place.setdefault(place, Figures())
+        for name, more in figures(record).items():
+            setattr(sums, name, getattr(sums, name) + sign * more)
+
+    def write(self, project: int) -> None:
+        """Add them to what the table holds."""
+        moment = tables.moment()
+        rows: list[tuple[tables.Value, ...]] = [
+            (
+                *(project, moment(place.hour), _key(place.config), place.agent_id, place.kind),
+                *(max(-MOST_NANO, min(MOST_NANO, getattr(sums, name))) for name in FIGURES),
+            )
+            for place, sums in self.by_place.items()
+            if any(getattr(sums, name) for name in FIGURES)
+        ]
+        tables.write(_addition(), sorted(rows, key=lambda row: (row[1], row[2] or 0, *row[3:5])))
+
+
+def figures(record: Turn | Loop) -> Mapping[str, int]:
+    """Return what a turn that ended adds, or a loop: itself, and its call if its turns say nothing."""
+    if isinstance(record, Turn):
+        return {"turns": 1, **_of_call(record)}
+    own = {"loops": 1, "failed": int(record.outcome == "failed"), "errors": record.errors}
+    return {**own, **_of_call(record)} if record.is_one_call else own
+
+
+def changed(changes: Iterable[object]) -> Sums:
+    """Return what a batch adds; call it before its records are written, when the table holds those before."""
+    sums = Sums()
+    was: dict[Loop, Kind] = {}
+    ended: list[Turn | Loop] = []
+    for change in changes:
+        if isinstance(change, Regrouped):
+            was.setdefault(change.loop, change.was)
+        elif isinstance(change, Spent):
+            ended.append(change.record)
+    moved = {loop: kind for loop, kind in was.items() if loop.id and loop.kind != kind}
+    _move(sums, moved)
+    for record in ended:
+        loop = record.loop if isinstance(record, Turn) else record
+        sums.count(record, loop.kind)
+    return sums
+
+
+def _move(sums: Sums, moved: Mapping[Loop, Kind]) -> None:
+    """Take what loops have spent so far from the kind they were, and add it to the one they are."""
+    if not moved:
+        return
+    loops = {loop.id: loop for loop in moved}
+    for record in stored(tables.among("r.id"), tables.several(loops)):
+        loop = loops[record.loop.id if isinstance(record, Turn) else record.id]
+        sums.count(record, moved[loop], -1)
+        sums.count(record, loop.kind)
+
+
+def take_away(project: int, of_loops: str, *values: tables.Value) -> None:
+    """Take away what the loops have spent that an SQL condition names: their records are about to go."""
+    sums = Sums()
+    for record in stored(of_loops, *values):
+        loop = record.loop if isinstance(record, Turn) else record
+        sums.count(record, loop.kind, -1)
+    sums.write(project)
+    tables.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
+
+
+def forget(project: int) -> None:
+    """Delete the sums of a project."""
+    tables.write(f"DELETE FROM {TABLE} WHERE project_id = %s", [[project]])
+
+
+def stored(of_loops: str, *values: tables.Value) -> Iterable[Turn | Loop]:
+    """Return the ended turns of the loops that an SQL condition names, and those loops that ended."""
+    found = {loop.id: loop for loop in tables.table(Loop).select(f"WHERE {of_loops}", *values)}
+    for record in tables.table(Turn).select(
+        f"WHERE r.state = 'done' AND {tables.among('r.loop_id')}", tables.several(found)
+    ):
+        assert isinstance(record, Turn)
+        loop = found[record.loop]  # type: ignore[index]  # as read, a link is a primary key
+        assert isinstance(loop, Loop)
+        record.loop = loop
+        yield record
+    yield from (
+        loop
+        for loop in found.values()
+        if isinstance(loop, Loop) and loop.status not in ("pending", "running")
+    )
+
+
+def _of_call(call: Turn | Loop) -> dict[str, int]:
+    adds = {
+        "cost_nano": call.cost_nano or 0,
+        "priced": int(call.cost_nano is not None),
+        "reported": int(call.cost_source == "reported"),
+        "unpriced": call.unpriced,
+        "unreconciled": call.unreconciled,
+    }
+    return adds if call.unreconciled else {**adds, **{name: getattr(call, name) or 0 for name in BUCKETS}}
+
+
+def _hour(at: datetime) -> datetime:
+    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+
+
+def _key(config: ModelConfig | int | None) -> int | None:
+    return config.id if isinstance(config, ModelConfig) else config
+
+
+def _addition() -> str:
+    """Return the SQL that adds; hostile counts stop where a column would overflow."""
+    least = "LEAST" if connection.vendor == "postgresql" else "MIN"
+    sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
+    columns = ("project_id", "hour", "config_id", "agent_id", "kind", *FIGURES)
+    conflict = "(project_id, hour, COALESCE(config_id, 0), agent_id, kind)"
+    return f"{tables.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"

@@ -1,0 +1,103 @@
+"""Prices of a project: what the list says when a model is first seen, its own, and for which calls."""
+
+from datetime import timedelta
+from decimal import Decimal
+from io import StringIO
+
+import pytest
+from django.db import transaction
+
+from recorder import pricebook, pricelist
+from recorder.core.prices import Band, Rates
+from recorder.ingest import Batch, ingest
+from recorder.models import Price, Project, Turn
+from recorder.progress import Progress
+from recorder.rebuild import rebuild
+from tests.build import NINE, line, small_loop
+from tests.digest import digest
+
+pytestmark = pytest.mark.django_db
+
+SONNET = ("claude-sonnet-4-5", "anthropic")
+FREE = Band(0, Rates(*map(Decimal, ("10", "1", "10", "20", "50", "50"))))
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="p")
+
+
+def send(project, *events):
+    ingest(Batch(project.pk, "p", None, [line(event) for event in events]))
+
+
+def held(project, pair):
+    with transaction.atomic():
+        return list(pricebook.prices(project.pk, {pair}).get(pair, []))
+
+
+def test_a_model_is_looked_up_once_and_its_tiers_are_kept(project, monkeypatch):
+    (row,) = held(project, SONNET)
+    monkeypatch.setattr(pricelist, "listed", None)
+
+    assert held(project, SONNET) == [row]
+    small, large = row.bands
+    assert (small.rates.input, small.rates.cache_read, small.rates.cache_write_1h) == tuple(
+        map(Decimal, ("3", "0.3", "6"))
+    )
+    assert (large.over, large.rates.input, large.rates.output) == (200_000, Decimal(6), Decimal("22.5"))
+
+
+@pytest.mark.parametrize(
+    "pair", [("qwen2.5-coder:14b", "local"), ("claude-sonnet-4-5", "acme"), ("x" * 512, "openai")]
+)
+def test_a_model_that_the_list_does_not_know_is_noted_without_a_price(project, pair):
+    (row,) = held(project, pair)
+
+    assert row.bands == ()
+
+
+def test_a_kind_of_token_without_a_rate_costs_what_it_is_a_kind_of(project):
+    (row,) = held(project, ("gpt-4o", "openai"))
+
+    rates = row.bands[0].rates
+    assert (rates.cache_write, rates.reasoning) == (rates.input, rates.output)
+    assert rates.cache_read < rates.input
+
+
+def test_a_newer_list_adds_an_edition_only_where_it_says_something_else(project, monkeypatch):
+    held(project, SONNET)
+    monkeypatch.setattr(pricelist, "edition", lambda: "list 2")
+    (same,) = held(project, SONNET)
+    monkeypatch.setattr(pricelist, "edition", lambda: "list 3")
+    monkeypatch.setattr(pricelist, "listed", lambda *_: [pricelist.Listed((FREE,))])
+    send(project, *small_loop())
+
+    old, new = held(project, SONNET)
+    assert old == same
+    assert (new.edition, new.bands) == ("list 3", (FREE,))
+    assert new.after_event == Turn.objects.get().loop.end_event
+    assert held(project, SONNET) == [old, new]
+
+
+def test_a_rebuild_prices_every_call_as_it_was_priced(project):
+    send(project, *small_loop("s.a.1", tokens=1_000))
+    pair = ("claude-sonnet-4-6", "anthropic")
+    with transaction.atomic():
+        pricebook.add(project.pk, pair, [FREE], NINE - timedelta(days=9), "somebody")
+    send(project, *small_loop("s.a.2", tokens=1_000))
+    with transaction.atomic():
+        pricebook.withdraw(project.pk, Price.objects.get(is_own=True).pk)
+    send(project, *small_loop("s.a.3", tokens=1_000))
+    before = digest(project)
+    costs = list(Turn.objects.order_by("pk").values_list("cost_nano", flat=True))
+
+    rebuild(project, Progress(StringIO(), 1, "lines"))
+
+    assert costs == [3_000_000, 10_000_000, 3_000_000]
+    assert list(Turn.objects.order_by("pk").values_list("cost_nano", flat=True)) == costs
+    assert digest(project) == before
+
+
+def test_bands_are_read_as_they_were_written():
+    assert pricebook.banded(pricebook.written([FREE])) == (FREE,)
