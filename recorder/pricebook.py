@@ -70,6 +70,16 @@ def let_hold(project: int, pair: Pair) -> None:
     tables.write(f"UPDATE recorder_price SET until_event = 0 {of_pair} NOT NULL", [(project, *pair)])
 
 
+def forget_unused(project: int) -> None:
+    """Delete what lists say of models that no config and no turn names any more."""
+    loops = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
+    turns = f"SELECT model, provider FROM recorder_turn WHERE loop_id IN ({loops} WHERE s.project_id = %s)"
+    configs = "SELECT model, provider FROM recorder_modelconfig WHERE project_id = %s"
+    sql = f"DELETE FROM {TABLE} WHERE project_id = %s AND NOT is_own"
+    unnamed = f"(model, provider) NOT IN ({configs}) AND (model, provider) NOT IN ({turns})"
+    tables.write(f"{sql} AND {unnamed}", [[project, project, project]])
+
+
 def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
     if not pairs:
         return {}

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from recorder import spent, tables
+from recorder import pricebook, spent, tables
 from recorder.core.changes import (
     Anomaly,
     Approval,
@@ -154,6 +154,7 @@ def forget_demo(project: int) -> Bell:
     spent.take_away(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
         tables.write(f"DELETE FROM {tables.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
+    pricebook.forget_unused(project)
     return Bell(project, sessions=gone)
 
 
