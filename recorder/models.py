@@ -306,7 +306,7 @@ class LoopRecord(Spend):
     late = models.PositiveBigIntegerField(default=0)
     unknown = models.PositiveBigIntegerField(default=0)
     sequence = models.PositiveBigIntegerField(default=0)
-    kind = models.CharField(max_length=10, default="normal")
+    segment = models.CharField(max_length=10, default="single")
     is_one_call = models.BooleanField(default=False)
     price = models.ForeignKey(Price, models.SET_NULL, null=True, related_name="+", db_index=False)
     duration_ms = models.BigIntegerField(null=True)
@@ -477,7 +477,7 @@ class Anomaly(models.Model):
 
 
 class Spending(models.Model):
-    """What a project spent in one hour with one config, agent and kind of loop: sums of turns and loops.
+    """What a project spent in one hour with one config and agent, in one segment of the ledger.
 
     Calls count in the hour in which they ended, `loops`, their `errors` and the `failed` ones in that of the
     loop's end. The buckets are of calls that reconcile, `cost_nano` is of those that are `priced`.
@@ -487,7 +487,7 @@ class Spending(models.Model):
     hour = models.DateTimeField()
     config = models.ForeignKey(ModelConfig, models.CASCADE, null=True, related_name="+", db_index=False)
     agent_id = models.CharField(max_length=ID, blank=True)
-    kind = models.CharField(max_length=10, default="normal")
+    segment = models.CharField(max_length=10, default="single")
     loops = models.BigIntegerField(default=0)
     failed = models.BigIntegerField(default=0)
     errors = models.BigIntegerField(default=0)
@@ -506,6 +506,6 @@ class Spending(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(
-                "project", "hour", Coalesce("config", 0), "agent_id", "kind", name="one_spending"
+                "project", "hour", Coalesce("config", 0), "agent_id", "segment", name="one_spending"
             ),
         )

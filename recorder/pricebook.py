@@ -118,7 +118,7 @@ def _insert(rows: Iterable[tuple[tables.Value, ...]]) -> None:
     tables.write(
         f"{tables.insert(TABLE, NEW)} ON CONFLICT DO NOTHING",
         [
-            (*about, valid_from and moment(valid_from), daily, after, written(bands), by, moment(now))
+            (*about, valid_from and moment(valid_from), daily, after, written(bands), moment(now), by)
             for *about, valid_from, daily, after, bands, by in rows
         ],
     )

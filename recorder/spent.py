@@ -1,4 +1,4 @@
-"""The sums of what a project spends, by hour, config, agent and kind: additions, in the records' transaction.
+"""The sums of what a project spends, by hour, config, agent and segment, in the transaction of its records.
 
 They are exact after any batching: a line is fed once, so what it spends is added once.
 """
@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from django.db import connection
 
 from recorder import tables
-from recorder.core.changes import Kind, Loop, ModelConfig, Regrouped, Spent, Turn
+from recorder.core.changes import Loop, ModelConfig, Regrouped, Segment, Spent, Turn
 from recorder.core.prices import MOST_NANO
 
 TABLE = "recorder_spending"
@@ -46,7 +46,7 @@ class Place:
     hour: datetime
     config: ModelConfig | int | None  # its key: as stored records have it
     agent_id: str
-    kind: Kind
+    segment: Segment
 
 
 FIGURES = tuple(each.name for each in fields(Figures))
@@ -59,12 +59,12 @@ class Sums:
 
     by_place: dict[Place, Figures] = field(default_factory=dict)
 
-    def count(self, record: Turn | Loop, kind: Kind, sign: int = 1) -> None:
+    def count(self, record: Turn | Loop, segment: Segment, sign: int = 1) -> None:
         """Add an ended turn or loop, or take it away."""
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
-        place = Place(_hour(record.ended_at), record.config, loop.agent_id, kind)
+        place = Place(_hour(record.ended_at), record.config, loop.agent_id, segment)
         sums = self.by_place.setdefault(place, Figures())
         for name, more in figures(record).items():
             setattr(sums, name, getattr(sums, name) + sign * more)
@@ -74,7 +74,7 @@ class Sums:
         moment = tables.moment()
         rows: list[tuple[tables.Value, ...]] = [
             (
-                *(project, moment(place.hour), _key(place.config), place.agent_id, place.kind),
+                *(project, moment(place.hour), _key(place.config), place.agent_id, place.segment),
                 *(max(-MOST_NANO, min(MOST_NANO, getattr(sums, name))) for name in FIGURES),
             )
             for place, sums in self.by_place.items()
@@ -94,30 +94,30 @@ def figures(record: Turn | Loop) -> Mapping[str, int]:
 def changed(changes: Iterable[object]) -> Sums:
     """Return what a batch adds; call it before its records are written, when the table holds those before."""
     sums = Sums()
-    was: dict[Loop, Kind] = {}
+    was: dict[Loop, Segment] = {}
     ended: list[Turn | Loop] = []
     for change in changes:
         if isinstance(change, Regrouped):
             was.setdefault(change.loop, change.was)
         elif isinstance(change, Spent):
             ended.append(change.record)
-    moved = {loop: kind for loop, kind in was.items() if loop.id and loop.kind != kind}
+    moved = {loop: segment for loop, segment in was.items() if loop.id and loop.segment != segment}
     _move(sums, moved)
     for record in ended:
         loop = record.loop if isinstance(record, Turn) else record
-        sums.count(record, loop.kind)
+        sums.count(record, loop.segment)
     return sums
 
 
-def _move(sums: Sums, moved: Mapping[Loop, Kind]) -> None:
-    """Take what loops have spent so far from the kind they were, and add it to the one they are."""
+def _move(sums: Sums, moved: Mapping[Loop, Segment]) -> None:
+    """Take what loops have spent so far from the segment they were in, and add it to the one they are in."""
     if not moved:
         return
     loops = {loop.id: loop for loop in moved}
     for record in stored(tables.among("r.id"), tables.several(loops)):
         loop = loops[record.loop.id if isinstance(record, Turn) else record.id]
         sums.count(record, moved[loop], -1)
-        sums.count(record, loop.kind)
+        sums.count(record, loop.segment)
 
 
 def take_away(project: int, of_loops: str, *values: tables.Value) -> None:
@@ -125,7 +125,7 @@ def take_away(project: int, of_loops: str, *values: tables.Value) -> None:
     sums = Sums()
     for record in stored(of_loops, *values):
         loop = record.loop if isinstance(record, Turn) else record
-        sums.count(record, loop.kind, -1)
+        sums.count(record, loop.segment, -1)
     sums.write(project)
     tables.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
 
@@ -176,6 +176,6 @@ def _addition() -> str:
     """Return the SQL that adds; hostile counts stop where a column would overflow."""
     least = "LEAST" if connection.vendor == "postgresql" else "MIN"
     sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
-    columns = ("project_id", "hour", "config_id", "agent_id", "kind", *FIGURES)
-    conflict = "(project_id, hour, COALESCE(config_id, 0), agent_id, kind)"
+    columns = ("project_id", "hour", "config_id", "agent_id", "segment", *FIGURES)
+    conflict = "(project_id, hour, COALESCE(config_id, 0), agent_id, segment)"
     return f"{tables.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"

@@ -39,7 +39,7 @@ def spending(project):
     """Return the sums of what a project spends, those that are not nothing."""
     sums = Spending.objects.filter(project=project).select_related("config")
     return sorted(
-        f"Spending {row.hour} {row.config and row.config.key} {row.agent_id} {row.kind} {figures}"
+        f"Spending {row.hour} {row.config and row.config.key} {row.agent_id} {row.segment} {figures}"
         for row in sums
         if any((figures := {name: getattr(row, name) for name in FIGURES}).values())
     )

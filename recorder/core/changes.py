@@ -18,8 +18,8 @@ Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 Status = Literal["pending", "running", "completed", "rejected", "aborted"]
 Outcome = Literal["", "completed", "failed", "cancelled", "rejected", "limit", "aborted"]
 CostSource = Literal["none", "computed", "reported", "mixed"]
-Kind = Literal[
-    "normal", "rerun", "branch", "winner", "loser", "judge", "compaction", "sub_agent", "rejected", "aborted"
+Segment = Literal[
+    "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
 ]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
@@ -168,7 +168,7 @@ class Loop(Spend):
     late: int = 0  # of them, after its end
     unknown: int = 0  # of them, of unknown type
     sequence: int = 0  # next phi-core sequence number (streaming deltas do not count)
-    kind: Kind = "normal"  # what its spending counts as
+    segment: Segment = "single"  # of the ledger: what its spending counts as
     is_one_call: bool = False  # no turn says what it used: the usage of its end is priced as one call
     price: int | None = None  # of that call
     duration_ms: int | None = None
@@ -360,10 +360,10 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Regrouped:
-    """What a loop has spent counts as another kind than it did."""
+    """What a loop has spent counts in another segment than it did."""
 
     loop: Loop
-    was: Kind
+    was: Segment
 
 
 Change = Record | Removed | Spent | Regrouped

@@ -4,13 +4,8 @@ What it was for comes before how it went: so the branches and judge of a group a
 sub-agent that was cut off is still the price of sub-agents.
 """
 
-from typing import Literal
+from recorder.core.changes import Role, Segment, Status
 
-from recorder.core.changes import Role, Status
-
-Segment = Literal[
-    "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
-]
 STOPPED = ("aborted", "rejected")
 _BY_ROLE: dict[Role, Segment] = {"judge": "judge", "compaction": "compaction", "sub_agent": "sub_agents"}
 

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recorder.core import messages, prices, tokens, usage
-from recorder.core.changes import CostSource, Group, Json, Kind, Loop, ModelConfig, Spend, Turn
+from recorder.core.changes import CostSource, Group, Json, Loop, ModelConfig, Spend, Turn
 from recorder.core.events import AgentEnd, TurnEnd, Usage
+from recorder.core.ledger import segment
 from recorder.core.prices import MOST_NANO, Pair
 from recorder.core.step import Step
 from recorder.core.text import clean
@@ -75,26 +76,18 @@ def pair_of_snapshot(snapshot: Json) -> Pair | None:
     return pair_of(messages.field(given, "model"), messages.field(given, "provider"), None)
 
 
-def kind_of(loop: Loop) -> Kind:
-    """Return what a loop's spending counts as now."""
-    if loop.role == "branch" and loop.is_selected is not None:
-        return "winner" if loop.is_selected else "loser"
-    if loop.role in ("judge", "compaction", "sub_agent"):
-        return loop.role
-    if loop.status == "aborted" or loop.outcome == "rejected":
-        return "aborted" if loop.status == "aborted" else "rejected"
-    if loop.role == "branch":
-        return "branch"
-    return "rerun" if loop.continuation_kind == "Rerun" else "normal"
-
-
 def regroup(step: Step) -> None:
-    """Note of the loops that a line changed which count as another kind from now on."""
+    """Note of the loops that a line changed which count in another segment of the ledger from now on."""
     for loop in [record for record in step.changes if isinstance(record, Loop)]:
-        kind = kind_of(loop)
-        if kind != loop.kind:
-            step.regrouped(loop, loop.kind)
-            loop.kind = kind
+        now = segment(
+            role=loop.role,
+            status=loop.status,
+            continuation_kind=loop.continuation_kind,
+            is_selected=loop.is_selected,
+        )
+        if now != loop.segment:
+            step.regrouped(loop, loop.segment)
+            loop.segment = now
 
 
 def merged(known: CostSource, more: CostSource) -> CostSource:

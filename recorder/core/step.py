@@ -9,11 +9,11 @@ from typing import NamedTuple
 from recorder.core.changes import (
     Anomaly,
     Change,
-    Kind,
     Loop,
     Record,
     Regrouped,
     Removed,
+    Segment,
     Session,
     Spent,
     Turn,
@@ -79,8 +79,8 @@ class Step:
         spent = Spent(record)
         self.changes[spent] = spent
 
-    def regrouped(self, loop: Loop, was: Kind) -> None:
-        """What a loop has spent counts as another kind."""
+    def regrouped(self, loop: Loop, was: Segment) -> None:
+        """What a loop has spent counts in another segment."""
         change = Regrouped(loop, was)
         self.changes[change] = change
 

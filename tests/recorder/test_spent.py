@@ -21,7 +21,7 @@ def fresh(db):
 def kept(project):
     rows = Spending.objects.filter(project=project)
     sums = {
-        (row.hour, row.config_id, row.agent_id, row.kind): {name: getattr(row, name) for name in FIGURES}
+        (row.hour, row.config_id, row.agent_id, row.segment): {name: getattr(row, name) for name in FIGURES}
         for row in rows
     }
     return {key: figures for key, figures in sums.items() if any(figures.values())}
@@ -48,7 +48,7 @@ def added_up(project):
 
 def place(record, loop):
     hour = record.ended_at.replace(minute=0, second=0, microsecond=0)
-    return hour, record.config_id, loop.agent_id, loop.kind
+    return hour, record.config_id, loop.agent_id, loop.segment
 
 
 def call(row, record):

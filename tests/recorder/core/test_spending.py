@@ -131,7 +131,7 @@ def test_a_judge_is_billed_once_as_the_loop_that_it_is():
 
     assert money(played.one(Group)) == (None, "none", 0, 0)
     assert money(played.session()) == (900_000, "computed", 0, 0)
-    assert [loop.kind for loop in played.of(Loop)] == ["winner", "loser", "judge"]
+    assert [loop.segment for loop in played.of(Loop)] == ["winner", "losers", "judge"]
 
 
 def test_an_evaluation_without_a_judges_loop_has_no_price():
@@ -142,17 +142,17 @@ def test_an_evaluation_without_a_judges_loop_has_no_price():
 
 
 @pytest.mark.parametrize(
-    ("events", "kind"),
+    ("events", "segment"),
     [
-        ([agent_start()], "normal"),
-        ([agent_start(kind={"Rerun": {"tag": "t"}})], "rerun"),
-        ([agent_start(), FLUSH], "aborted"),
-        ([agent_start(), agent_end(rejection="no")], "rejected"),
+        ([agent_start()], "single"),
+        ([agent_start(kind={"Rerun": {"tag": "t"}})], "reruns"),
+        ([agent_start(), FLUSH], "stopped"),
+        ([agent_start(), agent_end(rejection="no")], "stopped"),
         ([agent_start(kind="Compaction")], "compaction"),
-        ([agent_start(parent="other.x.1")], "sub_agent"),
-        ([agent_start(parent="other.x.1"), FLUSH], "sub_agent"),
+        ([agent_start(parent="other.x.1")], "sub_agents"),
+        ([agent_start(parent="other.x.1"), FLUSH], "sub_agents"),
         ([agent_start(), agent_end(), parallel_end("s.a.1")], "winner"),
     ],
 )
-def test_a_loop_counts_as_what_it_was_for(events, kind):
-    assert Play(*events).loop().kind == kind
+def test_a_loop_counts_as_what_it_was_for(events, segment):
+    assert Play(*events).loop().segment == segment
