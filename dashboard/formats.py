@@ -1,9 +1,11 @@
 """Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
 
 from datetime import timedelta
+from decimal import Decimal
 
 from recorder.core import text
 
+SMALLEST = Decimal("0.0001")  # dollars that are written out
 NONE = "\N{EN DASH}"  # not applicable; never 0
 
 
@@ -15,6 +17,18 @@ def tokens(count: int | None) -> str:
 def exact(count: int | None) -> str:
     """Return a whole number with separators."""
     return NONE if count is None else f"{count:,}"
+
+
+def money(nano: int | None, unpriced: int = 0) -> str:
+    """Return nano-dollars in dollars, "+" when parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
+    if nano is None:
+        return "no price" if unpriced else NONE
+    more = " +" if unpriced else ""
+    dollars = Decimal(abs(nano)).scaleb(-9)
+    if 0 < dollars < SMALLEST:
+        return f"<${SMALLEST}{more}"
+    dollars = round(dollars, _decimals(dollars))
+    return f"{'-' if nano < 0 else ''}${dollars:,.{_decimals(dollars)}f}{more}"
 
 
 def duration(length: timedelta | int | None) -> str:
@@ -59,6 +73,16 @@ def percent(share: float | None) -> str:
         return NONE
     value = share * 100
     return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%"
+
+
+def _decimals(dollars: Decimal) -> int:
+    """Return with how many decimals an amount is written: two significant digits below 1 cent, then three."""
+    if dollars == 0 or dollars >= 1_000:
+        return 0
+    if dollars >= 1:
+        return 2
+    first = -dollars.adjusted()  # decimal of the first digit
+    return max(3, first + (1 if first > 2 else 2))
 
 
 def short_id(text: str) -> str:

@@ -107,3 +107,31 @@ def test_a_share_has_a_decimal_only_below_ten(share, text):
 )
 def test_a_number_agrees_with_its_noun(count, words, text):
     assert formats.plural(count, words) == text
+
+
+@pytest.mark.parametrize(
+    ("nano", "unpriced", "text"),
+    [
+        (0, 0, "$0"),
+        (1, 0, "<$0.0001"),
+        (99_999, 0, "<$0.0001"),
+        (100_000, 0, "$0.00010"),
+        (4_200_000, 0, "$0.0042"),
+        (9_960_000, 0, "$0.0100"),
+        (42_100_000, 0, "$0.0421"),
+        (70_000_000, 0, "$0.0700"),
+        (99_960_000, 0, "$0.100"),
+        (742_000_000, 0, "$0.742"),
+        (999_600_000, 0, "$1.00"),
+        (41_830_000_000, 0, "$41.83"),
+        (999_996_000_000, 0, "$1,000"),
+        (1_622_400_000_000, 0, "$1,622"),
+        (4_150_000_000, 3, "$4.15 +"),
+        (10, 1, "<$0.0001 +"),
+        (-742_000_000, 0, "-$0.742"),
+        (None, 2, "no price"),
+        (None, 0, formats.NONE),
+    ],
+)
+def test_an_amount_is_as_exact_as_it_is_small(nano, unpriced, text):
+    assert formats.money(nano, unpriced) == text
