@@ -19,23 +19,24 @@ from recorder.models import EventRecord, JournalEvent, LoopRecord, ModelConfig, 
 
 AT_ONCE = 2_000
 EVERY_S = 0.25
-LOOK_S = 0.25  # at most so often on PostgreSQL, where every look is a query
 
 
 class Watch:
-    """Looks for journal lines above the last one seen that no bell has named, in the thread that writes."""
+    """Looks for journal lines that no bell has named, in the thread that writes.
+
+    What a look that failed would have found nobody knows: the next takes all that is there for known, and has
+    every open page redrawn.
+    """
 
     def __init__(self) -> None:
-        self._version = 0
-        self._seen: int | None = None
+        self._is_blind = True
         self._glanced_at = 0.0
+        self._version = self._seen = 0
+        self._horizon: Horizon | None = None
         self._named: set[int] = set()  # lines that bells have named since the last look
         self._unnamed: set[int] = set()  # seen at the last look; with Redis, their bell may be on its way
-        self._configs: int | None = None
-        self._named_configs: set[int] = set()
+        self._configs: set[int] = set()  # that are known
         self._lock = Lock()
-        self._horizon: Horizon | None = None
-        self._looked_at = 0.0
         notify.listen(self._note)
 
     def glance(self) -> None:
@@ -47,33 +48,13 @@ class Watch:
     def look(self) -> None:
         """Ring for what others have committed since the last look."""
         try:
-            if connection.vendor == "postgresql":
-                self._look_beyond()
-                return
-            last = self._last()
-            if self._has_changed():
-                self._ring(self._last())
+            if self._is_blind:
+                self._begin()
             else:
-                self._seen = last
-                self._named.clear()
+                self._ring_for(self._beyond(self._horizon) if self._horizon else self._after())
         except STORE_ERRORS:
+            self._is_blind = True
             connection.close()
-
-    def _look_beyond(self) -> None:
-        if time.monotonic() - self._looked_at < LOOK_S:
-            return
-        if self._horizon is None:
-            self._horizon = Horizon()
-        floor = self._horizon.floor
-        found = set(self._horizon.lines())
-        with self._lock:
-            self._named = {line for line in self._named if line > floor}
-            unnamed = found - self._named
-            due = unnamed & self._unnamed if settings.REDIS_URL else unnamed
-            self._named |= due
-        self._unnamed = unnamed - due
-        self._ring_for(sorted(due))
-        self._looked_at = time.monotonic()
 
     def close(self) -> None:
         notify.unlisten(self._note)
@@ -81,7 +62,47 @@ class Watch:
     def _note(self, bell: notify.Bell) -> None:
         with self._lock:
             self._named.update(bell.events)
-            self._named_configs.update(bell.configs)
+            self._configs.update(bell.configs)
+
+    def _begin(self) -> None:
+        configs = set(ModelConfig.objects.values_list("pk", flat=True))
+        with self._lock:
+            self._configs |= configs
+        if connection.vendor == "postgresql":
+            self._horizon = Horizon()
+            self._unnamed.clear()
+        else:
+            self._has_changed()
+            self._seen = self._last()
+        self._is_blind = False
+        notify.miss()
+
+    def _beyond(self, horizon: Horizon) -> list[int]:
+        """Return the lines that are due on PostgreSQL, where they may appear below others."""
+        floor, was_settled = horizon.floor, horizon.is_settled
+        found = set(horizon.lines())
+        with self._lock:
+            # Those of the last look may be below the floor by now, and will not be found again.
+            unnamed = (found | self._unnamed) - self._named
+            due = unnamed & self._unnamed if settings.REDIS_URL else unnamed
+            self._named = {line for line in self._named | due if line > floor}
+        self._unnamed = unnamed - due
+        if horizon.is_settled and not was_settled:
+            notify.miss()
+        return sorted(due)
+
+    def _after(self) -> list[int]:
+        """Return the lines that are due on SQLite, where they appear in order."""
+        last = self._last()
+        if has_changed := self._has_changed():
+            last = self._last()  # a change is told once: nothing may be committed in between
+        seen, self._seen = self._seen, last
+        with self._lock:
+            named, self._named = self._named, set()
+        if not has_changed or seen >= last:
+            return []
+        lines = JournalEvent.objects.filter(id__gt=seen, id__lte=last).order_by("id")
+        return [line for line in lines.values_list("id", flat=True) if line not in named]
 
     def _has_changed(self) -> bool:
         version: int = tables.read("PRAGMA data_version")[0][0]
@@ -91,41 +112,16 @@ class Watch:
     def _last(self) -> int:
         return int(tables.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
 
-    def _ring(self, last: int) -> None:
-        seen, self._seen = self._seen, last
-        named, self._named = self._named, set()
-        configs = self._new_configs()
-        if seen is None or seen >= last:
-            return
-        lines = (
-            JournalEvent.objects.filter(id__gt=seen, id__lte=last).order_by("id").values_list("id", flat=True)
-        )
-        self._ring_for([line for line in lines if line not in named])
-        for project, pks in configs.items():
-            notify.ring_here(notify.Bell(project, configs=pks))
-        self._named.clear()
-
-    def _new_configs(self) -> dict[int, set[int]]:
-        """Return the configs, by project, that were first seen since the last look and no bell has named."""
-        seen = self._configs
-        newer = ModelConfig.objects.filter(pk__gt=seen or 0).order_by("pk")
-        found = list(newer.values_list("project_id", "pk"))
-        self._configs = found[-1][1] if found else seen or 0
-        named, self._named_configs = self._named_configs, set()
-        new: dict[int, set[int]] = {}
-        for project, pk in found if seen is not None else ():
-            if pk not in named:
-                new.setdefault(project, set()).add(pk)
-        return new
-
     def _ring_for(self, lines: list[int]) -> None:
         for start in range(0, len(lines), AT_ONCE):
             for bell in bells(lines[start : start + AT_ONCE]):
+                with self._lock:
+                    bell.configs.difference_update(self._configs)
                 notify.ring_here(bell)
 
 
 def bells(lines: Collection[int]) -> list[notify.Bell]:
-    """Return one bell a project for lines of the journal."""
+    """Return one bell a project for lines of the journal. What may be new in it is said to be."""
     found: dict[int, notify.Bell] = {}
     projects = JournalEvent.objects.filter(id__in=lines).values_list("project_id", flat=True)
     for project in projects.distinct():
@@ -138,6 +134,7 @@ def bells(lines: Collection[int]) -> list[notify.Bell]:
         bell.events[line] = loop or 0
         if session:
             bell.sessions.add(session)
+            bell.new_sessions.add(session)
             bell.reshaped.add(session)
         if loop:
             bell.loops[loop] = session
@@ -155,6 +152,8 @@ def _add_parts(bell: notify.Bell) -> None:
         bell.tools[pk] = turn
     for pk, turn in TextBlock.objects.filter(loop__in=loops).values_list("id", "turn_id"):
         bell.blocks[pk] = turn or 0
+    configs = LoopRecord.objects.filter(pk__in=loops, config__isnull=False)
+    bell.configs.update(configs.values_list("config_id", flat=True))
 
 
 def _add_flushed(found: dict[int, notify.Bell], lines: Collection[int]) -> None:

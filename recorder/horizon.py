@@ -23,11 +23,12 @@ class Mark:
 
 
 class Horizon:
-    """`floor`: every line up to it that will ever be there can be seen."""
+    """`floor`: every line up to it that will ever be there can be seen, once `is_settled`."""
 
     def __init__(self) -> None:
         self._mark = self._now()
         self.floor = self._mark.number
+        self.is_settled = not self._mark.writing
 
     def lines(self) -> list[int]:
         """Return the lines above the floor that can be seen, and raise the floor for the next time."""
@@ -35,6 +36,7 @@ class Horizon:
         found = [line for (line,) in tables.read(ABOVE, self.floor)]
         if not self._mark.writing & now.writing:
             self.floor, self._mark = self._mark.number, now
+            self.is_settled = True
         return found
 
     def _now(self) -> Mark:

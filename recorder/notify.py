@@ -6,8 +6,8 @@ Nothing may depend on a bell arriving: a page that missed one redraws whole when
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
 from threading import Lock
 from typing import Any, assert_never
 
@@ -52,29 +52,26 @@ class Bell:
     quarantined: bool = False
 
     def message(self) -> dict[str, Any]:
-        """Return it as plain values that cross from process to process."""
-        return {
-            name: sorted(value) if isinstance(value, set) else value for name, value in asdict(self).items()
-        }
+        """Return it as plain values that cross from process to process: msgpack reads keys only as text."""
+        return {each.name: _said(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def of(cls, message: dict[str, Any]) -> Bell:
-        """Read a message back; keys are numbers again, which JSON had made text."""
+        """Read a message back: lists are sets and keys are numbers again."""
         known = {each.name for each in fields(cls)}
-        return cls(**{name: _plain(value) for name, value in message.items() if name in known})
+        return cls(**{name: _heard(value) for name, value in message.items() if name in known})
 
 
 PARTS = tuple(each.name for each in fields(Bell) if each.name not in ("project", "quarantined"))
 
 
-def merge(bells: Iterable[Bell]) -> Bell:
+def merge(bells: Sequence[Bell]) -> Bell:
     """Return one bell for all of `bells`, which are of one project."""
-    first, *rest = bells
-    whole = Bell.of(first.message())
-    for bell in rest:
+    whole = Bell(bells[0].project, quarantined=any(bell.quarantined for bell in bells))
+    for bell in bells:
         for name in PARTS:
             getattr(whole, name).update(getattr(bell, name))
-    return replace(whole, quarantined=any(bell.quarantined for bell in (first, *rest)))
+    return whole
 
 
 def bell_for(
@@ -185,7 +182,15 @@ def ring_here(bell: Bell) -> None:
         listener(bell)
 
 
-def _plain(value: Any) -> Any:
+def _said(value: Any) -> Any:
+    if isinstance(value, set):
+        return sorted(value)
+    if isinstance(value, dict):
+        return {str(key): each for key, each in value.items()}
+    return value
+
+
+def _heard(value: Any) -> Any:
     if isinstance(value, list):
         return set(value)
     if isinstance(value, dict):

@@ -92,18 +92,21 @@ class Relay:
 
     async def _send(self, bell: Bell | None) -> None:
         self._number += 1
-        message = {
-            "type": "bell",
-            "node": self._node,
-            "number": self._number,
-            "bell": bell.message() if bell else None,
-        }
         if self._is_cut:
             return  # the number is used up: the others will know that they missed something
-        with suppress(*FAULTS):
-            await asyncio.wait_for(self._layer.group_send(GROUP, message), SEND_S)
+        try:
+            await asyncio.wait_for(self._layer.group_send(GROUP, self._message(bell)), SEND_S)
+        except FAULTS:
+            pass  # who hears it knows first
+        except Exception:
+            log.exception("a bell cannot be said: other nodes will miss its number")
+
+    def _message(self, bell: Bell | None) -> dict[str, Any]:
+        said = bell.message() if bell else None
+        return {"type": "bell", "node": self._node, "number": self._number, "bell": said}
 
     async def _hear(self) -> None:
+        """Listen for good: were this task to end, nobody would notice that other nodes are heard no more."""
         while True:
             try:
                 await self._listen()
@@ -113,10 +116,12 @@ class Relay:
                         "Redis does not answer (%s): pages show other nodes' events late",
                         type(error).__name__,
                     )
-                self._is_cut = True
-                with suppress(*FAULTS):
-                    await asyncio.wait_for(self._layer.flush(), SEND_S)
-                await asyncio.sleep(AGAIN_S)
+            except Exception:
+                log.exception("what another node said cannot be read")
+            self._is_cut = True
+            with suppress(Exception):  # what cannot be closed is left behind
+                await asyncio.wait_for(self._layer.flush(), SEND_S)
+            await asyncio.sleep(AGAIN_S)
 
     async def _listen(self) -> None:
         channel = await asyncio.wait_for(self._layer.new_channel("bells"), SEND_S)

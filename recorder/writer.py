@@ -128,7 +128,7 @@ class Writer:
         try:
             job = self._jobs.get(timeout=EVERY_S)
         except queue.Empty:
-            watch.look()
+            watch.glance()
             return []
         group: list[Job] = []
         size = 0

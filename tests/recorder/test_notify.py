@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 from django.conf import settings
-from django.db import connection
+from django.db import OperationalError, connection
 
 from recorder import foreign, notify
 from recorder.foreign import Watch
@@ -17,6 +17,9 @@ from recorder.notify import Bell, listen, merge, unlisten
 from tests.build import agent_start, line, message_update, tool_start, turn_start
 
 pytestmark = pytest.mark.django_db(transaction=True)
+on_postgres = pytest.mark.skipif(
+    "sqlite3" in settings.DATABASES["default"]["ENGINE"], reason="SQLite commits in order of numbers"
+)
 
 LINES = [
     line(agent_start("s.a.1")),
@@ -28,7 +31,7 @@ ELSEWHERE = """
 import django, sys
 django.setup()
 from recorder.ingest import Batch, ingest
-ingest(Batch(int(sys.argv[1]), "elsewhere", None, [line.encode() for line in sys.argv[2:]]))
+ingest(Batch(int(sys.argv[1]), sys.argv[2], None, [line.encode() for line in sys.argv[3:]]))
 """
 
 SLOW = """
@@ -89,7 +92,7 @@ def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, bel
 
     (theirs,) = foreign.bells(ids)
 
-    for part in ("sessions", "reshaped", "loops", "turns", "tools", "blocks", "events"):
+    for part in ("sessions", "new_sessions", "reshaped", "loops", "turns", "tools", "blocks", "events"):
         assert getattr(theirs, part) == getattr(own, part), part
 
 
@@ -103,8 +106,7 @@ def test_a_flush_elsewhere_names_the_loops_it_ended(project):
     assert bell.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
 
 
-@pytest.mark.sqlite  # elsewhere others are heard by Redis
-def test_what_another_process_commits_rings_here(project, bells):
+def test_what_another_process_commits_rings_here(project, bells, alone):
     watch = Watch()
     watch.look()
     ingest(Batch(project.pk, "own", 0, LINES[:1]))
@@ -122,12 +124,8 @@ def test_what_another_process_commits_rings_here(project, bells):
     )
 
 
-@pytest.mark.skipif(
-    "sqlite3" in settings.DATABASES["default"]["ENGINE"], reason="SQLite commits in order of numbers"
-)
-def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, monkeypatch):
-    monkeypatch.setattr("recorder.foreign.LOOK_S", 0)
-    monkeypatch.setattr(settings, "REDIS_URL", "")
+@on_postgres
+def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, alone):
     watch = Watch()
     watch.look()
     with slow(project, LINES[:1]) as commit:
@@ -144,6 +142,83 @@ def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, monkeyp
     assert set(heard) == lines_of("elsewhere", "slow")
     assert min(lines_of("slow")) < min(lines_of("elsewhere"))
     assert len(heard) == len(set(heard)) == len(LINES) + 1
+
+
+@on_postgres
+def test_a_line_whose_bell_was_lost_between_nodes_rings_a_look_later(project, bells, monkeypatch):
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://somewhere")
+    watch = Watch()
+    watch.look()
+    with slow(project, LINES) as commit:
+        watch.look()
+        watch.look()
+        commit()
+    watch.look()
+    assert not bells, "its bell may still be on its way"
+    watch.look()
+    watch.close()
+
+    assert {line for bell in bells for line in bell.events} == lines_of("slow")
+
+
+@on_postgres
+def test_who_was_writing_when_the_watch_began_is_drawn_when_they_end(project, bells, alone, missed):
+    watch = Watch()
+    with slow(project, LINES) as commit:
+        watch.look()
+        watch.look()
+        assert missed() == 1
+        commit()
+    watch.look()
+    watch.close()
+
+    assert missed() == 2
+
+
+def test_a_look_that_failed_has_every_page_drawn_when_the_store_is_back(project, bells, alone, missed):
+    watch = Watch()
+    watch.look()
+    with connection.execute_wrapper(out_of_order):
+        watch.look()
+        watch.look()
+    assert missed() == 1
+    elsewhere(project, LINES)
+
+    watch.look()
+    watch.look()
+    watch.close()
+
+    assert missed() == 2
+
+
+def test_a_config_that_another_process_saw_first_is_named_once(project, bells, alone):
+    watch = Watch()
+    watch.look()
+    config = {"model": "claude-sonnet-4-6", "provider": "anthropic"}
+    for producer, loop in (("first", "s.a.1"), ("second", "t.a.1")):
+        elsewhere(project, [line(agent_start(loop, config_snapshot=config))], producer)
+        watch.look()
+    watch.close()
+
+    assert [len(bell.configs) for bell in bells] == [1, 0]
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """No Redis: what others commit is found at the first look."""
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+
+
+@pytest.fixture
+def missed(monkeypatch):
+    """Return how often every open page was to be drawn anew."""
+    redraws = []
+    monkeypatch.setattr(notify, "_redraws", [lambda: redraws.append(1)])
+    return lambda: len(redraws)
+
+
+def out_of_order(*_):
+    raise OperationalError
 
 
 def lines_of(*producers):
@@ -183,7 +258,7 @@ def environment():
     }
 
 
-def elsewhere(project, lines):
+def elsewhere(project, lines, producer="elsewhere"):
     """Record lines in a process of its own."""
-    words = [str(project.pk), *(each.decode() for each in lines)]
+    words = [str(project.pk), producer, *(each.decode() for each in lines)]
     subprocess.run([sys.executable, "-c", ELSEWHERE, *words], env=environment(), check=True)
