@@ -15,6 +15,7 @@ from django.db import connection
 from recorder import tokens
 from recorder.core.fields import is_id
 from recorder.faults import STORE_ERRORS, blame
+from recorder.translation import READERS
 
 T = TypeVar("T")
 Scope = dict[str, Any]
@@ -23,8 +24,8 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-FORMATS = ("native",)
-FORMATS_TO_COME = ("cagent", "aidaemon", "grida")
+FORMATS = ("native", *READERS)
+FORMATS_TO_COME = tuple(name for name in ("cagent", "aidaemon", "grida") if name not in READERS)
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200

@@ -13,7 +13,7 @@ from django.db import transaction
 from recorder import notify, store
 from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, lines_of
 from recorder.core.events import Unread
-from recorder.core.formats import Limits, Parsed, Refused
+from recorder.core.formats import Limits, Parsed, Refused, foreign
 from recorder.core.formats.native import parse
 from recorder.core.needs import needs
 from recorder.core.recorder import Recorder
@@ -39,7 +39,9 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
     caller's the bells ring when that is committed.
     """
-    reads = [Read(batch, [unread or _parsed(line) for line in batch.lines]) for batch in batches]
+    reads = [
+        Read(batch, [unread or _parsed(batch.format, line) for line in batch.lines]) for batch in batches
+    ]
     places = sorted(range(len(reads)), key=lambda place: reads[place].batch.project)
     answers: dict[int, Answer] = {}
     try:
@@ -69,9 +71,10 @@ def _record(project: int, reads: Sequence[Read]) -> tuple[list[Answer], notify.B
     return [each.receipt if isinstance(each, Appended) else each for each in appended], bell
 
 
-def _parsed(line: bytes) -> Parsed | Refused:
+def _parsed(form: str, line: bytes) -> Parsed | Refused:
     try:
-        return parse(line, limits=_limits())
+        read = parse if form == "native" else foreign.parse
+        return read(line, limits=_limits())
     except Refused as refused:
         # Its traceback holds the line and, by way of its callers, itself: garbage of twice the line's size.
         refused.__context__ = None

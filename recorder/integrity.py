@@ -95,7 +95,11 @@ def _count(rows: QuerySet[Model], owner: str) -> Coalesce:
 
 def _loops() -> Iterator[str]:
     # Lines from before the start were adopted, and a group's own stand beside the loop: neither are counted.
-    counted = EventRecord.objects.filter(pk__gte=OuterRef("start_event")).exclude(type__in=BESIDE)
+    counted = (
+        EventRecord.objects.filter(pk__gte=OuterRef("start_event"))
+        .exclude(type__in=BESIDE)
+        .exclude(origin="read")
+    )
     checks = {
         "events": _count(counted, "loop"),
         "turns": _count(Turn.objects.filter(state="done"), "loop"),

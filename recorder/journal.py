@@ -5,9 +5,11 @@ Lines and high water go into one transaction, so what is acknowledged and what i
 
 from __future__ import annotations
 
+import json
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import chain
 from uuid import uuid4
 
 from django.db import connection
@@ -15,11 +17,14 @@ from django.db import connection
 from recorder import tables
 from recorder.batch import Batch, Claimed, Gap, Receipt, Rejected, Superseded
 from recorder.core.changes import Change
-from recorder.core.events import Unread
-from recorder.core.formats import Parsed, Refused
+from recorder.core.events import Event, Unread
+from recorder.core.formats import Foreign, Parsed, Refused
+from recorder.core.formats.foreign import Fields, Reader, Reading, native
+from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.text import clean
 from recorder.models import JournalEvent, Producer, QuarantinedLine
+from recorder.translation import READERS, Translation
 
 KEPT_BYTES = 64 * 1024
 PATH, MESSAGE = 500, 1000
@@ -73,6 +78,8 @@ class Journal:
         # By producer and number: lines that are not yet in the table.
         self._written: dict[tuple[int, int], bytes] = {}
         self._quarantined: list[tuple[tables.Value, ...]] = []
+        self._translation = Translation(project)
+        self._readers: dict[int, Reader] = {}
         self._seen: dict[int, datetime] = {}
         self.claimed: dict[int, int] = {}  # producer: its new epoch
         self._tokens: dict[int, datetime] = {}
@@ -95,7 +102,7 @@ class Journal:
             self._producers[producer.name] = producer
         known = min(producer.high + 1 - first, len(batch.lines))
         rejected = self._conflicts(producer, first, batch, known) if known else []
-        lines = self._take(producer, first + known, read, known, rejected)
+        accepted, lines = self._take(producer, first + known, read, known, rejected)
         producer.high = max(producer.high, first + len(batch.lines) - 1)
         self._seen[producer.pk] = batch.received_at
         if batch.token:
@@ -103,12 +110,14 @@ class Journal:
         receipt = Receipt(
             producer=producer.name,
             upto=producer.high,
-            accepted=len(lines),
+            accepted=accepted,
             duplicates=known - sum(each.code == "seq_conflict" for each in rejected),
             rejected=rejected,
         )
         if batch.claim:
             receipt = self._claim(producer)
+        if batch.flush and producer.format in READERS:
+            lines += self._readings(producer, batch, self._reader(producer).flush(batch.received_at))
         flush = self._flush(producer, batch.received_at) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
 
@@ -128,6 +137,10 @@ class Journal:
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
             [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
         )
+        readings = [
+            (json.dumps(reader.state, separators=(",", ":")), pk) for pk, reader in self._readers.items()
+        ]
+        tables.write("UPDATE recorder_producer SET reading = %s WHERE id = %s", readings)
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
         tables.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
 
@@ -148,23 +161,56 @@ class Journal:
 
     def _take(
         self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
-    ) -> list[Line]:
-        batch, lines = read.batch, []
-        source, at = SOURCES.get(batch.format, batch.format), tables.moment()(batch.received_at)
+    ) -> tuple[int, list[Line]]:
+        """Take in new lines; return how many were accepted, and all that the recorder is to be fed."""
+        batch, lines, accepted = read.batch, [], 0
         fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
         for seq, (raw, parsed) in enumerate(fresh, start=first):
-            if isinstance(parsed, Refused):
-                refused = Rejected(seq, parsed.code, parsed.path, parsed.message)
+            said = self._understood(producer, batch, parsed) if isinstance(parsed, Foreign) else parsed
+            if isinstance(said, Refused):
+                refused = Rejected(seq, said.code, said.path, said.message)
                 rejected.append(refused)
                 self._quarantine(producer, refused, batch, raw)
                 continue
-            if isinstance(parsed, Unread):
-                self._quarantine(producer, _broken(seq, parsed.traceback), batch, raw)
-            line = next(self._ids)
-            self._lines.append((line, self.project, producer.pk, seq, "line", at, raw))
+            if isinstance(said, Unread):
+                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
+            if isinstance(said, Reading):
+                lines += self._readings(producer, batch, said.events)
+            lines.append(self._line(producer, batch, said, raw, seq))
             self._written[producer.pk, seq] = raw
-            lines.append(Line(line, producer.pk, batch.received_at, source, parsed, producer.is_demo))
-        return lines
+            accepted += 1
+        return accepted, lines
+
+    def _line(
+        self, producer: Producer, batch: Batch, said: Event | Reading, raw: bytes, seq: int | None
+    ) -> Line:
+        """Write one line down; without a number it is a reading of the one that follows."""
+        line, at = next(self._ids), tables.moment()(batch.received_at)
+        self._lines.append((line, self.project, producer.pk, seq, "read" if seq is None else "line", at, raw))
+        source = SOURCES.get(producer.format, producer.format)
+        about = (line, producer.pk, batch.received_at, source)
+        if isinstance(said, Reading):
+            return Line(*about, said.original(source), producer.is_demo, said.origin)
+        return Line(*about, said, producer.is_demo, "read" if seq is None else "")
+
+    def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
+        if foreign.fields is None:
+            return Reading("sse")
+        try:
+            return self._reader(producer).read(foreign.fields, batch.received_at)
+        except Refused as refused:
+            return refused
+
+    def _reader(self, producer: Producer) -> Reader:
+        if producer.pk not in self._readers:
+            self._readers[producer.pk] = self._translation.reader(producer)
+        return self._readers[producer.pk]
+
+    def _readings(self, producer: Producer, batch: Batch, events: Sequence[Fields]) -> list[Line]:
+        if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
+            self._ids = chain(self._ids, tables.next_ids({LINES: len(events)})[LINES])
+        raws = [native(event) for event in events]
+        return [self._line(producer, batch, parse(raw, limits=NO_LIMITS), raw, None) for raw in raws]
 
     def _flush(self, producer: Producer, received_at: datetime) -> int:
         line, at = next(self._ids), tables.moment()(received_at)
@@ -206,15 +252,22 @@ class Journal:
 def _producers(project: int, names: Collection[str]) -> list[Producer]:
     """Return those that are known by these names, without what only a new one needs."""
     rows = tables.read(
-        f"""SELECT id, name, high, epoch, format, is_demo FROM recorder_producer
+        f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
             WHERE project_id = %s AND {tables.among("name")}""",  # noqa: S608  the name of a column
         *(project, tables.several(names)),
     )
     return [
         Producer(
-            id=pk, project_id=project, name=name, high=high, epoch=epoch, format=form, is_demo=bool(is_demo)
+            id=pk,
+            project_id=project,
+            name=name,
+            high=high,
+            epoch=epoch,
+            format=form,
+            is_demo=bool(is_demo),
+            reading=None if reading is None else json.loads(reading),
         )
-        for pk, name, high, epoch, form, is_demo in rows
+        for pk, name, high, epoch, form, is_demo, reading in rows
     ]
 
 
@@ -222,6 +275,22 @@ def _broken(seq: int, traceback: str) -> Rejected:
     """Return what people shall read of a line that is stored, and broke us."""
     message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
     return Rejected(seq, "our_bug", "", message)
+
+
+def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequence[bytes]) -> list[int]:
+    """Put other readings of a line in place of those that are stored; return their keys."""
+    keys = [each.pk for each in stored]
+    JournalEvent.objects.filter(pk__in=keys).delete()
+    if len(keys) != len(raws):
+        ids = tables.next_ids({LINES: len(raws)})[LINES]
+        keys = [next(ids) for _ in raws]
+    at = tables.moment()(entry.received_at)
+    about = (entry.project_id, entry.producer_id, None, "read", at)
+    tables.write(
+        tables.insert(LINES, LINE_COLUMNS),
+        [(key, *about, raw) for key, raw in zip(keys, raws, strict=True)],
+    )
+    return keys
 
 
 def epoch(producer: int) -> int:

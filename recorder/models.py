@@ -69,6 +69,7 @@ class Producer(models.Model):
     high = models.BigIntegerField(default=-1)
     epoch = models.BigIntegerField(default=0)  # of the connection it belongs to; older ones are refused
     format = models.CharField(max_length=20, default="native")
+    reading = JsonText(null=True)  # what a reader of foreign lines must remember to go on
     is_demo = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
@@ -81,13 +82,14 @@ class JournalEvent(models.Model):
     """One recorded line, verbatim. Never changed; `consolidated_at` alone is ever set.
 
     A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
+    A `read` is what the foreign line after it says in native words; it has no number either.
     """
 
     # Without indexes of their own: each would cost every line, and nobody asks for lines by them alone.
     project = models.ForeignKey(Project, models.CASCADE, db_index=False)
     producer = models.ForeignKey(Producer, models.CASCADE, related_name="lines", db_index=False)
     seq = models.BigIntegerField(null=True)
-    kind = models.CharField(max_length=8, default="line")  # line | flush
+    kind = models.CharField(max_length=8, default="line")  # line | flush | read
     received_at = models.DateTimeField()
     raw = models.BinaryField(default=b"")
     consolidated_at = models.DateTimeField(null=True)
@@ -454,6 +456,7 @@ class EventRecord(models.Model):
     sequence = models.BigIntegerField(null=True)
     occurred_at = models.DateTimeField(null=True)
     late = models.BooleanField(default=False)
+    origin = models.CharField(max_length=4, blank=True)  # "" | told | kept | read
 
     class Meta:
         indexes = (

@@ -26,7 +26,7 @@ def digest(project):
 def records(project):
     """Return every record of `project` as a line of text, sorted."""
     rows = {kind: {row.id: row for row in _rows(kind, project)} for kind in tables.MODELS}
-    events = {line.pk: f"{line.producer.name}:{line.seq}" for line in _lines(project)}
+    events = dict(_named(_lines(project)))
 
     def name(kind, pk):
         return None if pk is None else NAMED[kind](rows[kind][pk], name)
@@ -48,6 +48,16 @@ def spending(project):
 def _price(pk):
     row = Price.objects.get(pk=pk)
     return f"{row.model} {row.provider} {row.edition} {row.valid_from} {row.daily} {row.bands}"
+
+
+def _named(lines):
+    """Name each line by its number; what has none, by the place after the numbered line before it."""
+    last = {}
+    for line in lines:
+        seq, beside = last.get(line.producer_id, (-1, 0))
+        seq, beside = (seq, beside + 1) if line.seq is None else (line.seq, 0)
+        last[line.producer_id] = seq, beside
+        yield line.pk, f"{line.producer.name}:{seq}" + (f"+{beside}" if beside else "")
 
 
 def _words(kind, row, name, events):

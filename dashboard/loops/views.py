@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -117,14 +119,14 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @member
 def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give a recorded line byte for byte."""
-    return HttpResponse(_line(project, pk), content_type="text/plain; charset=utf-8")
+    return HttpResponse(_found(lookups.line, project, pk), content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 @member
 def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give the whole of one text inside an event: plain, or as the piece of a page that asked for it."""
-    body = decode(_line(project, pk))
+    body = decode(_found(lookups.event, project, pk))
     at = request.GET.get("at", "")
     try:
         value = at_path(body, at) if at else dict(body)
@@ -151,8 +153,8 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     return render(request, "session/deltas.html", context)
 
 
-def _line(project: Project, pk: int) -> bytes:
+def _found(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
     try:
-        return lookups.line(project.pk, pk)
+        return look_up(project.pk, pk)
     except JournalEvent.DoesNotExist as error:
         raise Http404 from error

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 from recorder.core import sessions
 from recorder.core.changes import Approval, Loop, Session
@@ -41,17 +42,17 @@ def resolve(step: Step, event: ApprovalResolved, session: Session, loop: Loop | 
     approval.decision_scope = event.scope or ""
     approval.reason = clean(event.reason or "")
     approval.resolved_at = event.timestamp or step.at
-    _settle(step, approval, event.decision, inferred=event.inferred)
+    _settle(step, approval, event.decision or "", inferred=event.inferred)
 
 
-def tool_runs(step: Step, loop: Loop, tool_call_id: str) -> None:
+def tool_runs(step: Step, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited runs: somebody must have granted it."""
-    _settle_of_tool(step, loop, tool_call_id, "granted")
+    _settle_of_tool(step, loop, tool_call_id, "granted", at)
 
 
-def tool_denied(step: Step, loop: Loop, tool_call_id: str) -> None:
+def tool_denied(step: Step, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited returned without running: it was denied."""
-    _settle_of_tool(step, loop, tool_call_id, "denied")
+    _settle_of_tool(step, loop, tool_call_id, "denied", at)
 
 
 def cut(step: Step, loop: Loop) -> None:
@@ -64,10 +65,10 @@ def session_goes_on(step: Step, session: Session) -> None:
     _settle_all(step, session, lambda a: a.loop is None or a.loop.status != "running", "")
 
 
-def _settle_of_tool(step: Step, loop: Loop, tool_call_id: str, decision: str) -> None:
+def _settle_of_tool(step: Step, loop: Loop, tool_call_id: str, decision: str, at: datetime | None) -> None:
     approval = step.memory.approval_of.get((loop, tool_call_id))
     if approval is not None:
-        approval.resolved_at = step.at
+        approval.resolved_at = at or step.at
         _settle(step, approval, decision, inferred=True)
 
 

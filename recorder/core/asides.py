@@ -19,6 +19,9 @@ from recorder.core.events import (
 from recorder.core.step import NOWHERE, Place, Step
 from recorder.core.text import clean
 
+# Of a notice: the line before it breaks a rule of its own format.
+IRREGULAR = "irregular"
+
 
 def reject_input(step: Step, event: InputRejected, loop: Loop) -> Place:
     """An input was refused: however far the loop still goes, it ends as rejected."""
@@ -47,7 +50,7 @@ def take(step: Step, event: Aside, session: Session, loop: Loop | None) -> None:
             if running is not None and event.context_length is not None:
                 running.context_tokens = event.context_length
         case Notice():
-            pass
+            _note(step, event, session, loop)
 
 
 def link(step: Step, event: SubAgentLinked) -> Place:
@@ -76,6 +79,11 @@ def _error(step: Step, event: ErrorRaised, loop: Loop | None) -> None:
         loop.errors += 1
         loop.session.errors += 1
         step.touch(turn)
+
+
+def _note(step: Step, event: Notice, session: Session, loop: Loop | None) -> None:
+    if event.kind == IRREGULAR:
+        step.anomaly(clean(event.code or IRREGULAR, 24), event.text or "", session, loop)
 
 
 def _ref(step: Step, event: SubAgentLinked, parent: Loop) -> ChildRef:

@@ -21,6 +21,8 @@ CostSource = Literal["none", "computed", "reported", "mixed"]
 Segment = Literal[
     "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
 ]
+# A line is native, or foreign: retold by readings that stand before it, or kept with nothing to tell.
+Origin = Literal["", "told", "kept", "read"]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
 
@@ -313,6 +315,7 @@ class EventRecord:
     sequence: int | None = None  # phi-core's number in its loop; None for streaming deltas and session events
     occurred_at: datetime | None = None  # None: the wire has no time
     late: bool = False  # after its loop ended, or before its start
+    origin: Origin = ""
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

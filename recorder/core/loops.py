@@ -43,6 +43,7 @@ def start(step: Step, event: AgentStart) -> Place:
     sessions.call(loop, event.title or "")
     sessions.doing(loop, "Starting")
     _adopt_orphans(step, loop)
+    _adopt(step, loop, event.adopts)
     step.touch(loop)
     return Place(session, loop)
 
@@ -160,6 +161,14 @@ def _adopt_orphans(step: Step, loop: Loop) -> None:
                 record.session.events -= 1
                 step.touch(record.session)
         record.session, record.loop, record.late = loop.session, loop, True
+        step.touch(record)
+
+
+def _adopt(step: Step, loop: Loop, key: str | None) -> None:
+    """Take in the lines that prepared the loop: no orphans, they just came first."""
+    for record in step.memory.orphans.pop(key or "", ()):
+        record.session, record.loop, record.loop_key = loop.session, loop, ""
+        loop.session.events += 1
         step.touch(record)
 
 

@@ -76,7 +76,7 @@ class _Asked:
                 pass
 
     def _start(self, event: AgentStart) -> None:
-        self.started.add(event.loop_id)
+        self.started.update(each for each in (event.loop_id, event.adopts) if each)
         self.child_sessions.add(event.session_id)
         self._loop(event.parent_loop_id)
         if event.config_snapshot is not None:

@@ -63,7 +63,7 @@ class ApprovalResolved(EventModel):
     approval_id: OptionalId = None
     tool_call_id: OptionalId = None
     command: OptionalText = None
-    decision: Decision
+    decision: Decision | None  # None: it was settled, nobody said how
     scope: DecisionScope | None = None
     reason: OptionalText = None
     inferred: Flag = False
@@ -155,7 +155,7 @@ class Unread(EventModel):
 
 
 class SourceEvent(EventModel):
-    """A line of a type that is not known here: kept as it came and shown raw."""
+    """A line kept as it came: of a type that is not known here, or a foreign one that native lines retell."""
 
     type: Literal["SourceEvent"] = "SourceEvent"
     source: Text
@@ -163,3 +163,4 @@ class SourceEvent(EventModel):
     loop_id: OptionalId = None
     session_id: OptionalId = None
     timestamp: OptionalTimestamp = None
+    understood: Flag = False  # its meaning came in native lines

@@ -95,6 +95,7 @@ class AgentStart(EventModel):
     config_snapshot: Snapshot = None
     title: OptionalText = None
     messages: Content = None  # what an imported loop that has not ended already holds
+    adopts: OptionalId = None  # the key of lines that came before it and belong to it
 
 
 class AgentEnd(EventModel):
@@ -248,8 +249,8 @@ class CompactionStarted(EventModel):
 
     type: Literal["CompactionStarted"] = "CompactionStarted"
     loop_id: Id
-    estimated_tokens: Count
-    message_count: Count
+    estimated_tokens: Count | None
+    message_count: Count | None
     timestamp: Timestamp
 
 

@@ -33,7 +33,9 @@ class Recorder:
 
     def feed(self, line: Line) -> list[Change]:
         """Return what a line changes; what does not fit yields an Anomaly."""
-        step = Step(self.memory, line.id, line.producer, line.received_at, line.source, line.is_demo)
+        step = Step(
+            self.memory, line.id, line.producer, line.received_at, line.source, line.is_demo, line.origin
+        )
         place = _place(step, line.event)
         _file(step, line.event, place)
         spending.regroup(step)
@@ -153,6 +155,8 @@ def _late(step: Step, loop: Loop) -> Place:
 
 
 def _unknown(step: Step, event: SourceEvent) -> Place:
+    if event.understood:
+        return _told(step, event)
     place = _where(step, event.loop_id, event.session_id)
     loop = place.loop
     if loop is None or not loop.unknown:
@@ -162,6 +166,15 @@ def _unknown(step: Step, event: SourceEvent) -> Place:
     if loop is not None:
         loop.unknown += 1
     return place
+
+
+def _told(step: Step, event: SourceEvent) -> Place:
+    """A foreign line stands where its loop is; what it says was read from it."""
+    loop = _find(step, event.loop_id)
+    if loop is not None:
+        return turns.here(step, loop) if loop.status == "running" else Place(loop.session, loop)
+    session = step.memory.sessions.get(event.session_id or "")
+    return Place(session, is_orphan=session is None)
 
 
 def _where(step: Step, loop_id: str | None, session_id: str | None) -> Place:
@@ -197,24 +210,28 @@ def _file(step: Step, event: Event, place: Place) -> None:
             turn=turn,
             loop_key=(fields.get("loop_id") or "") if is_orphan else "",
             type=clean(event.name, 100) if event.type == "SourceEvent" else event.type,
-            sequence=_sequence(event, place),
+            sequence=_sequence(step, event, place),
             occurred_at=at,
             late=late,
+            origin=step.origin,
         )
     )
+    counted = step.origin != "read"
     if loop is not None and not beside:
-        loop.events += 1
+        loop.events += counted
         if at is not None and not late:
             loop.last_event_at = at
         step.touch(loop)
     if session is not None:
-        session.events += 1
+        session.events += counted
         session.last_event_at = step.at
         step.touch(session)
 
 
-def _sequence(event: Event, place: Place) -> int | None:
+def _sequence(step: Step, event: Event, place: Place) -> int | None:
     if place.loop is None or place.beside or event.type == "MessageUpdate":
+        return None
+    if step.origin in ("told", "kept"):
         return None
     place.loop.sequence += 1
     return place.loop.sequence - 1

@@ -10,6 +10,7 @@ from recorder.core.changes import (
     Anomaly,
     Change,
     Loop,
+    Origin,
     Record,
     Regrouped,
     Removed,
@@ -32,6 +33,7 @@ class Line(NamedTuple):
     source: str
     event: Event
     is_demo: bool = False
+    origin: Origin = ""
 
 
 class Place(NamedTuple):
@@ -58,6 +60,7 @@ class Step:
     at: datetime
     source: str
     is_demo: bool
+    origin: Origin = ""
     changes: dict[Change, Change] = field(default_factory=dict)
 
     def touch(self, *records: Record) -> None:

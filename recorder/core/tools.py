@@ -29,7 +29,7 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
     if turn is not None:
         turn.tool_calls += 1
         step.touch(turn)
-    approvals.tool_runs(step, loop, event.tool_call_id)
+    approvals.tool_runs(step, loop, event.tool_call_id, event.timestamp)
     sessions.doing(loop, f"{tool.tool_name} {tool.summary}")
     return Place(loop.session, loop, turn)
 
@@ -60,7 +60,7 @@ def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Place:
     if tool is None:
         tool = _tool(event, loop)
         tool.turn = turn
-        approvals.tool_denied(step, loop, event.tool_call_id)
+        approvals.tool_denied(step, loop, event.tool_call_id, event.timestamp)
     _finish(step, tool, event)
     child_id = event.result.get("child_loop_id") if isinstance(event.result, dict) else None
     if is_id(child_id):

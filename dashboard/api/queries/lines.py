@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from django.db.models.functions import Length
 
 from dashboard.api.schemas import rfc3339
+from recorder.core.formats.foreign import unframed
 from recorder.models import EventRecord
 
 ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that
@@ -58,4 +59,4 @@ def _wrapped(line: EventRecord) -> bytes:
         "type": line.type,
     }
     # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
-    return json.dumps(about)[:-1].encode() + b', "event": ' + bytes(line.journal.raw) + b"}\n"
+    return json.dumps(about)[:-1].encode() + b', "event": ' + unframed(bytes(line.journal.raw)) + b"}\n"

@@ -97,7 +97,7 @@ class Scope:
 
     @property
     def rows(self) -> QuerySet[EventRecord]:
-        found = EventRecord.objects.exclude(type=DELTA)
+        found = EventRecord.objects.exclude(type=DELTA).exclude(origin="told")
         found = found.filter(loop=self.loop) if self.loop else found.filter(session=self.session)
         return found.filter(_of_kind(self.kind))
 
@@ -179,7 +179,11 @@ def _same(scope: Scope) -> Q:
 
 
 def _previous(scope: Scope) -> Coalesce:
-    before = EventRecord.objects.filter(_same(scope), pk__lt=OuterRef("pk")).exclude(type=DELTA)
+    before = (
+        EventRecord.objects.filter(_same(scope), pk__lt=OuterRef("pk"))
+        .exclude(type=DELTA)
+        .exclude(origin="told")
+    )
     return _or_zero(before.order_by("-pk").values("pk")[:1])
 
 
@@ -235,7 +239,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         size=read.size,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
-        is_unknown=record.type not in KNOWN,
+        is_unknown=record.type not in KNOWN and record.origin != "kept",
         url=links.event(slug, record.pk),
         raw_url=links.event_raw(slug, record.pk),
         text_url=links.event_text(slug, record.pk, ""),

@@ -12,6 +12,9 @@ from recorder.models import EventRecord
 # A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
 SILENT = ("MessageUpdate", "TurnRequest", "AgentStart", "AgentEnd", "UsageSnapshot", "SessionInfo")
 
+# Nor lines of another runtime: what they say is read from them.
+FOREIGN = ("told", "kept")
+
 JOURNAL = ("journal__received_at", "journal__raw")
 
 
@@ -27,7 +30,12 @@ class Line:
 def read(which: Q, *, newest: int | None = None) -> list[Line]:
     """Return lines in recorded order; of more than `newest` only the last. One query."""
     columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late")
-    rows = EventRecord.objects.filter(which).exclude(type__in=SILENT).values_list(*columns, *JOURNAL)
+    rows = (
+        EventRecord.objects.filter(which)
+        .exclude(origin__in=FOREIGN)
+        .exclude(type__in=SILENT)
+        .values_list(*columns, *JOURNAL)
+    )
     chosen = rows.order_by("pk") if newest is None else reversed(rows.order_by("-pk")[:newest])
     return [
         Line(turn, loop, Body(pk, kind, decode(raw), at or received, is_received=at is None, late=late))

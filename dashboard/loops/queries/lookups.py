@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from recorder.core.formats.foreign import unframed
 from recorder.models import EventRecord, JournalEvent
 
 
@@ -21,7 +22,16 @@ def place(project: int, pk: int) -> Place:
     return Place(record.session_id, record.loop_id)
 
 
+def event(project: int, pk: int) -> bytes:
+    """Return an event as a native line, or as whatever was recorded. Raises JournalEvent.DoesNotExist."""
+    raw = JournalEvent.objects.exclude(kind="flush").values_list("raw", flat=True).get(pk=pk, project=project)
+    return unframed(bytes(raw))
+
+
 def line(project: int, pk: int) -> bytes:
-    """Return a recorded line, byte for byte. Raises JournalEvent.DoesNotExist."""
-    raw = JournalEvent.objects.filter(kind="line").values_list("raw", flat=True).get(pk=pk, project=project)
-    return bytes(raw)
+    """Return the recorded line that says an event, byte for byte. Raises JournalEvent.DoesNotExist."""
+    entry = JournalEvent.objects.exclude(kind="flush").get(pk=pk, project=project)
+    if entry.kind == "read":
+        lines = JournalEvent.objects.filter(producer=entry.producer_id, kind="line", pk__gt=pk)
+        entry = lines.order_by("pk").first() or entry  # at a flush the last words have no line
+    return bytes(entry.raw)

@@ -2,9 +2,18 @@
 
 from dataclasses import dataclass
 
+from recorder.core.changes import Json
 from recorder.core.events import Event
 
-Parsed = Event
+
+@dataclass(frozen=True, slots=True)
+class Foreign:
+    """A line of another runtime, parsed and not yet understood. None: it only frames others."""
+
+    fields: dict[str, Json] | None
+
+
+Parsed = Event | Foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,108 @@
+"""The journal told again: native lines as they are, foreign ones as their readers understand them today.
+
+A reading keeps the place that it had in the journal; where a line says more or less than it did, its readings
+are written anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from recorder import journal
+from recorder.core.events import Unread
+from recorder.core.formats import Refused
+from recorder.core.formats.foreign import Fields, Reader, Reading, native
+from recorder.core.formats.foreign import parse as parse_foreign
+from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.recorder import Line
+from recorder.models import JournalEvent, Producer
+from recorder.translation import READERS, Translation
+
+log = logging.getLogger(__name__)
+
+
+class Flush(NamedTuple):
+    """A producer is done."""
+
+    id: int
+    producer: int
+    received_at: datetime
+
+
+class Retelling:
+    """Goes through a project's journal once, in order."""
+
+    def __init__(self, project: int) -> None:
+        self.unreadable = 0
+        self._translation = Translation(project)
+        self._readers: dict[int, Reader] = {}
+        self._readings: dict[int, list[JournalEvent]] = defaultdict(list)  # by producer: of the next line
+
+    def lines(self, entries: Sequence[JournalEvent]) -> Iterator[Line | Flush]:
+        """Return what the recorder is to be fed."""
+        for entry in entries:
+            if entry.kind == "read":
+                self._readings[entry.producer_id].append(entry)
+            elif entry.kind == "flush":
+                if entry.producer.format in READERS:
+                    yield from self._read(entry, self._reader(entry.producer).flush(entry.received_at))
+                yield Flush(entry.pk, entry.producer_id, entry.received_at)
+            else:
+                yield from self._line(entry)
+
+    def finish(self) -> None:
+        """Write down where the readers have got to."""
+        for producer, reader in self._readers.items():
+            Producer.objects.filter(pk=producer).update(reading=reader.state)
+
+    def _line(self, entry: JournalEvent) -> Iterator[Line]:
+        try:
+            if entry.producer.format in READERS:
+                yield from self._foreign(entry)
+            else:
+                event = parse(bytes(entry.raw), limits=NO_LIMITS)
+                yield Line(*_about(entry), event, entry.producer.is_demo)
+        except Refused:
+            self.unreadable += 1
+        except Exception:
+            log.exception("line %d of the journal breaks its reader", entry.pk)
+            yield Line(*_about(entry), Unread(), entry.producer.is_demo)
+
+    def _foreign(self, entry: JournalEvent) -> Iterator[Line]:
+        foreign = parse_foreign(bytes(entry.raw), limits=NO_LIMITS)
+        reader = self._reader(entry.producer)
+        fields = foreign.fields
+        said = Reading("sse") if fields is None else reader.read(fields, entry.received_at)
+        yield from self._read(entry, said.events)
+        about = _about(entry)
+        yield Line(*about, said.original(about[-1]), entry.producer.is_demo, said.origin)
+
+    def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
+        raws = [native(event) for event in events]
+        stored = self._readings.pop(entry.producer_id, [])
+        keys = [each.pk for each in stored]
+        if [bytes(each.raw) for each in stored] != raws:
+            keys = journal.read_anew(entry, stored, raws)
+        for key, raw in zip(keys, raws, strict=True):
+            event = parse(raw, limits=NO_LIMITS)
+            yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, "read")
+
+    def _reader(self, producer: Producer) -> Reader:
+        if producer.pk not in self._readers:
+            producer.reading = None
+            self._readers[producer.pk] = self._translation.reader(producer)
+        return self._readers[producer.pk]
+
+
+def unread(line: Line) -> Line:
+    """Return a line on which our own code broke."""
+    return Line(*line[:4], Unread(), line.is_demo, line.origin)
+
+
+def _about(entry: JournalEvent) -> tuple[int, int, datetime, str]:
+    source = journal.SOURCES.get(entry.producer.format, entry.producer.format)
+    return entry.pk, entry.producer_id, entry.received_at, source

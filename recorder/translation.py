@@ -1,0 +1,37 @@
+"""Foreign lines on their way into the journal: who reads them, and what is asked of the records meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from recorder import tables
+from recorder.core.changes import Json
+from recorder.core.formats.cagent import CagentReader
+from recorder.core.formats.foreign import NextLoop, Reader
+from recorder.models import Producer
+
+READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
+    "cagent": CagentReader,
+}
+
+
+class Translation:
+    """The reading of one project's foreign lines within one transaction."""
+
+    def __init__(self, project: int) -> None:
+        self._project = project
+        self._loops: dict[str, int] = {}  # by session: recorded, or begun in this transaction
+
+    def reader(self, producer: Producer) -> Reader:
+        """Return who reads a producer's lines on from where it stopped."""
+        return READERS[producer.format](producer.reading, str(producer.pk), self._next_loop)
+
+    def _next_loop(self, session_id: str) -> int:
+        if session_id not in self._loops:
+            rows = tables.read(
+                "SELECT loops FROM recorder_session WHERE project_id = %s AND session_id = %s",
+                *(self._project, session_id),
+            )
+            self._loops[session_id] = rows[0][0] if rows else 0
+        self._loops[session_id] += 1
+        return self._loops[session_id]
