@@ -75,6 +75,15 @@ class Superseded(Exception):
     """A newer connection, here or on another node, has taken the producer over. Nothing is stored."""
 
 
+class Mixed(Exception):
+    """The producer's lines are of another format. Nothing of the batch is stored."""
+
+    def __init__(self, producer: str, known: str, given: str) -> None:
+        super().__init__(
+            f"the producer {producer} sends {known} lines; {given} lines need a producer of their own"
+        )
+
+
 class Gap(Exception):
     """The batch begins too high: lines from `from_` on are missing. Nothing of it is stored."""
 
@@ -90,3 +99,6 @@ class Busy(Exception):
         super().__init__(code)
         self.code: BusyCode = code
         self.retry_after_ms = retry_after_ms
+
+
+Unstored = Gap | Superseded | Mixed

@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 
 from recorder import fence
-from recorder.batch import Batch, Busy, Gap, Receipt, Superseded
+from recorder.batch import Batch, Busy, Gap, Mixed, Receipt, Superseded
 from recorder.doors import Grant, NoToken, Receive, Scope, Send, WrongScope, admit, format_of
 from recorder.frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
 from recorder.writer import writer
@@ -95,6 +95,9 @@ class Connection:
             await self._serve()
         except Close as close:
             await self._send({"type": "websocket.close", "code": close.code})
+        except Mixed as mixed:
+            await self._say("error", code="bad_format", message=str(mixed))
+            await self._send({"type": "websocket.close", "code": PROTOCOL})
         except Busy:  # it cannot be told who it is and where to go on: it comes again
             await self._send({"type": "websocket.close", "code": AWAY})
         except Exception:

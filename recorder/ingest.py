@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import transaction
 
 from recorder import notify, store
-from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, lines_of
+from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
 from recorder.core.events import Unread
 from recorder.core.formats import Limits, Parsed, Refused, foreign
 from recorder.core.formats.native import parse
@@ -22,13 +22,13 @@ from recorder.journal import Appended, Journal, Read
 
 __all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 
-Answer = Receipt | Gap | Superseded
+Answer = Receipt | Unstored
 
 
 def ingest(batch: Batch) -> Receipt:
-    """Record one batch. Raises Gap, Superseded or Busy, and then nothing of it is stored."""
+    """Record one batch. Raises Gap, Superseded, Mixed or Busy, and then nothing of it is stored."""
     answer = record([batch])[0]
-    if isinstance(answer, Gap | Superseded):
+    if isinstance(answer, Unstored):
         raise answer
     return answer
 

@@ -15,7 +15,7 @@ from uuid import uuid4
 from django.db import connection
 
 from recorder import tables
-from recorder.batch import Batch, Claimed, Gap, Receipt, Rejected, Superseded
+from recorder.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
 from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
 from recorder.core.formats import Foreign, Parsed, Refused
@@ -88,12 +88,14 @@ class Journal:
     def has_quarantined(self) -> bool:
         return bool(self._quarantined)
 
-    def append(self, read: Read) -> Appended | Gap | Superseded:
+    def append(self, read: Read) -> Appended | Unstored:
         """Take in what is new in a batch; a number that is known changes nothing."""
         batch = read.batch
         producer = self._producer(batch)
         if batch.epoch is not None and batch.epoch < producer.epoch:
             return Superseded()
+        if batch.format != producer.format:
+            return Mixed(producer.name, producer.format, batch.format)
         first = producer.high + 1 if batch.first is None else batch.first
         if first > producer.high + 1:
             return Gap(producer.high + 1)

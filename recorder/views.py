@@ -12,7 +12,7 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 
-from recorder.batch import Batch, Busy, Gap, Receipt, lines_of
+from recorder.batch import Batch, Busy, Gap, Mixed, Receipt, lines_of
 from recorder.doors import (
     NUMBER,
     NUMBER_MAX,
@@ -58,6 +58,8 @@ async def ingest_http(scope: Scope, receive: Receive, send: Send) -> None:
     except Gap as gap:
         message = f"lines before these are missing: send again from {gap.from_}"
         await reply(send, 409, {"code": "gap", "message": message, "from": gap.from_})
+    except Mixed as mixed:
+        await reply(send, 400, {"code": "bad_body", "message": str(mixed)})
     except Busy as busy:
         later = refused_by(busy)
         await reply(send, later.status, later.body, **later.headers)

@@ -161,9 +161,7 @@ def test_bad_numbering_stores_nothing(token, headers):
     assert not stored()
 
 
-@pytest.mark.parametrize(
-    "query", ["format=cagent", "format=aidaemon", "format=grida", "format=nonsense", "format="]
-)
+@pytest.mark.parametrize("query", ["format=aidaemon", "format=grida", "format=nonsense", "format="])
 def test_a_format_that_is_not_read_is_refused(token, query):
     answer = post(body(*GOOD), token, query=query)
 
@@ -172,6 +170,15 @@ def test_a_format_that_is_not_read_is_refused(token, query):
 
 def test_the_native_format_may_be_named(token):
     assert post(body(*GOOD), token, query="format=native").status == 200
+
+
+def test_a_producer_keeps_to_one_format(token):
+    start = b'{"type":"stream_started","session_id":"c","agent_name":"root"}'
+    sent = {"x_producer": "p", "x_first_seq": 0}
+    assert post(start, token, query="format=cagent", **sent).json["accepted"] == 1
+    answer = post(body(*GOOD), token, **sent)
+    assert (answer.status, answer.json["code"]) == (400, "bad_body")
+    assert "sends cagent lines" in answer.json["message"]
 
 
 def test_one_json_object_is_one_line_however_it_is_printed(token):

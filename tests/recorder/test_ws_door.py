@@ -286,6 +286,18 @@ async def test_a_format_that_is_not_read_ends_the_connection(token):
         assert await client.code() == 4400
 
 
+async def test_a_producer_of_another_format_ends_the_connection(token):
+    async with Client(token) as client:
+        await client.hello()
+        await client.send(0, *GOOD)
+        await client.hear()
+    async with Client(token, query="format=cagent") as client:
+        await client.say('{"op":"hello","v":1,"producer":"p"}')
+        said = await client.hear()
+        assert (said["op"], said["code"]) == ("error", "bad_format")
+        assert await client.code() == 4400
+
+
 async def test_a_draining_server_takes_nothing_more(token):
     async with Client(token) as client:
         await client.hello()

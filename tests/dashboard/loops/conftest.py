@@ -10,6 +10,7 @@ from django.contrib.auth.models import User
 
 from recorder.ingest import Batch, ingest
 from recorder.models import LoopRecord, Project, Session
+from recorder.translation import READERS
 from tests.dashboard.shown import parse
 
 TAPES = Path(__file__).parents[2] / "tapes"
@@ -27,7 +28,9 @@ def feed(project):
     def feed(*events, tape="", producer=None, rejects=0, **fields):
         lines = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
         if tape:
-            lines = next(TAPES.rglob(f"{tape}*.events.jsonl")).read_bytes().splitlines()
+            path = next(TAPES.rglob(f"{tape}*.events.jsonl"))
+            lines = path.read_bytes().splitlines()
+            fields = {"format": path.parent.name if path.parent.name in READERS else "native", **fields}
         receipt = ingest(Batch(project=project.pk, producer=producer, first=None, lines=lines, **fields))
         assert len(receipt.rejected) == rejects
 
