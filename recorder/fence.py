@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from uuid import uuid4
 
-from recorder import journal, notify
+from recorder import notify, producers
 from recorder.batch import Batch, Claimed
 from recorder.doors import in_thread
 from recorder.writer import writer
@@ -29,7 +29,7 @@ class Hold:
 
     async def check(self) -> None:
         """Ask the database: without Redis no bell comes from other nodes. Raises Busy."""
-        if self.key and await in_thread(lambda: journal.epoch(self.key)) > self.epoch:
+        if self.key and await in_thread(lambda: producers.epoch(self.key)) > self.epoch:
             self.lost()
 
     def let_go(self) -> None:

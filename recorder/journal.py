@@ -6,7 +6,7 @@ Lines and high water go into one transaction, so what is acknowledged and what i
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
@@ -14,12 +14,12 @@ from uuid import uuid4
 
 from django.db import connection
 
-from recorder import tables
+from recorder import producers, tables
 from recorder.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
 from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
 from recorder.core.formats import Foreign, Parsed, Refused
-from recorder.core.formats.foreign import Fields, Reader, Reading, native
+from recorder.core.formats.foreign import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.text import clean
@@ -71,7 +71,7 @@ class Journal:
         self.project = project
         lock(project)
         names = {read.batch.producer for read in reads if read.batch.producer}
-        self._producers = {producer.name: producer for producer in _producers(project, names)}
+        self._producers = {producer.name: producer for producer in producers.named(project, names)}
         wanted = sum(len(read.batch.lines) + read.batch.flush for read in reads)
         self._ids = tables.next_ids({LINES: wanted})[LINES]
         self._lines: list[tuple[tables.Value, ...]] = []
@@ -79,7 +79,6 @@ class Journal:
         self._written: dict[tuple[int, int], bytes] = {}
         self._quarantined: list[tuple[tables.Value, ...]] = []
         self._translation = Translation(project)
-        self._readers: dict[int, Reader] = {}
         self._seen: dict[int, datetime] = {}
         self.claimed: dict[int, int] = {}  # producer: its new epoch
         self._tokens: dict[int, datetime] = {}
@@ -119,7 +118,8 @@ class Journal:
         if batch.claim:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
-            lines += self._readings(producer, batch, self._reader(producer).flush(batch.received_at))
+            said = self._translation.reader(producer).flush(batch.received_at)
+            lines += self._readings(producer, batch, said)
         flush = self._flush(producer, batch.received_at) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
 
@@ -139,10 +139,7 @@ class Journal:
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
             [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
         )
-        readings = [
-            (json.dumps(reader.state, separators=(",", ":")), pk) for pk, reader in self._readers.items()
-        ]
-        tables.write("UPDATE recorder_producer SET reading = %s WHERE id = %s", readings)
+        note_readers(self._translation)
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
         tables.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
 
@@ -196,17 +193,7 @@ class Journal:
         return Line(*about, said, producer.is_demo, "read" if seq is None else "")
 
     def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
-        if foreign.fields is None:
-            return Reading("sse")
-        try:
-            return self._reader(producer).read(foreign.fields, batch.received_at)
-        except Refused as refused:
-            return refused
-
-    def _reader(self, producer: Producer) -> Reader:
-        if producer.pk not in self._readers:
-            self._readers[producer.pk] = self._translation.reader(producer)
-        return self._readers[producer.pk]
+        return self._translation.understood(producer, foreign, batch.received_at)
 
     def _readings(self, producer: Producer, batch: Batch, events: Sequence[Fields]) -> list[Line]:
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
@@ -251,32 +238,18 @@ class Journal:
         self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
 
 
-def _producers(project: int, names: Collection[str]) -> list[Producer]:
-    """Return those that are known by these names, without what only a new one needs."""
-    rows = tables.read(
-        f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
-            WHERE project_id = %s AND {tables.among("name")}""",  # noqa: S608  the name of a column
-        *(project, tables.several(names)),
-    )
-    return [
-        Producer(
-            id=pk,
-            project_id=project,
-            name=name,
-            high=high,
-            epoch=epoch,
-            format=form,
-            is_demo=bool(is_demo),
-            reading=None if reading is None else json.loads(reading),
-        )
-        for pk, name, high, epoch, form, is_demo, reading in rows
-    ]
-
-
 def _broken(seq: int, traceback: str) -> Rejected:
     """Return what people shall read of a line that is stored, and broke us."""
     message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
     return Rejected(seq, "our_bug", "", message)
+
+
+def note_readers(translation: Translation) -> None:
+    """Write down where the readers of foreign lines have got to."""
+    tables.write(
+        "UPDATE recorder_producer SET reading = %s WHERE id = %s",
+        [(json.dumps(state, separators=(",", ":")), pk) for pk, state in translation.states()],
+    )
 
 
 def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequence[bytes]) -> list[int]:
@@ -293,11 +266,6 @@ def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequenc
         [(key, *about, raw) for key, raw in zip(keys, raws, strict=True)],
     )
     return keys
-
-
-def epoch(producer: int) -> int:
-    """Return the epoch of the connection that a producer belongs to."""
-    return Producer.objects.values_list("epoch", flat=True).get(pk=producer)
 
 
 def lock(project: int) -> None:

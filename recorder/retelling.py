@@ -15,7 +15,7 @@ from typing import NamedTuple
 from recorder import journal
 from recorder.core.events import Unread
 from recorder.core.formats import Refused
-from recorder.core.formats.foreign import Fields, Reader, Reading, native
+from recorder.core.formats.foreign import Fields, Reader, native
 from recorder.core.formats.foreign import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
@@ -39,7 +39,7 @@ class Retelling:
     def __init__(self, project: int) -> None:
         self.unreadable = 0
         self._translation = Translation(project)
-        self._readers: dict[int, Reader] = {}
+        self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[JournalEvent]] = defaultdict(list)  # by producer: of the next line
 
     def lines(self, entries: Sequence[JournalEvent]) -> Iterator[Line | Flush]:
@@ -56,8 +56,7 @@ class Retelling:
 
     def finish(self) -> None:
         """Write down where the readers have got to."""
-        for producer, reader in self._readers.items():
-            Producer.objects.filter(pk=producer).update(reading=reader.state)
+        journal.note_readers(self._translation)
 
     def _line(self, entry: JournalEvent) -> Iterator[Line]:
         try:
@@ -74,9 +73,9 @@ class Retelling:
 
     def _foreign(self, entry: JournalEvent) -> Iterator[Line]:
         foreign = parse_foreign(bytes(entry.raw), limits=NO_LIMITS)
-        reader = self._reader(entry.producer)
-        fields = foreign.fields
-        said = Reading("sse") if fields is None else reader.read(fields, entry.received_at)
+        said = self._translation.understood(self._anew(entry.producer), foreign, entry.received_at)
+        if isinstance(said, Refused):
+            raise said
         yield from self._read(entry, said.events)
         about = _about(entry)
         yield Line(*about, said.original(about[-1]), entry.producer.is_demo, said.origin)
@@ -92,10 +91,14 @@ class Retelling:
             yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, "read")
 
     def _reader(self, producer: Producer) -> Reader:
-        if producer.pk not in self._readers:
+        return self._translation.reader(self._anew(producer))
+
+    def _anew(self, producer: Producer) -> Producer:
+        """Let a producer's lines be read from the first on."""
+        if producer.pk not in self._begun:
+            self._begun.add(producer.pk)
             producer.reading = None
-            self._readers[producer.pk] = self._translation.reader(producer)
-        return self._readers[producer.pk]
+        return producer
 
 
 def unread(line: Line) -> Line:

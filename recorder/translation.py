@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from datetime import datetime
 
 from recorder import tables
 from recorder.core.changes import Json
+from recorder.core.formats import Foreign, Refused
 from recorder.core.formats.cagent import CagentReader
-from recorder.core.formats.foreign import NextLoop, Reader
+from recorder.core.formats.foreign import NextLoop, Reader, Reading
 from recorder.models import Producer
 
 READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
@@ -20,11 +22,29 @@ class Translation:
 
     def __init__(self, project: int) -> None:
         self._project = project
+        self._readers: dict[int, Reader] = {}
         self._loops: dict[str, int] = {}  # by session: recorded, or begun in this transaction
 
     def reader(self, producer: Producer) -> Reader:
         """Return who reads a producer's lines on from where it stopped."""
-        return READERS[producer.format](producer.reading, str(producer.pk), self._next_loop)
+        if producer.pk not in self._readers:
+            make = READERS[producer.format]
+            self._readers[producer.pk] = make(producer.reading, str(producer.pk), self._next_loop)
+        return self._readers[producer.pk]
+
+    def understood(self, producer: Producer, foreign: Foreign, at: datetime) -> Reading | Refused:
+        """Return what a producer's next line says, or why it cannot be taken."""
+        if foreign.fields is None:
+            return Reading("sse")
+        try:
+            return self.reader(producer).read(foreign.fields, at)
+        except Refused as refused:
+            return refused
+
+    def states(self) -> Iterator[tuple[int, Json]]:
+        """Return what each producer's reader must remember."""
+        for producer, reader in self._readers.items():
+            yield producer, reader.state
 
     def _next_loop(self, session_id: str) -> int:
         if session_id not in self._loops:
