@@ -50,6 +50,16 @@ def session_lines(slug: str, session_id: str) -> str:
     return f"/api/v1/sessions/{quote(session_id, safe='')}/events?{urlencode({'project': slug})}"
 
 
+def evaluations(slug: str, **query: str | int) -> str:
+    """Return the list of evaluations, filtered as `query` says."""
+    return _with(reverse("evaluations", args=(slug,)), query)
+
+
+def evaluation(slug: str, pk: int) -> str:
+    """Return the page of one evaluation."""
+    return reverse("evaluation", args=(slug, pk))
+
+
 def integrity(slug: str) -> str:
     """Return the page of what was refused and what did not fit."""
     return reverse("integrity", args=(slug,))

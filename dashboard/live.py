@@ -33,6 +33,8 @@ SILENCE_S = 30.0
 PAGES = {
     "sessions": "dashboard.sessions.live",
     "session": "dashboard.loops.live",
+    "evaluation": "dashboard.evaluations.live",
+    "evaluations": "dashboard.evaluations.listing",
     "welcome": "dashboard.welcome.live",
     "integrity": "dashboard.integrity.live",
     "settings": "dashboard.projectsettings.live",

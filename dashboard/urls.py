@@ -5,6 +5,7 @@ from django.urls import path
 from dashboard import demo
 from dashboard.account import views as account
 from dashboard.api.app import api
+from dashboard.evaluations import views as evaluations
 from dashboard.integrity import views as integrity
 from dashboard.loops import views as loops
 from dashboard.metrics import metrics
@@ -27,6 +28,8 @@ urlpatterns = [
     path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
     path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
+    path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
+    path("p/<slug:slug>/evaluations/<int:pk>", evaluations.detail, name="evaluation"),
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),

@@ -11,7 +11,7 @@ from typing import Literal
 from dashboard.evaluations.matching import matches
 
 COMPARED = 4_000  # words and marks of a text: comparing costs their product
-PIECE = re.compile(r"(?:\w+|[^\w\s])\s*")
+PIECE = re.compile(r"(?:\d+(?:[.,]\d+)*|\w+|[^\w\s])\s*")
 STRAY = 2  # words in common that stand alone between larger changes say nothing
 
 How = Literal["same", "here", "there"]  # in both, only in this text, only in the other

@@ -24,6 +24,7 @@ register.filter("short_id", formats.short_id)
 
 GLYPHS = {  # state: (glyph, tone, words)
     "pending": ("pending", "mute", "Pending"),
+    "unstarted": ("pending", "mute", "Never started"),
     "running": ("running", "run", "Running"),
     "open": ("running", "run", "Running"),
     "completed": ("completed", "ok", "Completed"),

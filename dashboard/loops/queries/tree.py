@@ -43,6 +43,7 @@ class Box:
     branches: int
     status: str
     words: str
+    url: str  # of the evaluation
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ class _Shape:
 
     def __init__(self, session: int) -> None:
         self.loops = list(LoopRecord.objects.filter(session=session).only(*PLACED).order_by("pk"))
-        self.groups = {group.pk: group for group in ParallelGroupRecord.objects.filter(session=session)}
+        groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
+        self.groups = {group.pk: group for group in groups}
         judges = {group.judge_id: group.pk for group in self.groups.values() if group.judge_id}
         called, below, self.children = _children(session)
         self.marks = marks(self.loops, judges=judges, called=called, children=below)
@@ -161,7 +163,8 @@ def _box(group: ParallelGroupRecord) -> Box:
     words = {"running": "running", "aborted": "ended without a choice"}.get(group.status, "")
     if group.status == "completed" and not group.selected_loop_id:
         words = "ended without a choice"
-    return Box(group.pk, len(group.loop_ids), group.status, words)
+    url = links.evaluation(group.session.project.slug, group.pk)
+    return Box(group.pk, len(group.loop_ids), group.status, words, url)
 
 
 def _children(session: int) -> _Children:

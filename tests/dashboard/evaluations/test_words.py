@@ -18,7 +18,7 @@ def marked(text, other):
     ("text", "other", "expected"),
     [
         ("Done.", "Done.", "Done."),
-        ("batches of 50,000.", "batches of 5,000 with a pause.", "batches of -5-+50+,000-with a pause-."),
+        ("batches of 50,000.", "batches of 5,000 with a pause.", "batches of -5,000 with a pause-+50,000+."),
         ("Use an index", "Use a table", "Use -a table-+an index+"),
         ("one\ntwo", "one two", "one\ntwo"),
         ("", "gone", "-gone-"),

@@ -1,0 +1,71 @@
+"""What branches answered in the end, and what their judge replied, read from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.evaluations.asked import Answer as How
+from dashboard.evaluations.queries.groups import Branch
+from dashboard.evaluations.words import Stretch, changes, is_cut
+from recorder.core.changes import Json
+from recorder.core.formats.native import NO_LIMITS, read_object
+from recorder.core.messages import text_of
+from recorder.core.text import clean
+from recorder.models import EventRecord, JournalEvent
+
+SHOWN = 16_000  # characters of one answer
+LATEST = 20  # lines of a judge among which its reply must be
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A branch's final answer; `url` leads to the whole of one that is cut."""
+
+    text: str
+    words: int
+    url: str
+    changes: Sequence[Stretch] = ()  # against the winner's, when that is asked for
+    is_partly_compared: bool = False
+
+
+def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
+    """Return the final answers of branches, the winner's first; None where there is none. One query."""
+    ended = [branch for branch in branches if branch.answer_event and not branch.is_open]
+    texts = _texts([branch.answer_event for branch in ended if branch.answer_event])
+    found = [texts.get(branch.answer_event or 0, "") if branch in ended else "" for branch in branches]
+    return [
+        _answer(text, found[0] if n and how == "diff" else None, branch) if text else None
+        for n, (text, branch) in enumerate(zip(found, branches, strict=True))
+    ]
+
+
+def reply(judge: int) -> str:
+    """Return what a judge said last. One query."""
+    rows = EventRecord.objects.filter(loop=judge, type__in=("MessageEnd", "TurnEnd"))
+    latest = rows.order_by("-pk").values_list("journal__raw", flat=True)[:LATEST]
+    said = (_said(bytes(raw)) for raw in latest)
+    return next((text for text in said if text), "")
+
+
+def _texts(events: Collection[int]) -> Mapping[int, str]:
+    rows = JournalEvent.objects.filter(pk__in=events).values_list("pk", "raw")
+    return {pk: _said(bytes(raw)) for pk, raw in rows.iterator(chunk_size=10)}
+
+
+def _said(raw: bytes) -> str:
+    event = read_object(raw, NO_LIMITS)
+    message: Json = event.get("message")
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return ""
+    return clean(text_of(message)).strip()
+
+
+def _answer(text: str, winner: str | None, branch: Branch) -> Answer:
+    return Answer(
+        text=text[:SHOWN],
+        words=len(text.split()),
+        url=branch.url if len(text) > SHOWN else "",
+        changes=changes(text[:SHOWN], winner[:SHOWN]) if winner else (),
+        is_partly_compared=bool(winner) and (is_cut(text) or is_cut(winner or "")),
+    )

@@ -1,0 +1,101 @@
+"""The head of an evaluation: what it was about, how it stands, and the verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, Min
+
+from dashboard import links
+from dashboard.evaluations.queries.groups import Branch, Group, groups
+from dashboard.evaluations.verdicts import Decision, Standing, Words, words
+from dashboard.formats import plural
+from recorder.core.verdict import Verdict
+from recorder.models import ParallelGroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One evaluation's head; root of the panel evaluations/head."""
+
+    pk: int
+    url: str
+    title: str
+    session_title: str
+    session_url: str
+    sessions_url: str
+    state: str
+    how: str  # how many branches, and who chose
+    at: datetime | None
+    verdict: Verdict
+    words: Words
+    tone: str
+    previous: str
+    next: str
+
+
+def heads(pks: Collection[int]) -> Mapping[int, Head]:
+    """Return heads. Five queries for one."""
+    return {pk: _head(group) for pk, group in groups(pks).items()}
+
+
+def _head(group: Group) -> Head:
+    record, slug = group.record, group.project.slug
+    previous, following = _beside(record)
+    said = words(_decision(group), [_standing(branch) for branch in group.branches])
+    first = group.winner or next(iter(group.branches), None)
+    return Head(
+        pk=record.pk,
+        url=links.evaluation(slug, record.pk),
+        title=group.title,
+        session_title=group.session.title or group.session.session_id,
+        session_url=first.url if first else links.session(slug, record.session_id),
+        sessions_url=links.sessions(slug),
+        state=record.status,
+        how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
+        at=record.ended_at or record.started_at,
+        verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
+        words=said,
+        tone="win" if record.verdict == "judged" else "rej" if record.verdict == "fallback" else "",
+        previous=links.evaluation(slug, previous) if previous else "",
+        next=links.evaluation(slug, following) if following else "",
+    )
+
+
+def _chosen_by(group: Group) -> str:
+    judge = group.judge.label if group.judge and group.judge.chip else "a judge"
+    match group.record.verdict:
+        case "judged":
+            return f"judged by {judge}"
+        case "rule":
+            return "chosen by a rule"
+        case "fallback":
+            return f"judged by {judge}, in vain"
+    return "running" if group.is_running else "not decided"
+
+
+def _decision(group: Group) -> Decision:
+    winner = group.winner
+    return Decision(
+        kind=group.record.verdict,  # type: ignore[arg-type]  # as above
+        status=group.record.status,
+        winner=winner.number if winner else None,
+        named=group.record.named,
+        has_judge=group.judge is not None,
+    )
+
+
+def _standing(branch: Branch) -> Standing:
+    state = "pending" if branch.state == "unstarted" else branch.state
+    cost = None if branch.loop.unpriced else branch.loop.cost_nano
+    return Standing(branch.number, branch.label, state, cost, branch.tokens, branch.duration_ms)
+
+
+def _beside(record: ParallelGroupRecord) -> Sequence[int | None]:
+    mine = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
+    return (
+        mine.filter(pk__lt=record.pk).aggregate(pk=Max("pk"))["pk"],
+        mine.filter(pk__gt=record.pk).aggregate(pk=Min("pk"))["pk"],
+    )

@@ -1,0 +1,48 @@
+"""The judge of an evaluation that has answered: what it said, what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from dashboard.evaluations.queries.answers import SHOWN, reply
+from dashboard.evaluations.queries.groups import Branch, Group, groups
+from dashboard.usage import kinds
+from recorder.models import LoopRecord, ParallelGroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Judge:
+    """One evaluation's judge; root of the panel evaluations/judge."""
+
+    pk: int
+    verdict: str
+    judge: Branch | None
+    record: ParallelGroupRecord
+    reply: str
+    is_cut: bool
+
+    @property
+    def spent(self) -> int:
+        """Return the tokens of the evaluation as the group's end gives them."""
+        return sum(kind.count for kind in kinds(self.record))
+
+    @property
+    def loop(self) -> LoopRecord | None:
+        return self.judge.loop if self.judge else None
+
+    @property
+    def ended_at(self) -> datetime | None:
+        return self.record.ended_at
+
+
+def judges(pks: Collection[int]) -> Mapping[int, Judge]:
+    """Return judges. Four queries for one."""
+    return {pk: _judge(group) for pk, group in groups(pks).items()}
+
+
+def _judge(group: Group) -> Judge:
+    judge = None if group.is_running else group.judge
+    said = reply(judge.pk) if judge else ""
+    return Judge(group.record.pk, group.record.verdict, judge, group.record, said[:SHOWN], len(said) > SHOWN)

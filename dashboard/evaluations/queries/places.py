@@ -1,0 +1,30 @@
+"""Where an evaluation is, and which loops it consists of."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recorder.models import LoopRecord, ParallelGroupRecord, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A group's session and loops, and the turns of its judge."""
+
+    session: int
+    branches: frozenset[int]
+    judge: int | None
+    judge_turns: frozenset[int]
+
+
+def place(group: int) -> Place:
+    """Return where a group is. Three queries. Raises ParallelGroupRecord.DoesNotExist."""
+    session, judge = ParallelGroupRecord.objects.values_list("session_id", "judge_id").get(pk=group)
+    branches = LoopRecord.objects.filter(group=group).values_list("pk", flat=True)
+    turns = Turn.objects.filter(loop=judge).values_list("pk", flat=True) if judge else ()
+    return Place(session, frozenset(branches), judge, frozenset(turns))
+
+
+def is_of(project: int, pk: int) -> bool:
+    """Say whether a group is one of this project's."""
+    return ParallelGroupRecord.objects.filter(session__project=project, pk=pk).exists()

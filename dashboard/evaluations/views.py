@@ -1,0 +1,58 @@
+"""Evaluations as pages: the list, and one of them."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard import links
+from dashboard.access import member
+from dashboard.evaluations import listing
+from dashboard.evaluations.asked import Asked
+from dashboard.evaluations.filters import VERDICTS, Filters
+from dashboard.evaluations.live import EvaluationPage
+from dashboard.evaluations.queries import lists, places
+from recorder.models import Project
+
+
+@require_safe
+@member
+def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show an evaluation."""
+    if not places.is_of(project.pk, pk):
+        raise Http404
+    asked = Asked.parse(request.GET)
+    page = EvaluationPage(project.pk, pk, asked)
+    context = {
+        "project": project,
+        "page": "evaluations",
+        "ws_url": links.live(project.slug, "evaluation", group=pk, **asked.pairs()),
+        "drawn": {panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.wants(None)},
+    }
+    return render(request, "evaluations/detail.html", context)
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the evaluations that the query string asks for."""
+    filters = Filters.parse(request.GET)
+    found = lists.listing(project.pk, filters, timezone.now())
+    page = listing.EvaluationsPage(project.pk, filters.on_first_page(), found.pks, found.newest)
+    (row, pks), (strip, newest) = page.wants(None)
+    rows = row.draw(pks)
+    context = {
+        "project": project,
+        "page": "evaluations",
+        "ws_url": listing.socket(project.slug, page),
+        "filters": filters,
+        "listing": found,
+        "verdicts": VERDICTS,
+        "configs": lists.options(project.pk, filters.config),
+        "winners": lists.options(project.pk, filters.winner),
+        "rows": [rows[pk] for pk in pks if pk in rows],
+        "strip": strip.draw(newest)[found.newest],
+    }
+    return render(request, "evaluations/index.html", context)
