@@ -130,7 +130,7 @@ class Journal:
 
     def write(self) -> None:
         """Write the lines and the high waters."""
-        tables.write(tables.insert(LINES, LINE_COLUMNS), self._lines)
+        tables.insert_all(LINES, LINE_COLUMNS, self._lines)
         tables.write(tables.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
         self._note_tokens()
         adapt = tables.moment()

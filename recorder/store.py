@@ -123,7 +123,8 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     _give_keys(new, kept)
     for kind, records in _by_kind(written):
         table = tables.table(kind)
-        tables.write(table.upsert, [table.row(record, project) for record in records])
+        rows = [table.row(record, project) for record in records]
+        tables.insert_all(table.name, table.columns, rows, table.replace)
     for kind, records in reversed(_by_kind(removed)):
         name = tables.table(kind).name
         tables.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])

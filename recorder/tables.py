@@ -10,7 +10,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
 from datetime import UTC, datetime
-from itertools import count
+from itertools import chain, count
 from operator import attrgetter
 from typing import Any, TypeAlias
 
@@ -19,6 +19,8 @@ from django.db import connection, models
 from recorder import models as rows
 from recorder.core import changes
 from recorder.fields import JsonText
+
+ROWS = 10  # in one statement, where a row costs half; SQLite may take no more than 999 values
 
 Value = Any  # what a column holds: the database driver's business
 Column: TypeAlias = "models.Field[Any, Any]"
@@ -52,7 +54,8 @@ class Table:
         self.links = {name: _linked(column) for name, column in found.items() if _is_link(name, column)}
         self.has_project = hasattr(self.model, "project_id") and record is not changes.EventRecord
         self.columns = [str(column.column) for column in found.values()] + ["project_id"] * self.has_project
-        self.upsert = upsert(self.name, self.columns)
+        kept = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column != "id")
+        self.replace = f" ON CONFLICT (id) DO UPDATE SET {kept}"
         self._values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
         self._to_row = [
             (at, to_row)
@@ -121,15 +124,19 @@ def moment() -> Callable[[datetime], Value]:
     return _same if connection.vendor == "postgresql" else _naive_text
 
 
-def insert(name: str, columns: Sequence[str]) -> str:
-    places = ", ".join(["%s"] * len(columns))
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES ({places})"
+def insert(name: str, columns: Sequence[str], rows: int = 1) -> str:
+    places = f"({', '.join(['%s'] * len(columns))})"
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES {', '.join([places] * rows)}"
 
 
-def upsert(name: str, columns: Sequence[str]) -> str:
-    """Return the SQL that writes rows whether they are new or known."""
-    kept = ", ".join(f"{column} = excluded.{column}" for column in columns if column != "id")
-    return f"{insert(name, columns)} ON CONFLICT (id) DO UPDATE SET {kept}"
+def insert_all(
+    name: str, columns: Sequence[str], many: Sequence[Sequence[Value]], otherwise: str = ""
+) -> None:
+    """Insert rows; `otherwise` says what becomes of one whose key is there. No two may have one key."""
+    whole = len(many) - len(many) % ROWS
+    together = (chain.from_iterable(many[at : at + ROWS]) for at in range(0, whole, ROWS))
+    write(insert(name, columns, ROWS) + otherwise, [list(values) for values in together])
+    write(insert(name, columns) + otherwise, many[whole:])
 
 
 def among(column: str) -> str:
