@@ -5,6 +5,7 @@ from django.urls import path
 from dashboard import demo
 from dashboard.account import views as account
 from dashboard.api.app import api
+from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
 from dashboard.integrity import views as integrity
 from dashboard.loops import views as loops
@@ -30,6 +31,9 @@ urlpatterns = [
     path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
     path("p/<slug:slug>/evaluations/<int:pk>", evaluations.detail, name="evaluation"),
+    path("p/<slug:slug>/costs", costs.index, name="costs"),
+    path("p/<slug:slug>/costs.csv", costs.as_csv, name="costs-csv"),
+    path("p/<slug:slug>/costs/prices", costs.set_price, name="costs-price"),
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),

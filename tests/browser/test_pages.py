@@ -1,15 +1,19 @@
 """Every page in a browser: for everyone, at every width, without scripts, and deaf to hostile text."""
 
 import json
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+
+from tests import build
 
 TESTS = Path(__file__).parents[1]
 AXE = (TESTS / "vendor" / "axe.min.js").read_text()
 RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
 WIDTHS = (390, 768, 1024, 1440)
 TAPE = TESTS / "tapes" / "hostile.events.jsonl"
+MARKUP = '"><img src=x onerror="window.__pwned=3">'
 HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
 PAGES = [
     "sessions",
@@ -17,6 +21,8 @@ PAGES = [
     "running",
     "events",
     "json",
+    "costs",
+    "costs-sessions",
     "integrity",
     "welcome",
     "settings",
@@ -29,6 +35,7 @@ PAGES = [
 def addresses(server):
     """Where every page is, once the hostile tape has been recorded."""
     server.agent().send(*TAPE.read_text().splitlines())
+    server.agent().send(*spending())
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
@@ -38,12 +45,33 @@ def addresses(server):
         "running": running,
         "events": f"{first}?tab=events",
         "json": f"{first}?tab=json",
+        "costs": "/p/default/costs",
+        "costs-sessions": "/p/default/costs?by=session&since=24h",
         "integrity": "/p/default/integrity",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",
         "signin": "/signin",
         "missing": "/p/default/no-such-page",
     }
+
+
+def spending():
+    """Return what an agent with hostile names spent a moment ago: with a price, and without."""
+    now = datetime.now(UTC).isoformat()
+    for n, model in enumerate(("claude-haiku-4-5", MARKUP)):
+        name = f"spent.{n}"
+        usage = {"input": 1_000_000, "output": 2_000, "cache_read": 3_000}
+        message = {
+            "role": "assistant",
+            "content": [],
+            "model": model,
+            "provider": "anthropic",
+            "usage": usage,
+        }
+        config = {"model": model, "provider": "anthropic", "api": "anthropic_messages"}
+        yield build.agent_start(name, agent_id=MARKUP, timestamp=now, config_snapshot=config)
+        yield build.turn_end(name, timestamp=now, message=message, usage=usage)
+        yield build.agent_end(name, timestamp=now, usage=usage)
 
 
 def open_page(window, addresses, name, **options):

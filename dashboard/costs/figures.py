@@ -1,0 +1,135 @@
+"""The figures of the page, put together from pieces of what was spent. Pure."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from dashboard.costs.asked import Asked, Period
+from dashboard.costs.chart import Chart, Name, Series, chart
+from dashboard.costs.ledger import Ledger, ledger
+from dashboard.costs.sums import Sum, change, total
+from recorder.core.changes import Segment
+
+SERIES_MAX = 11  # that have a colour and a line in the readout; the rest is one more
+FAILING = 0.04  # of a row's loops, from which on it is said in red
+OTHERS = "mute"
+
+Key: TypeAlias = int | str | None  # of a config, session, model or agent
+K = TypeVar("K", bound=Hashable)
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What was spent in one bar, or in the period before, by one group of loops."""
+
+    bar: int | None  # None: before the first
+    segment: Segment
+    spent: Sum
+    config: int | None = None
+    agent: str = ""
+    session: int = 0  # 0: any but those that are told apart
+
+
+@dataclass(frozen=True, slots=True)
+class Times:
+    """How long loops took, in milliseconds."""
+
+    p50: int | None = None
+    p95: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table."""
+
+    name: Name
+    sum: Sum
+    times: Times
+
+    @property
+    def is_failing(self) -> bool:
+        return (self.sum.error_rate or 0) >= FAILING
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Tiles, chart, table and ledger of one period."""
+
+    asked: Asked
+    sum: Sum
+    before: Sum
+    chart: Chart
+    rows: tuple[Row, ...]
+    more: int  # rows that are not shown and are in the sum
+    ledger: Ledger
+    sample: str
+
+    @property
+    def change(self) -> str:
+        """Return by how much the cost grew, signed: "+14%"."""
+        grown = change(self.sum.cost_nano, self.before.cost_nano)
+        return "" if grown is None else f"{grown:+.0%}"
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """How pieces are told apart; `names` are the rows, in their order."""
+
+    of: Callable[[Piece], Key]
+    names: Mapping[Key, Name]
+    times: Mapping[Key, Times]
+    sample: str  # which loops the times are of
+
+
+def by_key(pieces: Iterable[Piece], of: Callable[[Piece], K]) -> dict[K, Sum]:
+    """Return the sums of pieces, grouped by a key of each."""
+    parts: dict[K, list[Sum]] = defaultdict(list)
+    for piece in pieces:
+        parts[of(piece)].append(piece.spent)
+    return {key: total(each) for key, each in parts.items()}
+
+
+def ranked(sums: Mapping[Key, Sum], count: int) -> list[Key]:
+    """Return the keys that get a row, dearest first; those without a price last, by tokens."""
+    order = sorted(sums, key=lambda key: (-(sums[key].cost_nano or 0), -sums[key].tokens, str(key)))
+    return [key for key in order if not sums[key].is_nothing][:count]
+
+
+def figures(asked: Asked, period: Period, pieces: Sequence[Piece], told: Grouping) -> Figures:
+    """Return the figures of a period."""
+    now = [piece for piece in pieces if piece.bar is not None]
+    sums = by_key(now, told.of)
+    bars = by_key(now, lambda piece: (told.of(piece), piece.bar or 0))
+    nanos = {key: each.cost_nano or 0 for key, each in bars.items()}
+    rows = [
+        Row(name, sums[key], told.times.get(key, Times()))
+        for key, name in told.names.items()
+        if key in sums and not sums[key].is_nothing
+    ]
+    return Figures(
+        asked=asked,
+        sum=total(sums.values()),
+        before=total(piece.spent for piece in pieces if piece.bar is None),
+        chart=chart(period, _series(period, nanos, told.names)),
+        rows=tuple(rows),
+        more=len(sums) - len(rows),
+        ledger=ledger(by_key(now, lambda piece: piece.segment)),
+        sample=told.sample,
+    )
+
+
+def _series(period: Period, nanos: Mapping[tuple[Key, int], int], names: Mapping[Key, Name]) -> list[Series]:
+    """Return one series for each of the first names; whatever is left is one more."""
+    told = {key: name for key, name in list(names.items())[:SERIES_MAX] if name.css != OTHERS}
+    left = [0] * period.count
+    for (key, bar), nano in nanos.items():
+        if key not in told:
+            left[bar] += nano
+    shown = [
+        Series(name, tuple(nanos.get((key, bar), 0) for bar in range(period.count)))
+        for key, name in told.items()
+    ]
+    return [*shown, Series(Name("others", OTHERS), tuple(left))]

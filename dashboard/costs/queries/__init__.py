@@ -1,0 +1,6 @@
+"""What the costs page reads."""
+
+from dashboard.costs.queries.page import page, pages
+from dashboard.costs.queries.prices import prices
+
+__all__ = ("page", "pages", "prices")

@@ -1,0 +1,79 @@
+"""The costs page. Everyone who may see the project reads it; members set prices and reprice history."""
+
+from __future__ import annotations
+
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard import csvfile, links
+from dashboard.access import may, member, require
+from dashboard.costs import live, priceform, queries, sheet
+from dashboard.costs.asked import Asked
+from recorder import pricebook
+from recorder.core.prices import Band
+from recorder.models import Membership, Project
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what was spent in the asked period."""
+    return _page(request, project, priceform.Typed())
+
+
+@require_safe
+@member
+def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
+    """Download the table, all its rows."""
+    asked = Asked.parse(request.GET)
+    figures = queries.page(project, asked, timezone.now(), rows=sheet.ROWS_MAX).figures
+    return csvfile.answer(f"costs-{project.slug}", sheet.header(asked), sheet.rows(figures))
+
+
+@require_POST
+@member
+def set_price(request: HttpRequest, project: Project) -> HttpResponse:
+    """Keep a price of the project's own, or say what is wrong with it."""
+    user = require(request, project, Membership.Role.MEMBER)
+    typed = priceform.read(_given(request))
+    if typed.draft is None:
+        return _page(request, project, typed, status=400)
+    pair = typed.draft.model, typed.draft.provider
+    with transaction.atomic():
+        pricebook.add(
+            project.pk, pair, [Band(0, typed.draft.rates)], typed.draft.valid_from, user.get_username()
+        )
+    return _back(request, project)
+
+
+def _given(request: HttpRequest) -> dict[str, str]:
+    """Return the fields of the form that was sent: of many unpriced models, those of the pressed button."""
+    row = request.POST.get("set") or request.POST.get("free")
+    given = {name: request.POST.get(f"{name}.{row}" if row else name, "") for name in priceform.WORDS}
+    return given | dict.fromkeys(priceform.RATES, "0") if "free" in request.POST else given
+
+
+def _page(
+    request: HttpRequest, project: Project, typed: priceform.Typed, *, status: int = 200
+) -> HttpResponse:
+    asked = Asked.parse(request.GET)
+    page = live.CostsPage(project.pk, asked)
+    context = {
+        "project": project,
+        "page": "costs",
+        "ws_url": links.live(project.slug, "costs", **dict(asked.pairs())),
+        "asked": asked,
+        "drawn": live.draw(page),
+        "typed": typed,
+        "is_member": may(request.user, project, Membership.Role.MEMBER),
+    }
+    return render(request, "costs/index.html", context, status=status)
+
+
+def _back(request: HttpRequest, project: Project) -> HttpResponse:
+    query = Asked.parse(request.GET).query
+    return redirect(f"{reverse('costs', args=[project.slug])}{query}#prices")
