@@ -28,6 +28,7 @@ class Wanted:
     source: tuple[str, ...] = ()
     since: datetime | None = None  # a session counts when it overlaps since..until
     until: datetime | None = None
+    min_cost: int | None = None  # nano-dollars
     is_running: bool = False
     is_waiting: bool = False
     has_failed: bool = False
@@ -72,6 +73,8 @@ def _plain(project: int, wanted: Wanted) -> Q:
         where &= Q(last_event_at__gte=wanted.since)
     if wanted.until:
         where &= Q(created_at__lte=wanted.until)
+    if wanted.min_cost is not None:
+        where &= Q(cost_nano__gte=wanted.min_cost)
     for asked, condition in (
         (wanted.is_running, Q(status="running")),
         (wanted.is_waiting, Q(waiting__gt=0)),

@@ -57,6 +57,7 @@ WRITES |= {"a" + name for name in WRITES}
 SHARED_READERS = {
     "dashboard/access.py",
     "dashboard/chips.py",
+    "dashboard/money.py",
     "dashboard/search.py",
     "dashboard/streaming.py",
 }

@@ -11,8 +11,8 @@ from dashboard.access import NotSignedIn, Reader, reader
 from dashboard.api import records, sessions
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
-Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Costs are null: no
-price is known to this version. `project` chooses among a signed-in user's projects; a token has one."""
+Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Money is in dollars,
+as exact decimal text. `project` chooses among a signed-in user's projects; a token has one."""
 
 
 def who(request: HttpRequest) -> Reader:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from decimal import Decimal
+from typing import Annotated, Literal
 
 from ninja import Schema
 from pydantic import AfterValidator, AwareDatetime, Field, model_validator
@@ -18,6 +19,8 @@ SORTS = {
     "activity": Order("last_event_at", newest_first=False),
     "-created": Order("created_at"),
     "created": Order("created_at", newest_first=False),
+    "-cost": Order("cost_nano"),
+    "cost": Order("cost_nano", newest_first=False),
 }
 
 
@@ -81,6 +84,18 @@ class OfApprovals(OfSession):
     open: bool = False
 
 
+class OfUsage(ById):
+    """What is spent, by config and perhaps by day; times count by the hour."""
+
+    group_by: Literal["config", "config,day"] = "config"
+    since: Moment | None = None
+    until: Moment | None = None
+
+    @property
+    def by_day(self) -> bool:
+        return self.group_by == "config,day"
+
+
 class OfExport(Asked):
     """Whose format an export has."""
 
@@ -105,16 +120,10 @@ class OfSessions(Asked):
     source: list[Literal[SOURCES]] = []  # type: ignore[valid-type]
     since: Moment | None = None
     until: Moment | None = None
-    min_cost: str | None = None
+    min_cost: Annotated[Decimal, Field(ge=0, max_digits=20, decimal_places=9)] | None = None
     sort: Literal[tuple(SORTS)] = "-activity"  # type: ignore[valid-type]
     cursor: Annotated[str, AfterValidator(_cursor)] | None = None
     limit: Limit = LIMIT
-
-    @model_validator(mode="after")
-    def _no_prices(self) -> Self:
-        if self.min_cost is not None:
-            raise ValueError("min_cost cannot be asked for yet: no price is known to this version")
-        return self
 
     @property
     def order(self) -> Order:
@@ -135,4 +144,5 @@ class OfSessions(Asked):
             source=tuple(self.source),
             since=self.since,
             until=self.until,
+            min_cost=None if self.min_cost is None else int(self.min_cost.scaleb(9)),
         )

@@ -7,10 +7,10 @@ from ninja import Path, Query, Router
 from pydantic import Field
 
 from dashboard.api import schemas
-from dashboard.api.asked import ID_MAX, ById, OfApprovals, OfLoop, OfSession
+from dashboard.api.asked import ID_MAX, ById, OfApprovals, OfLoop, OfSession, OfUsage
 from dashboard.api.queries import groups as group_queries
 from dashboard.api.queries import loops as loop_queries
-from dashboard.api.queries import others
+from dashboard.api.queries import others, spending
 from dashboard.api.reading import project_of
 
 router = Router()
@@ -45,6 +45,12 @@ def group(request: HttpRequest, pk: Path[Key]) -> schemas.GroupItem:
     if found is None:
         raise Http404
     return found
+
+
+@router.get("/usage", response=schemas.UsageRows)
+def usage(request: HttpRequest, asked: Query[OfUsage]) -> schemas.UsageRows:
+    """Say what each config spent, by day with `group_by=config,day`."""
+    return spending.usage_rows(project_of(request), asked)
 
 
 @router.get("/compactions", response=schemas.Compactions)

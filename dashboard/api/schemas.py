@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
 from pydantic import Field, PlainSerializer
 
+from dashboard.api.amounts import Buckets, Money, Spent, Usage, WithSubAgents
 from recorder.core.verdict import Verdict
 
-CostSource = Literal["reported", "computed", "mixed", "none"]
 Content = Literal["none", "block", "request", "summary"]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
@@ -33,21 +33,6 @@ class Problem(Schema):
     message: str
 
 
-class Usage(Schema):
-    """Raw counts in phi-core's names, as the runtime said them, summed; `input` is with cache or without.
-
-    The five disjoint buckets are not computed yet: `buckets` is absent, which is not the null of usage that
-    could not be reconciled.
-    """
-
-    input: int
-    output: int
-    reasoning: int
-    cache_read: int
-    cache_write: int
-    total_tokens: int
-
-
 class Config(Schema):
     """A model config; `label` is what the screen shows."""
 
@@ -62,13 +47,6 @@ class LoopConfig(Config):
     snapshot: Any
 
 
-class Money(Schema):
-    """No price is known to this version: cost is null, which is not 0."""
-
-    cost_usd: str | None = None
-    cost_source: CostSource = "none"
-
-
 class Parent(Schema):
     """The loop that spawned a session as a sub-agent."""
 
@@ -76,7 +54,7 @@ class Parent(Schema):
     loop_id: str | None
 
 
-class SessionItem(Money):
+class SessionItem(WithSubAgents):
     session_id: str
     title: str | None
     agent_id: str | None
@@ -96,8 +74,6 @@ class SessionItem(Money):
     sub_agents: int
     events: int
     waiting: int
-    usage: Usage
-    inclusive_cost_usd: str | None = None
     parent: Parent | None
     is_demo: bool
     url: str
@@ -114,7 +90,7 @@ class ChildRef(Schema):
     certainty: str
 
 
-class LoopItem(Money):
+class LoopItem(WithSubAgents):
     id: int
     loop_id: str
     run: int
@@ -136,8 +112,7 @@ class LoopItem(Money):
     branch_index: int | None
     is_selected: bool | None
     config: LoopConfig | None
-    usage: Usage
-    inclusive_cost_usd: str | None = None
+    segment: str
     started_at: Moment | None
     ended_at: Moment | None
     duration_ms: int | None
@@ -157,21 +132,19 @@ class SessionDetail(SessionItem):
     loops: list[LoopItem]  # type: ignore[assignment]  # the protocol uses one name for both
 
 
-class Branch(Money):
+class Branch(Spent):
     loop: int
     config_index: int | None
     config: Config | None
     is_selected: bool | None
-    usage: Usage
     duration_ms: int | None
     turns: int
     tool_calls: int
     errors: int
 
 
-class Judge(Money):
+class Judge(Spent):
     loop: int
-    usage: Usage
 
 
 class GroupItem(Schema):
@@ -184,11 +157,28 @@ class GroupItem(Schema):
     verdict: Verdict
     judge: Judge | None
     evaluation_usage: Usage | None
-    total_cost_usd: str | None = None
-    overhead_ratio: float | None = None
+    total_cost_usd: str | None
+    unpriced: bool
+    overhead_ratio: float | None
     started_at: Moment | None
     ended_at: Moment | None
     url: str
+
+
+class UsageRow(Money):
+    """What one config spent, on one day if that was asked for; `loops` and times are of loops that ended."""
+
+    day: date | None
+    config: Config | None
+    model: str | None
+    provider: str | None
+    loops: int
+    turns: int
+    buckets: Buckets | None
+    unreconciled: int
+    errors: int
+    p50_ms: int | None
+    p95_ms: int | None
 
 
 class CompactionItem(Schema):
@@ -248,6 +238,10 @@ class QuarantineItem(Schema):
 class Page(Schema):
     next: str | None
     total: int
+
+
+class UsageRows(Page):
+    items: list[UsageRow]
 
 
 class Sessions(Page):

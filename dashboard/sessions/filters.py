@@ -32,12 +32,16 @@ SORTS = {
     "activity": Order("last_event_at", newest_first=False),
     "-created": Order("created_at"),
     "created": Order("created_at", newest_first=False),
+    "-cost": Order("cost_nano"),
+    "cost": Order("cost_nano", newest_first=False),
 }
 SORT_WORDS = {
     "-activity": "Last activity first",
     "activity": "Last activity last",
     "-created": "Newest first",
     "created": "Oldest first",
+    "-cost": "Dearest first",
+    "cost": "Cheapest first",
 }
 FACETS = ("status", "outcome", "model", "agent", "source")
 WORDS_MAX = 200

@@ -9,12 +9,13 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard import formats, usage
+from dashboard import formats, money, usage
 
 register = template.Library()
 
 register.filter("tokens", formats.tokens)
 register.filter("exact", formats.exact)
+register.filter("money", formats.money)
 register.filter("duration", formats.duration)
 register.filter("money", formats.money)
 register.filter("size", formats.size)
@@ -82,6 +83,15 @@ def amount(count: int | None) -> SafeString:
     if count is None or count < 1_000:
         return format_html("{}", formats.tokens(count))
     return format_html('<span title="{}">{}</span>', formats.exact(count), formats.tokens(count))
+
+
+@register.simple_tag
+def cost(spent: money.Spent) -> SafeString:
+    """Write what something cost, with the exact amount and where it comes from on hover."""
+    shown = formats.money(spent.cost_nano, spent.unpriced)
+    if spent.cost_nano is None and not spent.unpriced:
+        return format_html('<span title="{}">{}</span>', "nothing spent", shown)
+    return format_html('<span title="{}">{}</span>', money.words(spent), shown)
 
 
 @register.filter

@@ -14,8 +14,9 @@ from dashboard.api import schemas
 from dashboard.api.asked import OfSession
 from dashboard.api.queries.loops import duration_ms
 from dashboard.api.queries.pages import by_id
-from dashboard.api.queries.usage import config, usage
+from dashboard.api.queries.usage import config, spent, usage
 from dashboard.chips import Chip, chips
+from dashboard.money import group_totals, usd
 from recorder.core.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
 
@@ -59,17 +60,21 @@ def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schema
 
 def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schemas.GroupItem:
     ended = row.status == "completed"
-    spent = usage(row)
+    branches = around.branches.get(row.pk, [])
+    totals = group_totals(branches, row.judge, row)
     return schemas.GroupItem(
         id=row.pk,
         session_id=row.session.session_id,
         status=row.status,
-        branches=[_branch(loop, around.chips) for loop in around.branches.get(row.pk, [])],
+        branches=[_branch(loop, around.chips) for loop in branches],
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,
         verdict=cast("Verdict", row.verdict),
-        judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, usage=usage(row.judge)),
-        evaluation_usage=spent if ended else None,
+        judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, **spent(row.judge)),
+        evaluation_usage=usage(row) if ended else None,
+        total_cost_usd=usd(totals.total.cost_nano),
+        unpriced=totals.total.unpriced > 0,
+        overhead_ratio=totals.overhead_ratio,
         started_at=row.started_at,
         ended_at=row.ended_at,
         url=links.session(project.slug, row.session_id),
@@ -82,7 +87,7 @@ def _branch(loop: LoopRecord, known: Mapping[int, Chip]) -> schemas.Branch:
         config_index=loop.branch_index,
         config=config(loop.config, known.get(loop.config_id or 0)),
         is_selected=loop.is_selected,
-        usage=usage(loop),
+        **spent(loop),
         duration_ms=duration_ms(loop.started_at, loop.ended_at),
         turns=loop.turns,
         tool_calls=loop.tool_calls,

@@ -14,8 +14,9 @@ from dashboard import links
 from dashboard.api import schemas
 from dashboard.api.asked import OfLoop
 from dashboard.api.queries.pages import by_id
-from dashboard.api.queries.usage import loop_config, usage
+from dashboard.api.queries.usage import inclusive, loop_config, spent
 from dashboard.chips import Chip, chips
+from dashboard.money import Cost, loops_with_sub_agents
 from recorder.models import Approval, ChildLoopRef, LoopRecord, Project
 
 MS = timedelta(milliseconds=1)
@@ -47,6 +48,7 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
+        loops_with_sub_agents([row.pk for row in found]),
     )
     return [_item(project, row, around) for row in found]
 
@@ -59,6 +61,7 @@ class _Around:
     children: Mapping[int, list[int]]
     refs: Mapping[int, list[schemas.ChildRef]]
     approvals: Mapping[int, tuple[int, int]]  # all, open
+    whole: Mapping[int, Cost]  # with sub-agents
 
 
 def _item(project: Project, row: LoopRecord, around: _Around) -> schemas.LoopItem:
@@ -85,7 +88,9 @@ def _item(project: Project, row: LoopRecord, around: _Around) -> schemas.LoopIte
         branch_index=row.branch_index,
         is_selected=row.is_selected,
         config=loop_config(row.config, around.chips.get(row.config_id or 0)),
-        usage=usage(row),
+        segment=row.segment,
+        **spent(row),
+        **inclusive(around.whole[row.pk]),
         started_at=row.started_at,
         ended_at=row.ended_at,
         duration_ms=duration_ms(row.started_at, row.ended_at),

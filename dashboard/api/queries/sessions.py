@@ -8,8 +8,8 @@ from dashboard import links
 from dashboard.api import schemas
 from dashboard.api.asked import OfSessions
 from dashboard.api.queries.loops import loop_items
-from dashboard.api.queries.usage import usage
-from dashboard.keyset import Cursor
+from dashboard.api.queries.usage import inclusive, spent
+from dashboard.money import Cost, sessions_with_sub_agents
 from dashboard.search import matching
 from recorder.core.tree import tree_order
 from recorder.models import LoopRecord, Project, Session
@@ -21,10 +21,9 @@ def sessions(project: Project, asked: OfSessions) -> schemas.Sessions:
     order = asked.order
     found = list(order.sort(order.after(wanted, asked.after))[: asked.limit + 1])
     shown = found[: asked.limit]
-    next_ = None
-    if len(found) > len(shown):
-        next_ = str(Cursor(getattr(shown[-1], order.column), shown[-1].pk))
-    items = [schemas.SessionItem(**session_fields(project, session)) for session in shown]
+    next_ = str(order.cursor(shown[-1])) if len(found) > len(shown) else None
+    whole = sessions_with_sub_agents([session.pk for session in shown])
+    items = [schemas.SessionItem(**session_fields(project, each, whole[each.pk])) for each in shown]
     return schemas.Sessions(items=items, next=next_, total=wanted.count())
 
 
@@ -38,13 +37,14 @@ def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
     loops = LoopRecord.objects.filter(session=found)
     items = {item.id: item for item in loop_items(project, loops)}
     ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
-    fields = session_fields(project, found) | {
+    whole = sessions_with_sub_agents([found.pk])[found.pk]
+    fields = session_fields(project, found, whole) | {
         "loops": [items[loop.pk] for loop in ordered if loop.pk in items]
     }
     return schemas.SessionDetail(**fields)
 
 
-def session_fields(project: Project, found: Session) -> dict[str, Any]:
+def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, Any]:
     """Return what a list and a session's own answer share."""
     parent = schemas.Parent(session_id=found.parent_session_id or None, loop_id=found.parent_loop_id or None)
     return {
@@ -67,7 +67,8 @@ def session_fields(project: Project, found: Session) -> dict[str, Any]:
         "sub_agents": found.sub_agents,
         "events": found.events,
         "waiting": found.waiting,
-        "usage": usage(found),
+        **spent(found),
+        **inclusive(whole),
         "parent": parent if found.has_spawn else None,
         "is_demo": found.is_demo,
         "url": links.session(project.slug, found.pk),

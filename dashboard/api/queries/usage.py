@@ -1,19 +1,54 @@
 """A record's tokens and configs, in the words of the read API."""
 
-from dashboard.api import schemas
+from typing import Any
+
+from dashboard.api import amounts, schemas
 from dashboard.chips import Chip
-from recorder.models import ModelConfig, Tokens
+from dashboard.money import Spent, usd
+from recorder.models import ModelConfig, Spend, Tokens
 
 
-def usage(record: Tokens) -> schemas.Usage:
+def usage(record: Tokens) -> amounts.Usage:
     """Return tokens in phi-core's names."""
-    return schemas.Usage(
+    return amounts.Usage(
         input=record.input_tokens,
         output=record.output_tokens,
         reasoning=record.reasoning_tokens,
         cache_read=record.cache_read_tokens,
         cache_write=record.cache_write_tokens,
         total_tokens=record.total_tokens,
+    )
+
+
+def money(record: Spent) -> dict[str, Any]:
+    """Return what a record cost."""
+    return {
+        "cost_usd": usd(record.cost_nano),
+        "cost_source": record.cost_source,
+        "unpriced": record.unpriced > 0,
+    }
+
+
+def spent(record: Spend) -> dict[str, Any]:
+    """Return a record's tokens and what they cost."""
+    return {**money(record), "usage": usage(record), "buckets": buckets(record)}
+
+
+def inclusive(whole: Spent) -> dict[str, Any]:
+    """Return what something cost with its sub-agents."""
+    return {"inclusive_cost_usd": usd(whole.cost_nano), "inclusive_unpriced": whole.unpriced > 0}
+
+
+def buckets(record: Spend) -> amounts.Buckets | None:
+    """Return the disjoint buckets; None when there is a call in them that does not reconcile."""
+    if record.unreconciled or record.uncached_tokens is None or record.visible_tokens is None:
+        return None
+    return amounts.Buckets(
+        uncached_input=record.uncached_tokens,
+        cache_read=record.cache_read_tokens,
+        cache_write=record.cache_write_tokens,
+        output=record.visible_tokens,
+        reasoning=record.reasoning_tokens,
     )
 
 

@@ -69,16 +69,13 @@ class _Page:
 def _page(wanted: QuerySet[Session], filters: Filters) -> _Page:
     order = filters.order
     if filters.after:
-        found = _cursors(order.backwards.sort(order.backwards.after(wanted, filters.after)), filters)
+        back = order.backwards
+        found = back.cursors(back.sort(back.after(wanted, filters.after)), PAGE + 1)
         if len(found) > PAGE:
             return _Page(found[:PAGE][::-1], is_later=True, has_older=True)
     elif filters.before:
-        found = _cursors(order.sort(order.after(wanted, filters.before)), filters)
+        found = order.cursors(order.sort(order.after(wanted, filters.before)), PAGE + 1)
         if found:
             return _Page(found[:PAGE], is_later=True, has_older=len(found) > PAGE)
-    found = _cursors(order.sort(wanted), filters)
+    found = order.cursors(order.sort(wanted), PAGE + 1)
     return _Page(found[:PAGE], is_later=False, has_older=len(found) > PAGE)
-
-
-def _cursors(rows: QuerySet[Session], filters: Filters) -> list[Cursor]:
-    return [Cursor(at, pk) for at, pk in rows.values_list(filters.order.column, "pk")[: PAGE + 1]]

@@ -1,6 +1,7 @@
 """What the read API says of the twelve phi-core scenarios, recorded through the real ingest."""
 
 import json
+from decimal import Decimal
 
 import pytest
 from django.db import connection
@@ -97,14 +98,22 @@ def test_a_session_has_what_its_list_says_and_its_loops_in_tree_order(get, feed)
     assert loops[0]["url"] == f"{item['url']}/loops/{placed[0]}"
 
 
-def test_usage_is_phi_cores_and_costs_are_not_known(get, feed):
+def test_usage_is_phi_cores_and_buckets_stand_beside_it(get, feed):
     feed(scenario="01-tools-two-prompts")
     theirs = json.loads((TAPES / "01-tools-two-prompts.sessions.json").read_text())[0]
     loops = get(f"sessions/{theirs['session_id']}")["loops"]
 
     assert [loop["usage"] for loop in loops] == [loop["usage"] for loop in theirs["loops"]]
-    for loop in loops:
-        assert (loop["cost_usd"], loop["cost_source"], "buckets" in loop) == (None, "none", False)
+    assert loops[1]["buckets"] == {  # one turn of Anthropic's: nothing has to be taken apart
+        "uncached_input": 690,
+        "cache_read": 1920,
+        "cache_write": 210,
+        "output": 41,
+        "reasoning": 0,
+    }
+    cost = Decimal(690 * 3 + 41 * 15) + 1920 * Decimal("0.3") + 210 * Decimal("3.75")
+    assert Decimal(loops[1]["cost_usd"]) == cost / 10**6
+    assert (loops[1]["cost_source"], loops[1]["unpriced"]) == ("computed", False)
 
 
 def test_an_open_loop_shows_what_its_finished_turns_used(get, feed):
@@ -131,7 +140,15 @@ def test_a_group_with_a_judge_was_judged(get, feed):
     assert len({branch["config"]["label"] for branch in group["branches"]}) == 3
     assert group["judge"]["usage"] == group["evaluation_usage"]
     assert get(f"loops/{group['judge']['loop']}")["role"] == "judge"
-    assert (group["total_cost_usd"], group["overhead_ratio"]) == (None, None)
+    opus = 310 * 5 + 420 * 25
+    haiku = 330 + 60 * 5 + 470 + 33 * 5
+    gpt = (295 - 128) * Decimal("2.5") + 128 * Decimal("1.25") + 51 * 10
+    judge = 640 * 3 + 5 * 15
+    millionths = Decimal(opus + haiku + judge) + gpt
+    assert [Decimal(each["cost_usd"]) * 10**6 for each in group["branches"]] == [opus, haiku, gpt]
+    assert Decimal(group["judge"]["cost_usd"]) * 10**6 == judge
+    assert (Decimal(group["total_cost_usd"]) * 10**6, group["unpriced"]) == (millionths, False)
+    assert group["overhead_ratio"] == pytest.approx(float((millionths - opus) / opus))
     assert get(f"groups/{group['id']}") == group
 
 
