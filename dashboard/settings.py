@@ -132,7 +132,8 @@ else:
     DATABASES["default"].setdefault("OPTIONS", {})["pool"] = {
         "min_size": 1,
         "max_size": _number("LOOPSCOPE_DATABASE_CONNECTIONS", 12),
-        "timeout": 10,
+        "timeout": 5,
+        "reconnect_timeout": 4,  # then by whoever asks next: the pool waits twice as long after each attempt
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
