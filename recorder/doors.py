@@ -24,7 +24,7 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-FORMATS = ("native", *READERS)
+FORMATS = ("native", *(name for name in READERS if not name.endswith("-db")))
 FORMATS_TO_COME = tuple(name for name in ("cagent", "aidaemon", "grida") if name not in READERS)
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")

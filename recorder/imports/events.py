@@ -25,7 +25,13 @@ LINES, BYTES = 500, 2 * 1024 * 1024  # of one batch, and so of one transaction
 
 
 def import_events(
-    project: Project, path: Path, report: Report, step: Callable[[int], None], *, flush: bool
+    project: Project,
+    path: Path,
+    report: Report,
+    step: Callable[[int], None],
+    *,
+    form: str = "native",
+    flush: bool,
 ) -> None:
     """Import a file; everything up to a damage in it counts."""
     with opened(path) as file:
@@ -35,8 +41,9 @@ def import_events(
             report.problem(path, "no line could be read")
             return
         producer = _producer(first[1])
-        sender, known = Sender(project, producer, report), Known(project, producer)
-        for batch in _batches(known.passed(chain([first], lines))):
+        sender, known = Sender(project, producer, report, form=form), Known(project, producer)
+        told = chain([first], lines)
+        for batch in _batches(known.passed(told) if form == "native" else told):
             _send(sender, batch, path, report)
     report.live += known.left_out
     if flush:

@@ -10,13 +10,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, cast
 
+from recorder.core.formats.cagent import READ as CAGENT
+from recorder.imports import stores
 from recorder.imports.report import Report, UnusableError
 
-Kind = Literal["native", "phi-session"]
-LATER = ("cagent", "cagent-db", "aidaemon", "aidaemon-db", "grida")
-FORMATS = ("auto", "native", "phi-session", *LATER)
+Kind = Literal["native", "phi-session", "cagent", "cagent-db"]
+LATER = ("aidaemon", "aidaemon-db", "grida")
+FORMATS = ("auto", "native", "phi-session", "cagent", "cagent-db", *LATER)
 EVENT_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".gz")
 SESSION_NAMES = (".json",)
+STORE_NAMES = (".db", ".sqlite", ".sqlite3")
+_SQLITE = b"SQLite format 3\x00"
 _HEAD = 256 * 1024
 _GZIP = b"\x1f\x8b"
 
@@ -79,9 +83,16 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> Kind:
     by_name: Kind | None = (
         "phi-session" if name.endswith(SESSION_NAMES) else "native" if name.endswith(EVENT_NAMES) else None
     )
-    if by_name is None and not is_named:
+    if by_name is None and not is_named and not name.endswith(STORE_NAMES):
         raise _NoRecordingError
     head = _head(path)
+    if head.startswith(_SQLITE):
+        kind = stores.kind_of(path)
+        if kind in LATER or wanted not in ("auto", kind):
+            raise UnusableError(f"a store of {kind.removesuffix('-db')}, which is not {wanted}")
+        return cast("Kind", kind)
+    if wanted.endswith("-db"):
+        raise UnusableError("not a SQLite store")
     if wanted != "auto":
         return cast("Kind", wanted)
     return _by_content(head, by_name)
@@ -95,9 +106,7 @@ def _head(path: Path) -> bytes:
         head = _readable_head(path)
     if not head.strip():
         raise UnusableError("the file holds nothing that can be read")
-    if head.startswith(b"SQLite format 3\x00"):
-        raise UnusableError("a SQLite store; this version reads event files and phi-core session files")
-    if b"\x00" in head:
+    if b"\x00" in head and not head.startswith(_SQLITE):
         raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
     return head
 
@@ -122,8 +131,7 @@ def _by_content(head: bytes, by_name: Kind | None) -> Kind:
     first = objects[0] if objects else {}
     if "loops" in first and "session_id" in first:
         return "phi-session"
-    _refuse_foreign(first)
-    return "native"
+    return _by_writer(first)
 
 
 def _object(line: bytes) -> dict[str, object] | None:
@@ -134,8 +142,11 @@ def _object(line: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _refuse_foreign(first: dict[str, object]) -> None:
+def _by_writer(first: dict[str, object]) -> Kind:
+    """Tell an event file by its first event."""
     kind = first.get("type")
+    if kind in CAGENT:
+        return "cagent"
     if "event_type" in first and "data" in first:
         raise UnusableError("rows of aidaemon's events; this version does not read them yet")
     if isinstance(kind, str) and kind[:1].islower():
@@ -144,3 +155,4 @@ def _refuse_foreign(first: dict[str, object]) -> None:
             f"its first event is {kind!r}, which looks like {writer}; this version does not read that yet. "
             "If it is an event of yours, import the file with --format native"
         )
+    return "native"

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from recorder.imports.cagent import import_cagent
 from recorder.imports.events import import_events
-from recorder.imports.files import recordings
+from recorder.imports.files import Kind, recordings
 from recorder.imports.report import Report
 from recorder.imports.sessions import import_sessions
 from recorder.models import Project
 from recorder.progress import Progress
+
+READ: dict[Kind, Callable[..., None]] = {
+    "native": import_events,
+    "phi-session": import_sessions,
+    "cagent": partial(import_events, form="cagent"),
+    "cagent-db": import_cagent,
+}
 
 
 def import_files(
@@ -27,7 +36,7 @@ def import_files(
     found = recordings(paths, wanted, report)
     progress = Progress(out, sum(each.size for each in found), "bytes")
     for each in found:
-        read = import_events if each.kind == "native" else import_sessions
+        read = READ[each.kind]
         try:
             read(project, each.path, report, partial(progress.step, label=each.path.name), flush=flush)
         except OSError as error:

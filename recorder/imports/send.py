@@ -16,15 +16,23 @@ PATIENCE = 60  # seconds for which another process may hold the database
 class Sender:
     """Numbers and sends the lines of one file, and counts what they made."""
 
-    def __init__(self, project: Project, producer: str, report: Report, *, goes_on: bool = False) -> None:
-        self.project, self.producer, self.report = project, producer, report
+    def __init__(
+        self,
+        project: Project,
+        producer: str,
+        report: Report,
+        *,
+        form: str = "native",
+        goes_on: bool = False,
+    ) -> None:
+        self.project, self.producer, self.report, self.form = project, producer, report, form
         high = Producer.objects.filter(project=project, name=producer).values_list("high", flat=True).first()
         self.sent = 0 if high is None or not goes_on else high + 1
         self._sessions, self._loops = self._made()
 
     def send(self, lines: list[bytes]) -> list[Rejected]:
         """Send the next lines; return those that were refused."""
-        receipt = _stored(Batch(self.project.pk, self.producer, self.sent, lines))
+        receipt = _stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
         self.sent += len(lines)
         self.report.events += receipt.accepted
         self.report.duplicates += receipt.duplicates
@@ -33,7 +41,7 @@ class Sender:
     def flush(self) -> None:
         """Say that this producer is done, if it left anything open."""
         if self._of_it().filter(status__in=("running", "pending")).exists():
-            _stored(Batch(self.project.pk, self.producer, None, [], flush=True))
+            _stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
 
     def close(self) -> None:
         """Add what was made to the report."""

@@ -1,0 +1,161 @@
+"""Importing cagent's session store: each root session with its sub-sessions is a stream of rows of its own.
+
+All schema generations: since the 15th migration a session's items stand in a table, before they were one JSON
+text. A store that has grown since it was imported gives its new items only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+from collections.abc import Callable, Iterator
+from itertools import islice
+from pathlib import Path
+
+from recorder.core.changes import Json
+from recorder.core.formats.cagent.store import ITEMS, SESSIONS
+from recorder.core.formats.foreign import Fields, native
+from recorder.imports.report import Report, UnusableError
+from recorder.imports.send import Sender
+from recorder.imports.stores import names, opened
+from recorder.models import JournalEvent, LoopRecord, Project
+
+FORMAT = "cagent-db"
+BATCH = 200
+
+
+def import_cagent(
+    project: Project, path: Path, report: Report, step: Callable[[int], None], *, flush: bool
+) -> None:
+    """Import a store."""
+    try:
+        with opened(path) as store:
+            found = _Store(store, path, report)
+            for root in found.roots():
+                _Import(project, found, root, path, report).run(flush=flush)
+    except UnusableError as error:
+        report.problem(path, str(error))
+    except sqlite3.DatabaseError as error:
+        report.problem(path, f"the store cannot be read ({error}); what came before is imported")
+    step(path.stat().st_size)
+
+
+class _Store:
+    """The rows of a store."""
+
+    def __init__(self, store: sqlite3.Connection, path: Path, report: Report) -> None:
+        self._store, self._path, self._report = store, path, report
+        columns = {row[1] for row in store.execute("PRAGMA table_info(sessions)")}
+        if not {"id", "created_at"} <= columns:
+            raise UnusableError("its table sessions has no id and created_at: not a store that cagent writes")
+        self._has_items = "session_items" in names(store)
+        rows = store.execute("SELECT * FROM sessions ORDER BY created_at")
+        self._sessions = {row["id"]: dict(row) for row in rows}
+
+    def roots(self) -> list[str]:
+        """Return the sessions that no other one ran, oldest first."""
+        return [key for key, row in self._sessions.items() if row.get("parent_id") not in self._sessions]
+
+    def rows(self, session_id: str) -> Iterator[Fields]:
+        """Return a session's rows in the order in which things happened, its own last."""
+        yield from self._of(self._sessions[session_id], set())
+
+    def _of(self, session: Fields, above: set[str]) -> Iterator[Fields]:
+        key = str(session["id"])
+        items = list(self._items(key)) if self._has_items else []
+        for item in items or _told(session, self._json(session.get("messages"), f"session {key}, messages")):
+            yield {name: value for name, value in item.items() if name != "sub_session"}
+            child = item.get("sub_session") or self._sessions.get(str(item.get("subsession_id")))
+            if isinstance(child, dict) and str(child.get("id")) not in above | {key}:
+                yield from self._of(child, above | {key})
+        yield {"table": SESSIONS, **{name: value for name, value in session.items() if name != "messages"}}
+
+    def _items(self, session_id: str) -> Iterator[Fields]:
+        sql = "SELECT * FROM session_items WHERE session_id = ? ORDER BY position, id"
+        for row in self._store.execute(sql, (session_id,)):
+            item: Fields = {"table": ITEMS, **dict(row)}
+            if raw := item.pop("message_json", None):
+                place = f"session {session_id}, item {row['position']}"
+                item["message"] = self._json(raw, place)
+                if item["message"] is None:
+                    item["message_json"] = raw
+            yield item
+
+    def _json(self, raw: Json, place: str) -> Json:
+        if not raw:
+            return None
+        try:
+            value: Json = json.loads(str(raw))
+        except (ValueError, RecursionError) as error:
+            why = f"{place}: not JSON ({error}); kept as it is, the rest is imported"
+            self._report.problem(self._path, why)
+            return None
+        return value
+
+
+def _told(session: Fields, messages: Json) -> Iterator[Fields]:
+    """Return the items of a session that holds them as one text, in the form of the later table."""
+    key = session["id"]
+    for position, item in enumerate(messages if isinstance(messages, list) else []):
+        row: Fields = {"table": ITEMS, "session_id": key, "position": position}
+        given = item if isinstance(item, dict) else {}
+        if isinstance(said := given.get("message"), dict):
+            about: Fields = {"agent_name": said.get("agentName"), "implicit": said.get("implicit", False)}
+            yield {**row, "item_type": "message", **about, "message": said.get("message")}
+        elif isinstance(child := given.get("sub_session"), dict):
+            inner = dict(child)
+            inner["messages"] = json.dumps(inner.get("messages"))
+            yield {**row, "item_type": "subsession", "subsession_id": child.get("id"), "sub_session": inner}
+        elif "summary" in given:
+            yield {**row, "item_type": "summary", "summary_text": given["summary"]}
+        else:
+            yield {**row, "item_type": "other", "item": item}
+
+
+class _Import:
+    """One root session beside what is recorded of it."""
+
+    def __init__(self, project: Project, store: _Store, session_id: str, path: Path, report: Report) -> None:
+        self.store, self.session_id, self.path, self.report = store, session_id, path, report
+        self.name = _producer(session_id)
+        self.project = project
+        self.sender = Sender(project, self.name, report, form=FORMAT, goes_on=True)
+
+    def run(self, *, flush: bool) -> None:
+        """Send the rows that are new; a session that came live is recorded already."""
+        live = LoopRecord.objects.filter(
+            session__project=self.project, session__session_id=self.session_id
+        ).exclude(producer__name=self.name)
+        if live.exists():
+            self.report.live += live.count()
+            return
+        rows = [native(row) for row in self.store.rows(self.session_id)]
+        fresh = iter(_new(rows, self._stored()))
+        while batch := list(islice(fresh, BATCH)):
+            first = self.sender.sent
+            for rejected in self.sender.send(batch):
+                row = batch[rejected.seq - first][:80].decode(errors="replace")
+                place = f"session {self.session_id}, row {row}…"
+                self.report.reject(self.path, place, rejected.code, rejected.message)
+        if flush:
+            self.sender.flush()
+        self.sender.close()
+
+    def _stored(self) -> list[bytes]:
+        lines = JournalEvent.objects.filter(
+            producer__project=self.project, producer__name=self.name, kind="line"
+        )
+        return [bytes(raw) for raw in lines.order_by("seq").values_list("raw", flat=True)]
+
+
+def _new(rows: list[bytes], stored: list[bytes]) -> list[bytes]:
+    """Return the rows that are not stored. The last row, the session's own, comes again after new items."""
+    known = set(stored)
+    fresh = [row for row in rows[:-1] if row not in known]
+    return [*fresh, rows[-1]] if fresh or rows[-1] not in known else []
+
+
+def _producer(session_id: str) -> str:
+    name = f"import:cagent:{session_id}"
+    return name if len(name) <= 200 else f"import:cagent:{hashlib.sha256(session_id.encode()).hexdigest()}"
