@@ -9,10 +9,11 @@ from __future__ import annotations
 import asyncio
 import gc
 import logging
+import os
 import signal
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, NoReturn
 
 from daphne.server import Server as Daphne  # first: it installs the reactor that runs on asyncio
 from django.conf import settings
@@ -87,7 +88,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         # A close frame says why; the peer has a second to answer it.
         self.ws_factory.setProtocolOptions(failByDrop=False, closeHandshakeTimeout=1)
         loop = asyncio.get_event_loop()
-        writer().when_broken = lambda why: _later(loop, self._fail, why)
+        writer().when_broken = _end_at_once
         writer().start()
         if settings.REDIS_URL:
             self._relay = loop.create_task(_relay())
@@ -107,11 +108,6 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
     def listen_error(self, failure: Any) -> None:
         self.failure = f"Cannot listen on {self._where}: {failure.getErrorMessage()}"
         self.stop()
-
-    def _fail(self, why: str) -> None:
-        """End, because nothing can be acknowledged any more."""
-        self.failure = why
-        self._begin_to_stop()
 
     def _begin_to_stop(self) -> None:
         self._stopping = asyncio.ensure_future(self._stop_well())
@@ -166,8 +162,13 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         return super().kill_all_applications()
 
 
-def _later(loop: asyncio.AbstractEventLoop, call: Callable[[str], None], why: str) -> None:
-    loop.call_soon_threadsafe(call, why)
+def _end_at_once(why: str) -> NoReturn:
+    """End, because nothing can be acknowledged any more.
+
+    To close the database would write and sync it once more, and believe what the disk then says.
+    """
+    log.critical("%s", why)
+    os._exit(1)
 
 
 def _spare_the_collector() -> None:

@@ -68,8 +68,7 @@ class Attempts:
             connection.close()  # it may be broken; the next transaction opens another
             return [busy] * len(batches)
         except Broken:
-            connection.close()
-            raise
+            raise  # and not a word more to the database
         except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
             connection.close()
             log.warning(
@@ -97,7 +96,6 @@ def _around_what_breaks(batch: Batch) -> Answer:
         connection.close()
         return busy
     except Broken:
-        connection.close()
         raise
     except Exception as error:
         log.exception("a line that broke the recorder cannot be kept either")

@@ -34,6 +34,12 @@ class Reserve:
             self.is_kept = self._make(size)
         return self.is_kept
 
+    def make_room(self) -> bool:
+        """Give the reserve up if the disk is full already; say whether there is room to open a database."""
+        if shutil.disk_usage(self._path.parent).free < MARGIN_BYTES and self._path.exists():
+            self.give_up()
+        return shutil.disk_usage(self._path.parent).free >= MARGIN_BYTES // SHARE
+
     def give_up(self) -> None:
         """Free the space for those who need little of it."""
         self.is_kept = False

@@ -4,6 +4,7 @@ import pytest
 from django.db import connection
 
 from tests.faults import killer, stream
+from tests.faults.ledgers import compare
 from tests.faults.producers import Poster
 
 pytestmark = pytest.mark.slow
@@ -24,6 +25,6 @@ def test_the_comparison_sees_what_is_lost_altered_and_was_never_sent(server):
     server.agent("p").send(*stream.lines("p", 0, 9), stream.nth("p", 10))
     producer.acked, producer.sent = 12, 12
 
-    outcome = killer.compare(server, [producer], kills=0)
+    outcome = compare(server, [producer])
 
     assert (outcome.lost, outcome.altered, outcome.stored, outcome.is_clean) == (3, 1, 10, False)

@@ -20,6 +20,7 @@ from django.db.migrations.executor import MigrationExecutor
 from dashboard.static import collect, in_child
 from recorder import links, soundness
 from recorder.models import Project
+from recorder.reserve import Reserve
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  told apart here, not bound
 
@@ -41,6 +42,7 @@ class Command(BaseCommand):
 
     def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:
         _refuse_if_taken(host, port)
+        _refuse_if_full()
         if why := soundness.damage() or (None if accept_loss else soundness.loss()):
             raise CommandError(why)
         with _alone():
@@ -90,6 +92,12 @@ def _refuse_if_taken(host: str, port: int) -> None:
             raise CommandError(
                 f"Cannot listen on {host} port {port}: {reason}. Choose another with --port."
             ) from None
+
+
+def _refuse_if_full() -> None:
+    """Start on a full disk with what was held back; without that SQLite cannot even be read."""
+    if connection.vendor == "sqlite" and not Reserve(settings.DATA).make_room():
+        raise CommandError(f"The disk of {settings.DATA} is full. Free a few MiB of it, then start again.")
 
 
 @contextmanager

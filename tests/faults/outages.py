@@ -1,0 +1,187 @@
+"""Takes away what a server needs, under producers with ledgers, gives it back, and compares.
+
+`python -m tests.faults.outages lock --seconds 30`; the outages are `lock`, `disk` and `postgres`. Nothing
+acknowledged may be lost, and every producer must be served again with nobody's help.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import random
+import sqlite3
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.browser.server import Server
+from tests.faults.ledgers import Outcome, compare
+from tests.faults.producers import Producer, at_work, stop
+from tests.faults.services import Postgres, Service
+
+PRODUCERS = 8
+BEFORE_S = 2.0
+FELT_S = 60.0
+RETURN_S = 30.0
+MIB = 1024 * 1024
+DISK_BYTES = 256 * MIB
+LEFT_BYTES = MIB // 4
+
+Outage = Callable[[], AbstractContextManager[None]]
+
+
+@dataclass
+class Course:
+    """What happened while it was away and after."""
+
+    acks_before: int
+    acks_while: int  # since it was felt
+    ready_while: int
+    page_while: int
+    served_again_s: float
+    ready_after: int
+    outcome: Outcome
+
+    @property
+    def is_clean(self) -> bool:
+        is_felt = self.acks_before > 0 and self.ready_while == 503
+        return self.outcome.is_clean and is_felt and self.ready_after == 200
+
+
+def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
+    """Let producers work while something is away for so long."""
+    producers = at_work(PRODUCERS, server.port, server.token, seed)
+    for producer in producers:
+        producer.start()
+    time.sleep(BEFORE_S)
+    acks_before = _acks(producers)
+    with outage():
+        _until_felt(server)
+        acks_felt = _acks(producers)
+        time.sleep(seconds)
+        ready_while, page_while = status(server, "/readyz"), status(server, "/api/v1/sessions")
+        acks_while = _acks(producers) - acks_felt
+    served_again_s = until_served(producers)
+    ready_after = status(server, "/readyz")
+    stop(producers)
+    outcome = compare(server, producers)
+    return Course(acks_before, acks_while, ready_while, page_while, served_again_s, ready_after, outcome)
+
+
+@contextmanager
+def lock(server: Server) -> Iterator[None]:
+    """Hold SQLite's one write lock."""
+    path = server.folder / "loopscope.sqlite3"
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as holder:
+        holder.execute("BEGIN IMMEDIATE")
+        yield
+        holder.execute("ROLLBACK")
+
+
+@contextmanager
+def small_disk(folder: Path) -> Iterator[Path]:
+    """Mount a file system of its own, in a file."""
+    image, mounted = folder / "disk", folder / "mounted"
+    mounted.mkdir()
+    with image.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
+    subprocess.run(["mount", "-o", "loop", image, mounted], check=True)
+    try:
+        yield mounted
+    finally:
+        subprocess.run(["umount", "-l", mounted], check=True)
+
+
+@contextmanager
+def full(folder: Path) -> Iterator[None]:
+    """Fill the file system of a folder, all but a little."""
+    filler = folder / "filler"
+    with filler.open("wb") as file:
+        room = os.statvfs(folder)
+        os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - LEFT_BYTES)
+    yield
+    filler.unlink()
+
+
+@contextmanager
+def killed(service: Service) -> Iterator[None]:
+    """Kill a service and start it again."""
+    service.kill()
+    yield
+    service.start()
+
+
+def status(server: Server, path: str) -> int:
+    """Return the status that a reader gets."""
+    request = urllib.request.Request(server.url + path, headers={"Authorization": f"Bearer {server.token}"})
+    try:
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            return int(answer.status)
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return refused.code
+
+
+def _acks(producers: list[Producer]) -> int:
+    return sum(producer.acks for producer in producers)
+
+
+def _until_felt(server: Server) -> None:
+    """Wait until the server says that it cannot commit."""
+    began = time.monotonic()
+    while status(server, "/readyz") == 200:
+        assert time.monotonic() - began < FELT_S, "it does without"
+        time.sleep(0.1)
+
+
+def until_served(producers: list[Producer]) -> float:
+    """Return how long it takes until each producer has been answered again."""
+    began = time.monotonic()
+    acks = [producer.acks for producer in producers]
+    while any(producer.acks == had for producer, had in zip(producers, acks, strict=True)):
+        assert time.monotonic() - began < RETURN_S, "a producer is not served again"
+        time.sleep(0.05)
+    return round(time.monotonic() - began, 1)
+
+
+@contextmanager
+def prepared(name: str, folder: Path) -> Iterator[tuple[Server, Outage]]:
+    """Give a running server and what shall be taken from it."""
+    with ExitStack() as stack:
+        if name == "disk":
+            folder = stack.enter_context(small_disk(folder))
+        service = stack.enter_context(Postgres()) if name == "postgres" else None
+        server = Server(folder, **({"DATABASE_URL": service.url} if service else {}))
+        stack.callback(server.stop)
+        server.start()
+        assert server.token  # made while the store still writes
+        if service:
+            yield server, lambda: killed(service)
+        else:
+            yield server, lambda: full(folder) if name == "disk" else lock(server)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("outage", choices=("lock", "disk", "postgres"))
+    parser.add_argument("--seconds", type=float, default=30)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    asked = parser.parse_args()
+    folder = tempfile.TemporaryDirectory(prefix="loopscope-outages-")
+    with folder as path, prepared(asked.outage, Path(path)) as (server, outage):
+        course = run(server, outage, asked.seconds, asked.seed)
+    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+    return 0 if course.is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

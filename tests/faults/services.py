@@ -1,0 +1,135 @@
+"""A PostgreSQL and a Redis of a run's own, which may be killed: those of the machine serve others."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from time import monotonic, sleep
+from types import TracebackType
+
+import psycopg
+
+START_S = 30.0
+POSTGRES_USER = "postgres"  # the server refuses to run as root
+
+
+class Service:
+    """A process on a port of its own; killed and started again it has what it had."""
+
+    def __init__(self) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="loopscope-service-"))
+        self.port = _free_port()
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> Service:
+        self.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, at: TracebackType | None) -> None:
+        self.kill()
+        shutil.rmtree(self.folder)
+
+    def start(self) -> None:
+        """Run it, and return when it answers."""
+        deadline = monotonic() + START_S
+        self._launch()
+        while not self._answers():
+            assert monotonic() < deadline, (self.folder / "log").read_text()
+            sleep(0.1)
+            if self._process is not None and self._process.poll() is not None:
+                self._launch()  # what the killed one left behind was still at work
+
+    def _launch(self) -> None:
+        with (self.folder / "log").open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command(),
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                user=self._user(),
+            )
+
+    def kill(self) -> None:
+        """End it and its children at once, as a crash would."""
+        assert self._process is not None
+        os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+
+    def _command(self) -> Sequence[str]:
+        raise NotImplementedError
+
+    def _answers(self) -> bool:
+        raise NotImplementedError
+
+    def _user(self) -> str | None:
+        return None
+
+
+class Redis(Service):
+    """Keeps nothing: bells are all that goes through it."""
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def _command(self) -> Sequence[str]:
+        return ("redis-server", "--port", str(self.port), "--bind", "127.0.0.1", "--save", "")
+
+    def _answers(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), 1) as line:
+                line.sendall(b"PING\r\n")
+                return line.recv(16) == b"+PONG\r\n"
+        except OSError:
+            return False
+
+
+class Postgres(Service):
+    """A cluster of its own."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._programs = postgres_programs()
+        if os.geteuid() == 0:
+            shutil.chown(self.folder, POSTGRES_USER)
+        make = [self._programs / "initdb", "-D", self.folder / "cluster", "-A", "trust", "-U", "postgres"]
+        subprocess.run(make, cwd=self.folder, check=True, stdout=subprocess.DEVNULL, user=self._user())
+
+    @property
+    def url(self) -> str:
+        return f"postgres://postgres@127.0.0.1:{self.port}/postgres"
+
+    def _command(self) -> Sequence[str]:
+        where = ("-D", str(self.folder / "cluster"), "-p", str(self.port), "-k", str(self.folder))
+        return (str(self._programs / "postgres"), *where, "-c", "listen_addresses=127.0.0.1")
+
+    def _answers(self) -> bool:
+        try:
+            psycopg.connect(self.url.replace("postgres:", "postgresql:", 1), connect_timeout=2).close()
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    def _user(self) -> str | None:
+        return POSTGRES_USER if os.geteuid() == 0 else None
+
+
+def postgres_programs() -> Path:
+    """Return the folder of PostgreSQL's own programs: Debian keeps it off the PATH."""
+    found = shutil.which("initdb")
+    folders = [Path(found).parent] if found else sorted(Path("/usr/lib/postgresql").glob("*/bin"))
+    assert folders, "install PostgreSQL's server"
+    return folders[-1]
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port: int = listening.getsockname()[1]
+        return port

@@ -1,0 +1,93 @@
+"""What a server needs goes away under load and comes back: nothing acknowledged is lost, and it goes on."""
+
+import os
+import subprocess
+import sys
+
+import pytest
+from django.db import connection
+
+from tests.browser.server import ROOT, Server
+from tests.build import agent_start
+from tests.faults import badcalls, outages
+from tests.faults.ackorder import strace
+
+pytestmark = pytest.mark.slow
+
+may_mount = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's files")
+on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param("lock", marks=on_sqlite),
+        pytest.param("disk", marks=[on_sqlite, may_mount]),
+        pytest.param("postgres", marks=on_postgresql),
+    ],
+)
+def test_nothing_acknowledged_is_lost_and_producers_are_served_again(tmp_path, name):
+    with outages.prepared(name, tmp_path) as (server, outage):
+        course = outages.run(server, outage, seconds=3, seed=1)
+
+    assert course.is_clean, course
+    assert course.served_again_s < 10
+
+
+@on_sqlite
+def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path):
+    assert strace(), "install Debian's package strace"
+
+    course = badcalls.run(tmp_path, "sync", after=25, seed=1)
+
+    assert course.is_clean, course
+    assert (course.failed, course.status, course.synced_again) == (1, 1, 0)
+
+
+@on_sqlite
+@pytest.mark.parametrize("kind", ["io", "full"])
+def test_reads_and_writes_that_fail_for_a_while_are_gone_through(tmp_path, kind):
+    course = badcalls.run(tmp_path, kind, after=3000, seed=1)
+
+    assert course.is_clean, course
+    assert course.failed >= 10
+
+
+@on_sqlite
+@may_mount
+def test_a_full_disk_is_started_on_with_the_reserve_and_refused_without(tmp_path):
+    with outages.small_disk(tmp_path) as folder:
+        server = Server(folder)
+        server.start()
+        server.agent().send(agent_start("s.a.1"))
+        server.stop()
+        fill(folder / "filler")
+
+        server.start()
+        assert outages.status(server, "/readyz") == 503
+        assert outages.status(server, "/api/v1/sessions") == 200
+        server.stop()
+
+        fill(folder / "more")
+        done = subprocess.run(
+            [sys.executable, "manage.py", "up", "--port", str(server.port)],
+            cwd=ROOT,
+            env=server.environment,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1
+        assert done.stderr.startswith("CommandError: The disk of ")
+
+
+def fill(path):
+    """Leave not a byte."""
+    with path.open("wb", buffering=0) as file:
+        for size in (outages.MIB, 4096):
+            try:
+                while True:
+                    file.write(bytes(size))
+            except OSError:
+                pass
