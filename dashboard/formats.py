@@ -85,6 +85,23 @@ def _decimals(dollars: Decimal) -> int:
     return max(3, first + (1 if first > 2 else 2))
 
 
+def points(share: float | None) -> str:
+    """Return a share of 1 in percent that people compare: always one decimal, without the sign."""
+    return NONE if share is None else f"{share * 100:.1f}"
+
+
+def rate(share: float | None) -> str:
+    """Return it with the sign."""
+    return NONE if share is None else f"{points(share)}%"
+
+
+def odds(chance: float | None) -> str:
+    """Return the chance of a test, as its tables write it."""
+    if chance is None:
+        return NONE
+    return f"{chance:.4f}" if chance >= SMALLEST else f"<{SMALLEST}"
+
+
 def short_id(text: str) -> str:
     """Return a UUID's first eight characters; any other id whole."""
     return text[:8] if len(text) == 36 and text[8] == text[23] == "-" else text

@@ -36,6 +36,7 @@ PAGES = {
     "evaluation": "dashboard.evaluations.live",
     "evaluations": "dashboard.evaluations.listing",
     "welcome": "dashboard.welcome.live",
+    "leaderboard": "dashboard.leaderboard.live",
     "costs": "dashboard.costs.live",
     "integrity": "dashboard.integrity.live",
     "settings": "dashboard.projectsettings.live",

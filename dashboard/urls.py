@@ -8,6 +8,7 @@ from dashboard.api.app import api
 from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
 from dashboard.integrity import views as integrity
+from dashboard.leaderboard import views as leaderboard
 from dashboard.loops import views as loops
 from dashboard.metrics import metrics
 from dashboard.projectsettings import views as projectsettings
@@ -31,6 +32,7 @@ urlpatterns = [
     path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
     path("p/<slug:slug>/evaluations/<int:pk>", evaluations.detail, name="evaluation"),
+    path("p/<slug:slug>/leaderboard", leaderboard.index, name="leaderboard"),
     path("p/<slug:slug>/costs", costs.index, name="costs"),
     path("p/<slug:slug>/costs.csv", costs.as_csv, name="costs-csv"),
     path("p/<slug:slug>/costs/prices", costs.set_price, name="costs-price"),

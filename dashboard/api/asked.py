@@ -80,6 +80,18 @@ class OfLoop(OfSession):
     loop_id: Text | None = None
 
 
+class OfConfigs(Asked):
+    """Which groups count, and after how many configs the page begins."""
+
+    since: Moment | None = None
+    until: Moment | None = None
+    task: Annotated[Text, Field(max_length=200)] = ""
+    agent: Texts = []
+    judge: Texts = []
+    cursor: Annotated[int, Field(ge=0, le=ID_MAX)] = 0
+    limit: Limit = LIMIT
+
+
 class OfApprovals(OfSession):
     open: bool = False
 

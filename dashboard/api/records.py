@@ -6,8 +6,9 @@ from django.http import Http404, HttpRequest
 from ninja import Path, Query, Router
 from pydantic import Field
 
-from dashboard.api import schemas
-from dashboard.api.asked import ID_MAX, ById, OfApprovals, OfLoop, OfSession, OfUsage
+from dashboard.api import ranking, schemas
+from dashboard.api.asked import ID_MAX, ById, OfApprovals, OfConfigs, OfLoop, OfSession, OfUsage
+from dashboard.api.queries import configs as config_queries
 from dashboard.api.queries import groups as group_queries
 from dashboard.api.queries import loops as loop_queries
 from dashboard.api.queries import others, spending
@@ -51,6 +52,12 @@ def group(request: HttpRequest, pk: Path[Key]) -> schemas.GroupItem:
 def usage(request: HttpRequest, asked: Query[OfUsage]) -> schemas.UsageRows:
     """Say what each config spent, by day with `group_by=config,day`."""
     return spending.usage_rows(project_of(request), asked)
+
+
+@router.get("/configs", response=ranking.Standings)
+def configs(request: HttpRequest, asked: Query[OfConfigs]) -> ranking.Standings:
+    """List configs as the leaderboard ranks them."""
+    return config_queries.configs(project_of(request), asked)
 
 
 @router.get("/compactions", response=schemas.Compactions)

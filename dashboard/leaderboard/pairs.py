@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dashboard.leaderboard.statistics import DOUBT, Favour, favour, sign_test
+from dashboard.leaderboard.statistics import DOUBT, Favour, chance, favour, sign_test
 from dashboard.leaderboard.tally import UNKNOWN, Result, Spent
 
 
@@ -36,6 +36,10 @@ class Duel:
     def is_clear(self) -> bool:
         return self.p is not None and self.p < DOUBT
 
+    @property
+    def words(self) -> str:
+        return "neither has won yet" if self.p is None else chance(self.p)
+
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
@@ -59,6 +63,10 @@ class Places:
     @property
     def groups(self) -> int:
         return sum(self.wins)
+
+    @property
+    def most(self) -> int:
+        return max(self.wins)
 
     @property
     def expected(self) -> float:

@@ -28,6 +28,15 @@ class Favour:
     def is_doubtful(self) -> bool:
         return self.p < DOUBT
 
+    @property
+    def number(self) -> int:
+        """Return the place as people count."""
+        return self.place + 1
+
+    @property
+    def words(self) -> str:
+        return chance(self.p)
+
 
 def wilson(wins: int, of: int) -> Interval | None:
     """Return where a win rate lies with 95 % confidence (Wilson's score interval), None without any group."""

@@ -94,6 +94,7 @@ class Standing:
     p95_ms: int | None = None
     rank: int | None = None
     by_place: Counter[int] = field(default_factory=Counter)
+    last_place: int = -1  # at which it ever stood
 
     @property
     def rate(self) -> float | None:
@@ -122,8 +123,8 @@ class Standing:
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Return the wins at each place up to the last that won."""
-        return tuple(self.by_place[place] for place in range(max(self.by_place, default=-1) + 1))
+        """Return the wins at each place up to the last one at which it stood."""
+        return tuple(self.by_place[place] for place in range(self.last_place + 1))
 
     def add(self, result: Result) -> None:
         """Count groups in which this config took part."""
@@ -139,6 +140,8 @@ class Standing:
 
     def _judged(self, result: Result, *, has_won: bool) -> None:
         self.judged += result.groups
+        last = max(place for place, config in enumerate(result.configs) if config == self.config)
+        self.last_place = max(self.last_place, last)
         if has_won and result.won is not None:
             self.wins += result.groups
             self.by_place[result.won] += result.groups

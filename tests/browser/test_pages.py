@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests import build
+from tests.dashboard.leaderboard.four import evaluation
 
 TESTS = Path(__file__).parents[1]
 AXE = (TESTS / "vendor" / "axe.min.js").read_text()
@@ -23,6 +24,7 @@ PAGES = [
     "json",
     "costs",
     "costs-sessions",
+    "leaderboard",
     "integrity",
     "welcome",
     "settings",
@@ -36,6 +38,9 @@ def addresses(server):
     """Where every page is, once the hostile tape has been recorded."""
     server.agent().send(*TAPE.read_text().splitlines())
     server.agent().send(*spending())
+    turns = ("ABCD"[n % 4 :] + "ABCD"[: n % 4] for n in range(24))
+    ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
+    server.agent().send(*(build.line(event).decode() for events in ended for event in events))
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
@@ -47,6 +52,7 @@ def addresses(server):
         "json": f"{first}?tab=json",
         "costs": "/p/default/costs",
         "costs-sessions": "/p/default/costs?by=session&since=24h",
+        "leaderboard": "/p/default/leaderboard",
         "integrity": "/p/default/integrity",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",

@@ -13,7 +13,7 @@ from recorder import tokens
 from recorder.models import Project
 from tests.one_loop import Loop
 
-DOORS = ("sessions", "loops", "groups", "compactions", "approvals", "quarantine", "openapi.json")
+DOORS = ("sessions", "loops", "groups", "configs", "compactions", "approvals", "quarantine", "openapi.json")
 
 
 @pytest.mark.parametrize("door", DOORS)

@@ -18,7 +18,52 @@ Always A would have cost $1.20 in groups that cost $2.73, 2.275 times as much, a
 Always B would have cost $1.08 in groups that cost $3.27, and 26 of 60 answers stay.
 """
 
+from tests import build
+
 COST_NANO = {"A": 30_000_000, "B": 18_000_000, "C": 6_000_000, "D": 11_250_000}
 JUDGE_NANO = 3_000_000
 WINS = {"ABCD": {"A": 19, "B": 11, "C": 7, "D": 3}, "BC": {"B": 15, "C": 5}}
 P95_MS = 9_000
+
+MODELS = {"A": "claude-opus-4-6", "B": "claude-sonnet-4-5", "C": "claude-haiku-4-5", "D": "gpt-5"}
+JUDGE = "claude-opus-4-5"
+
+
+def config(model):
+    return {"model": model, "provider": "anthropic", "api": "anthropic_messages"}
+
+
+def loop(name, session, model, cost_nano, *, answer="Done.", took=9):
+    """Return the events of a loop of one turn, whose runtime says what it cost."""
+    said = build.assistant(answer, model=model)
+    used = build.usage(1000, cache_read=3000)
+    end = build.turn_end(name, message=said, at=took, cost=cost_nano / 10**9)
+    return [
+        build.agent_start(name, session=session, config_snapshot=config(model)),
+        build.turn_start(name),
+        {**end, "usage": used},
+        {**build.agent_end(name, at=took, messages=[said]), "usage": used},
+    ]
+
+
+def evaluation(n, lineup, won, *, judge=JUDGE, reply=None, costs=COST_NANO, at=9):
+    """Return the events of a group: branches in the order of `lineup`, `won` a place; no judge is a rule."""
+    session = f"e{n}"
+    names = [f"{session}.{model}.{place}" for place, model in enumerate(lineup)]
+    events = [build.parallel_start(*names, session=session)]
+    for name, model in zip(names, lineup, strict=True):
+        events += loop(name, session, MODELS[model], costs[model])
+    if judge:
+        events += loop(f"{session}.judge", session, judge, JUDGE_NANO, answer=reply or f"Response {won + 1}.")
+    return [*events, build.parallel_end(names[won], index=won, session=session, at=at)]
+
+
+def sixty():
+    """Return the events of the groups above; the order of the branches changes from group to group."""
+    n = 0
+    for lineup, wins in WINS.items():
+        for won, groups in wins.items():
+            for _ in range(groups):
+                n += 1
+                turned = lineup[n % len(lineup) :] + lineup[: n % len(lineup)]
+                yield from evaluation(n, turned, turned.index(won))

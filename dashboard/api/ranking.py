@@ -1,0 +1,38 @@
+"""What the read API says of configs as the leaderboard ranks them."""
+
+from __future__ import annotations
+
+from ninja import Schema
+
+from dashboard.api.schemas import Config, Page
+
+
+class StandingItem(Schema):
+    """A config's place among those that ran the same tasks; only judged groups count.
+
+    Rates are null without a judged group, costs when nothing has a price; `unpriced` says that parts have
+    none. `rank` is null below 20 judged groups. Positions are those of the branches in their groups.
+    """
+
+    config: Config
+    rank: int | None
+    groups: int
+    judged: int
+    wins: int
+    win_rate: float | None
+    ci_low: float | None
+    ci_high: float | None
+    cost_usd: str | None
+    cost_per_task_usd: str | None
+    cost_per_win_usd: str | None
+    unpriced: bool
+    p95_ms: int | None
+    cache_hit_rate: float | None
+    wins_by_position: list[int]
+    ruled: int
+    picked_by_rule: int
+    fallback: int
+
+
+class Standings(Page):
+    items: list[StandingItem]
