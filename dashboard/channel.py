@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from io import BytesIO
 from typing import Any
 
@@ -18,12 +19,14 @@ from twisted.web import http
 
 from recorder.batch import Busy
 from recorder.budget import budget
+from recorder.doors import Grant
 from recorder.views import Fault, admitted, refused_by, too_large
 
 INGEST = b"/ingest/v1/events"
 PAGE_BYTES = 64 * 1024  # of a form
 EARLY_BYTES = 64 * 1024  # a longer body is read only once its token has been looked up
 RATE_FLOOR = 1024  # bytes a second
+RECHECK_S = 5.0
 LINGER_S = 2.0
 LINGER_BYTES, KNOWN_LINGER_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024
 
@@ -35,6 +38,8 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
         super().__init__(channel, queued, parsePOSTFormSubmission=False)
         self.received = 0
         self.limit = 0
+        self._grant: Grant | None = None
+        self._granted_at = 0.0
         self._held = 0
 
     def hold(self, size: int) -> bool:
@@ -44,6 +49,14 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
         budget.take(size)
         self._held += size
         return True
+
+    def note(self, grant: Grant) -> None:
+        """Keep what its token allows."""
+        self._grant, self._granted_at = grant, time.monotonic()
+
+    def noted(self) -> Grant | None:
+        """Return what its token allows, if that was asked just now: a body may take long to come."""
+        return self._grant if time.monotonic() - self._granted_at < RECHECK_S else None
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802  Twisted's names from here on
         self.content = BytesIO()
@@ -163,7 +176,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         given = request.requestHeaders.getRawHeaders(b"authorization", [])
         fault: Fault | None = None
         try:
-            await admitted([(b"authorization", value) for value in given])
+            request.note(await admitted([(b"authorization", value) for value in given]))
         except Fault as refused:
             fault = refused
         except Busy as busy:

@@ -132,6 +132,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
         """Start the application of a connection; a socket's messages wait where they are counted."""
         if not isinstance(protocol, Socket):
+            scope["grant"] = protocol.noted()
             return super().create_application(protocol, scope)
         inbox: Inbox = protocol.inbox
         scope["asgi"] = {"version": "3.0"}

@@ -21,6 +21,7 @@ SILENT, ABUSE = 4408, 4429
 INGEST = b"/ingest/"
 QUEUED_MESSAGES, QUEUED_BYTES = 32, 1024 * 1024
 UNSENT_BYTES = 1024 * 1024
+READ_BYTES = 256 * 1024  # at once; Twisted's 64 KiB take a frame of events in many pieces
 PAGE_BYTES = 4 * 1024  # what an open page says is an acknowledgement
 FRAGMENTS = 1_024  # of one message
 RATE_FLOOR = 8 * 1024  # bytes a second of a message that has begun, after `silence_s`
@@ -71,10 +72,13 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
         super().onOpen()
         self.transport.unregisterProducer()  # the HTTP channel it was
         self.transport.registerProducer(self, True)  # noqa: FBT003  Twisted's order
+        if self.path.startswith(INGEST):
+            self.transport.bufferSize = READ_BYTES
         self.regulate()
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        super().dataReceived(data)
+        # Not super's, which words a line of a log for each piece, and drops it.
+        self._dataReceived(data)
         self.regulate()
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802

@@ -102,7 +102,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
     if scope["method"] != "POST":
         raise Fault(405, "bad_method", "events are sent by POST", allow="POST")
     headers = scope["headers"]
-    grant = await admitted(headers)
+    grant: Grant = scope.get("grant") or await admitted(headers)
     media, is_gzip = _media(headers)
     producer, first = _numbered(headers)
     try:
