@@ -269,9 +269,11 @@ def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequenc
 
 
 def lock(project: int) -> None:
-    """Let one transaction at a time write to a project. SQLite has one writer anyway."""
+    """Let one transaction at a time write to a project that is there. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
         tables.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
+    elif not tables.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
+        raise LookupError(f"there is no project {project}")  # the connection that writes checks no keys
 
 
 def forget_demo(project: int) -> None:
