@@ -1,7 +1,7 @@
 """Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
 
 from datetime import timedelta
-from decimal import Decimal
+from decimal import ROUND_HALF_UP, Decimal
 
 from recorder.core import text
 
@@ -87,7 +87,10 @@ def _decimals(dollars: Decimal) -> int:
 
 def points(share: float | None) -> str:
     """Return a share of 1 in percent that people compare: always one decimal, without the sign."""
-    return NONE if share is None else f"{share * 100:.1f}"
+    if share is None:
+        return NONE
+    exact_share = Decimal(repr(float(share))) * 100  # 41 of 80 are 51.25 and so 51.3, which a float may miss
+    return str(exact_share.quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 
 def rate(share: float | None) -> str:

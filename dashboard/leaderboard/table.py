@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from decimal import Decimal
 
 from dashboard.csvfile import Cell
 from dashboard.leaderboard.board import Row
-from dashboard.leaderboard.tally import Spent, Standing
+from dashboard.leaderboard.tally import Standing
+from dashboard.money import usd
 
 HEADER = (
     "rank",
@@ -47,8 +47,8 @@ def cells(row: Row) -> Sequence[Cell]:
         standing.rate,
         interval.low if interval else None,
         interval.high if interval else None,
-        usd(standing.per_task),
-        usd(standing.per_win),
+        usd(standing.per_task.rounded),
+        usd(standing.per_win.rounded),
         "yes" if standing.spent.unpriced else "no",
         standing.p95_ms,
         standing.cache_hits,
@@ -57,11 +57,6 @@ def cells(row: Row) -> Sequence[Cell]:
         standing.fallback,
         places(standing),
     )
-
-
-def usd(spent: Spent) -> str | None:
-    """Return dollars, to the nano-dollar."""
-    return None if spent.rounded is None else format(Decimal(spent.rounded).scaleb(-9).normalize() + 0, "f")
 
 
 def places(standing: Standing) -> str:

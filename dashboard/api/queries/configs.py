@@ -9,8 +9,8 @@ from dashboard.api.asked import OfConfigs
 from dashboard.api.queries.usage import config
 from dashboard.chips import Chip
 from dashboard.leaderboard.queries import Groups, found
-from dashboard.leaderboard.table import usd
 from dashboard.leaderboard.tally import Standing, standings
+from dashboard.money import usd
 from recorder.models import ModelConfig, Project
 
 
@@ -44,9 +44,9 @@ def _item(
         win_rate=standing.rate,
         ci_low=interval.low if interval else None,
         ci_high=interval.high if interval else None,
-        cost_usd=usd(standing.spent),
-        cost_per_task_usd=usd(standing.per_task),
-        cost_per_win_usd=usd(standing.per_win),
+        cost_usd=usd(standing.spent.rounded),
+        cost_per_task_usd=usd(standing.per_task.rounded),
+        cost_per_win_usd=usd(standing.per_win.rounded),
         unpriced=bool(standing.spent.unpriced),
         p95_ms=standing.p95_ms,
         cache_hit_rate=standing.cache_hits,

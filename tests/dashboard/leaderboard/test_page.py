@@ -66,7 +66,9 @@ def test_the_frontier_is_filled_and_what_is_dominated_is_not(see, four):
 def test_a_cell_of_the_matrix_leads_to_its_evaluations(see, four):
     page, keys = see(), dict(ModelConfig.objects.values_list("model", "key"))
 
-    assert page.section("h2h")[0] == [OPUS, "", "63 40", "73 40", "86 40"]
+    cells = [cell.rpartition(": ")[2] for cell in page.section("h2h")[0]]
+    assert cells == [OPUS, "", "63 40", "73 40", "86 40"]
+    assert f"{OPUS} against {GPT}, 19 to 3:" in page.text
     href = f'href="/p/default/evaluations?config={keys[OPUS]}&amp;config={keys[GPT]}&amp;verdict=judged"'
     assert href in page.html
 
@@ -269,3 +271,9 @@ def test_the_page_asks_as_often_for_fifty_configs_as_for_two(see, feed, django_a
     with django_assert_num_queries(QUERIES):
         page = see()
     assert len(page.table) == 52
+
+
+def test_forty_one_wins_of_eighty_read_as_they_should(see, feed):
+    feed(*chain.from_iterable(evaluation(n, "AB", int(n >= 41)) for n in range(80)))
+
+    assert see().table[0][1:3] == [OPUS, "51.3% 40.5-61.9"]
