@@ -34,6 +34,21 @@ def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
     return csvfile.answer(f"costs-{project.slug}", sheet.header(asked), sheet.rows(figures))
 
 
+@require_safe
+@member
+def accounts(request: HttpRequest, project: Project) -> HttpResponse:
+    """Say whether the accounts agree: inside the ledger, or as a page of its own."""
+    asked = Asked.parse(request.GET)
+    shown = {
+        "project": project,
+        "page": "costs",
+        "asked": asked,
+        "accounts": queries.accounts(project, asked.period(timezone.now())),
+    }
+    inside = bool(request.headers.get("HX-Request"))
+    return render(request, "costs/said.html" if inside else "costs/accounts.html", shown)
+
+
 @require_POST
 @member
 def set_price(request: HttpRequest, project: Project) -> HttpResponse:
