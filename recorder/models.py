@@ -519,3 +519,22 @@ class Spending(models.Model):
                 "project", "hour", Coalesce("config", 0), "agent_id", "segment", name="one_spending"
             ),
         )
+
+
+class Repricing(models.Model):
+    """One "reprice history": who asked for what, how far it is, and what it changed. Kept for good.
+
+    Empty names mean every model. `position` is the last call looked at of what `stage` says.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="repricings")
+    model = models.CharField(max_length=ID, blank=True)
+    provider = models.CharField(max_length=ID, blank=True)
+    requested_by = models.CharField(max_length=200, blank=True)
+    requested_at = models.DateTimeField(auto_now_add=True)
+    stage = models.CharField(max_length=8, default="turns")  # turns, loops, done
+    position = models.BigIntegerField(default=0)
+    looked_at = models.BigIntegerField(default=0)
+    changed = models.BigIntegerField(default=0)  # calls that have another cost
+    change_nano = models.BigIntegerField(default=0)  # what all changes add up to
+    finished_at = models.DateTimeField(null=True)

@@ -62,12 +62,20 @@ def withdraw(project: int, price: int) -> None:
     tables.write(f"{sql} AND is_own", [(_last_event(), price, project)])
 
 
-def let_hold(project: int, pair: Pair) -> None:
-    """Let the rows of a pair that hold now hold for all that was ever recorded, and no others."""
+def let_hold(project: int, pairs: Collection[Pair]) -> None:
+    """Let the rows of some pairs that hold now hold for all that was ever recorded, and no others."""
     journal.lock(project)
+    prices(project, pairs)  # the list may be newer than what was last recorded
+    rows = [(project, *pair) for pair in sorted(pairs)]
     of_pair = "WHERE project_id = %s AND model = %s AND provider = %s AND until_event IS"
-    tables.write(f"UPDATE recorder_price SET after_event = 0 {of_pair} NULL", [(project, *pair)])
-    tables.write(f"UPDATE recorder_price SET until_event = 0 {of_pair} NOT NULL", [(project, *pair)])
+    tables.write(f"UPDATE {TABLE} SET after_event = 0 {of_pair} NULL", rows)
+    tables.write(f"UPDATE {TABLE} SET until_event = 0 {of_pair} NOT NULL", rows)
+
+
+def pairs(project: int) -> set[Pair]:
+    """Return every model and provider that was ever priced or looked up."""
+    rows = tables.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
+    return {(model, provider) for model, provider in rows}
 
 
 def forget_unused(project: int) -> None:

@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
+from recorder import repricing
 from recorder.attempts import Answer, Attempts
 from recorder.batch import Batch, Busy, Receipt
 from recorder.faults import Broken
@@ -109,6 +110,7 @@ class Writer:
                 if group:
                     self._answer(group, attempts.write([job.batch for job in group]))
                     watch.glance()
+                repricing.go_on(lambda: not self._jobs.empty())
         except Broken as broken:
             self._break(str(broken))
         finally:

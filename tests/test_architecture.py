@@ -26,7 +26,13 @@ TEMPLATES = [
 ]
 
 # Records are written by the store, with their sums; lines by the journal; prices are no records.
-WRITERS = {"recorder/store.py", "recorder/spent.py", "recorder/journal.py", "recorder/pricebook.py"}
+WRITERS = {
+    "recorder/store.py",
+    "recorder/spent.py",
+    "recorder/journal.py",
+    "recorder/pricebook.py",
+    "recorder/repricing.py",
+}
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}
 # Who may come in is not a record of what happened: these are written where access is given or taken.

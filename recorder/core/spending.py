@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -88,6 +89,32 @@ def regroup(step: Step) -> None:
         if now != loop.segment:
             step.regrouped(loop, loop.segment)
             loop.segment = now
+
+
+def price_again(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool:
+    """Price a call that has ended by rows that hold now; say whether that changed anything."""
+    if call.cost_source == "reported" or call.unreconciled or call.ended_at is None:
+        return False
+    parts = _buckets_of(call)
+    price = prices.price_at(rows, event, call.ended_at)
+    was = call.cost_nano, call.price
+    if price is None:
+        call.cost_nano, call.price, call.cost_source = None, None, "none"
+    else:
+        call.cost_nano, call.price, call.cost_source = prices.cost(parts, price), price.id, "computed"
+    call.unpriced = int(price is None and bool(parts.prompt or parts.visible or parts.reasoning))
+    return was != (call.cost_nano, call.price)
+
+
+def _buckets_of(call: Turn | Loop) -> usage.Buckets:
+    return usage.Buckets(
+        call.uncached_tokens or 0,
+        call.cache_read_tokens,
+        call.cache_write_tokens,
+        call.visible_tokens or 0,
+        call.reasoning_tokens,
+        call.cache_write_1h_tokens,
+    )
 
 
 def merged(known: CostSource, more: CostSource) -> CostSource:
