@@ -9,7 +9,7 @@ from django.db import connection
 
 from tests.browser.server import ROOT, Server
 from tests.build import agent_start
-from tests.faults import badcalls, outages
+from tests.faults import badcalls, outages, redisaway
 from tests.faults.ackorder import strace
 
 pytestmark = pytest.mark.slow
@@ -33,6 +33,13 @@ def test_nothing_acknowledged_is_lost_and_producers_are_served_again(tmp_path, n
 
     assert course.is_clean, course
     assert course.served_again_s < 10
+
+
+@on_postgresql
+def test_redis_killed_loses_nothing_and_open_pages_of_two_nodes_are_true_again(tmp_path):
+    course = redisaway.run(tmp_path, seconds=5, seed=1)
+
+    assert course.is_clean, course
 
 
 @on_sqlite

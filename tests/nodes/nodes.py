@@ -128,6 +128,11 @@ class Reader:
         self._open(request).close()
         self.cookie = "; ".join(f"{each.name}={each.value}" for each in cookies)
 
+    def read(self, path) -> str:
+        """Return the HTML of a page."""
+        with self._open(self.node.url + path) as answer:
+            return answer.read().decode()
+
     def look(self, path="/p/default/live/sessions", node=None) -> Page:
         """Open a page at this node, or another: signed in at one is signed in at all."""
         return Page(node or self.node, self.cookie, path)
@@ -137,6 +142,7 @@ class Page:
     """An open page: its socket, and the frames that came, each acknowledged."""
 
     def __init__(self, node: Server, cookie: str, path: str) -> None:
+        self._again = lambda: Page(node, cookie, path)
         self._url = f"ws{node.url.removeprefix('http')}{path}"
         self._options = {"additional_headers": {"Cookie": cookie}, "origin": node.url, "max_size": None}
         self._open = ExitStack()
@@ -157,6 +163,11 @@ class Page:
             if body:
                 self.frames.append(body)
                 return body
+
+    def opened_anew(self) -> str:
+        """Return what the same page shows that is opened now."""
+        with self._again() as page:
+            return page.next()
 
     def until(self, true, wait=WAIT_S) -> str:
         """Return the first frame of which something is so."""

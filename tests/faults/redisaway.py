@@ -1,0 +1,132 @@
+"""Kills Redis under two nodes with producers and open pages, and brings it back.
+
+`python -m tests.faults.redisaway --seconds 60`. Nothing acknowledged may be lost, and within 5 s of its
+return every page open at either node equals a fresh one. PostgreSQL and Redis are the run's own.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import sys
+import tempfile
+import threading
+import time
+from contextlib import ExitStack
+from dataclasses import asdict, dataclass
+from html import unescape
+from pathlib import Path
+from uuid import uuid4
+
+from websockets.exceptions import ConnectionClosed
+
+from tests.browser.server import Server
+from tests.faults.ledgers import Outcome, compare
+from tests.faults.producers import at_work, stop
+from tests.faults.services import Postgres, Redis, Service
+from tests.nodes.nodes import Nodes, Page, Reader
+
+PRODUCERS = 8
+BEFORE_S = 2.0
+RETURN_S = 5.0
+LIVE = re.compile(r'ws-connect="([^"]+)"')
+
+
+@dataclass
+class Course:
+    """What happened while Redis was away, and how long each open page took to be true again."""
+
+    acks_before: int
+    acks_while: int
+    pages: int
+    true_again_s: list[float]
+    outcome: Outcome
+
+    @property
+    def is_clean(self) -> bool:
+        is_true = len(self.true_again_s) == self.pages and max(self.true_again_s) <= RETURN_S
+        return self.outcome.is_clean and is_true and self.acks_while > 0
+
+
+class Follower(threading.Thread):
+    """An open page that takes whatever comes, as a browser does."""
+
+    def __init__(self, page: Page) -> None:
+        super().__init__(daemon=True)
+        self.page = page
+
+    def run(self) -> None:
+        try:
+            while True:
+                self.page.next(wait=None)
+        except ConnectionClosed:
+            return
+
+
+def run(folder: Path, seconds: float, seed: int) -> Course:
+    """Take Redis away from two nodes for so long."""
+    key = f"of this run: {uuid4()}"
+    with Postgres() as base, Redis() as redis:
+        settings = {"DATABASE_URL": base.url, "REDIS_URL": redis.url, "LOOPSCOPE_SECRET_KEY": key}
+        with Nodes(folder, **settings) as nodes:
+            return _run(nodes.all, redis, seconds, seed)
+
+
+def _run(nodes: list[Server], redis: Service, seconds: float, seed: int) -> Course:
+    """Take Redis away for so long; its return finds the producers done and the pages as they were left."""
+    producers = at_work(PRODUCERS, nodes[0].port, nodes[0].token, seed)
+    for place, producer in enumerate(producers):
+        producer.port = nodes[place // 2 % 2].port  # so that each node has both doors in use
+        producer.start()
+    time.sleep(BEFORE_S)
+    with ExitStack() as stack:
+        pages = [stack.enter_context(page) for page in _pages(nodes)]
+        for page in pages:
+            Follower(page).start()
+        time.sleep(BEFORE_S)
+        acks_before = sum(producer.acks for producer in producers)
+        redis.kill()
+        time.sleep(seconds)
+        stop(producers)
+        acks_while = sum(producer.acks for producer in producers) - acks_before
+        redis.start()
+        true_again = _until_true(pages)
+    outcome = compare(nodes[0], producers)
+    return Course(acks_before, acks_while, len(pages), true_again, outcome)
+
+
+def _pages(nodes: list[Server]) -> list[Page]:
+    """Return the same pages at both nodes: the list of sessions, a session, a loop of it."""
+    reader = Reader(nodes[0])
+    session = nodes[0].read("/api/v1/sessions?limit=1")["items"][0]["url"]
+    loop = nodes[0].read("/api/v1/loops?limit=1")["items"][0]["url"]
+    paths = [unescape(LIVE.search(reader.read(page))[1]) for page in ("/p/default/sessions", session, loop)]
+    return [reader.look(path, node) for path in paths for node in nodes]
+
+
+def _until_true(pages: list[Page]) -> list[float]:
+    """Return after how long each page's last frame was what a page opened now gets at first."""
+    began, true_again = time.monotonic(), {}
+    while len(true_again) < len(pages) and time.monotonic() - began < 2 * RETURN_S:
+        for place, page in enumerate(pages):
+            if place not in true_again and page.frames[-1:] == [page.opened_anew()]:
+                true_again[place] = round(time.monotonic() - began, 2)
+        time.sleep(0.1)
+    return sorted(true_again.values())
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=60)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="loopscope-redisaway-") as folder:
+        course = run(Path(folder), asked.seconds, asked.seed)
+    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+    return 0 if course.is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
