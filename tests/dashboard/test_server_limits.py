@@ -17,6 +17,7 @@ from websockets.sync.client import connect
 
 from tests.browser.server import Server
 from tests.build import agent_start, line
+from tests.nodes.nodes import Reader
 
 pytestmark = pytest.mark.slow
 
@@ -24,6 +25,7 @@ MIB = 1024 * 1024
 GROWTH_BYTES = 64 * MIB
 FLOOD_BYTES = 120 * MIB
 SLOW_S = 2
+PAGE_BYTES = 4096  # of one frame from a page
 REFUSED_AFTER_BYTES = 16 * MIB
 
 
@@ -158,6 +160,20 @@ def test_a_message_in_a_thousand_pieces_is_abuse(server):
             client.recv(timeout=20)
 
         assert client.close_code == 4429
+
+
+def test_what_no_page_says_ends_its_socket(server):
+    with Reader(server).look() as page:
+        page.next()
+        page.say("x" * PAGE_BYTES)
+        server.agent().send(agent_start("heard.a.1"))
+        page.until(lambda body: "heard" in body)
+
+        page.say("x" * (PAGE_BYTES + 1))
+        with pytest.raises(ConnectionClosed) as ended:
+            page.until(lambda _: False)
+
+    assert ended.value.rcvd.code == 1009
 
 
 @pytest.mark.parametrize("path", ["/ingest/v1/events", "/nothing", "/signin", "/api/v1/sessions"])

@@ -28,9 +28,10 @@ def digest(name):
 
 def _without_receipt(record):
     kind, _, values = record.partition(" ")
+    if kind != "Session":
+        return record
     kept = json.loads(values)
-    if kind == "Session":
-        del kept["last_event_at"]
+    del kept["last_event_at"]
     return f"{kind} {json.dumps(kept)}"
 
 

@@ -164,6 +164,9 @@ class Page:
                 self.frames.append(body)
                 return body
 
+    def say(self, text) -> None:
+        self._socket.send(text)
+
     def opened_anew(self) -> str:
         """Return what the same page shows that is opened now."""
         with self._again() as page:

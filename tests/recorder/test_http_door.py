@@ -4,12 +4,15 @@ import gzip
 import json
 import zlib
 from datetime import timedelta
+from threading import Event, Thread
+from time import sleep
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from recorder import tokens
+from dashboard import asgi
+from recorder import ingest, tokens
 from recorder.models import AccessToken, JournalEvent, Producer, Project, QuarantinedLine
 from tests.build import agent_end, agent_start, line, turn_start
 from tests.doors import post, request
@@ -295,4 +298,31 @@ def test_nothing_that_an_agent_wrote_is_in_an_answer_as_markup(token):
 
 def test_health_and_readiness_are_told(project):
     assert request("/healthz").status == 200
+    assert request("/readyz").status == 200
+
+
+def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
+    may_go_on, is_at_it = Event(), Event()
+
+    class Stuck(ingest.Recorder):
+        def feed(self, line):
+            is_at_it.set()
+            assert may_go_on.wait(20)
+            return super().feed(line)
+
+    monkeypatch.setattr(ingest, "Recorder", Stuck)
+    monkeypatch.setattr(asgi, "OLDEST_S", 0.05)
+    answers = []
+    sender = Thread(target=lambda: answers.append(post(GOOD[0], token)))
+    sender.start()
+    assert is_at_it.wait(20)
+    sleep(0.1)
+
+    refused = request("/readyz")
+    assert (refused.status, refused.json["status"]) == (503, "stuck")
+    assert request("/healthz").status == 200
+
+    may_go_on.set()
+    sender.join()
+    assert answers[0].status == 200
     assert request("/readyz").status == 200
