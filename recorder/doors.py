@@ -25,7 +25,6 @@ Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
 FORMATS = ("native", *(name for name in READERS if not name.endswith("-db")))
-FORMATS_TO_COME = tuple(name for name in ("cagent", "aidaemon", "grida") if name not in READERS)
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200
@@ -74,10 +73,8 @@ def header(headers: Headers, name: bytes) -> str | None:
 def format_of(query: bytes) -> str:
     """Return the format that the query names. Raises ValueError if it is not understood."""
     named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("format", ["native"])[-1]
-    if named in FORMATS_TO_COME:
-        raise ValueError(f"the format {named} is not supported yet; send native lines")
     if named not in FORMATS:
-        raise ValueError("the format is not known; native is")
+        raise ValueError(f"the format is not known; these are: {', '.join(FORMATS)}")
     return named
 
 

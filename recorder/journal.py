@@ -28,7 +28,7 @@ from recorder.translation import READERS, Translation
 
 KEPT_BYTES = 64 * 1024
 PATH, MESSAGE = 500, 1000
-SOURCES = {"native": "phi-core", "cagent-db": "cagent", "aidaemon-db": "aidaemon"}
+SOURCES = {"native": "phi-core", "cagent-db": "cagent"}
 
 LINES = "recorder_journalevent"
 LINE_COLUMNS = ("id", "project_id", "producer_id", "seq", "kind", "received_at", "raw")

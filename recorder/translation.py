@@ -8,14 +8,18 @@ from datetime import datetime
 from recorder import tables
 from recorder.core.changes import Json
 from recorder.core.formats import Foreign, Refused
+from recorder.core.formats.aidaemon import AidaemonReader
 from recorder.core.formats.cagent import CagentReader
 from recorder.core.formats.cagent.store import CagentStoreReader
 from recorder.core.formats.foreign import NextLoop, Reader, Reading
+from recorder.core.formats.grida import GridaReader
 from recorder.models import Producer
 
 READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
     "cagent": CagentReader,
     "cagent-db": CagentStoreReader,
+    "aidaemon": AidaemonReader,
+    "grida": GridaReader,
 }
 
 

@@ -33,7 +33,8 @@ _OF_PROVIDER: dict[str, Convention] = {
         "inside",
     ),
 }
-_OF_SOURCE: dict[str, Convention] = {"cagent": "beside"}  # it counts so itself, whoever answered
+# cagent counts so itself, whoever answered; aidaemon knows of no cache.
+_OF_SOURCE: dict[str, Convention] = {"cagent": "beside", "aidaemon": "beside"}
 NOBODY = ("", "unknown")  # what a runtime writes for a provider that did not answer
 
 

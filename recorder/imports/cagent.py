@@ -18,7 +18,7 @@ from recorder.core.formats.cagent.store import ITEMS, SESSIONS
 from recorder.core.formats.foreign import Fields, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
-from recorder.imports.stores import names, opened
+from recorder.imports.stores import columns, names, opened
 from recorder.models import JournalEvent, LoopRecord, Project
 
 FORMAT = "cagent-db"
@@ -46,8 +46,8 @@ class _Store:
 
     def __init__(self, store: sqlite3.Connection, path: Path, report: Report) -> None:
         self._store, self._path, self._report = store, path, report
-        columns = {row[1] for row in store.execute("PRAGMA table_info(sessions)")}
-        if not {"id", "created_at"} <= columns:
+        found = columns(store, SESSIONS)
+        if not {"id", "created_at"} <= found:
             raise UnusableError("its table sessions has no id and created_at: not a store that cagent writes")
         self._has_items = "session_items" in names(store)
         rows = store.execute("SELECT * FROM sessions ORDER BY created_at")

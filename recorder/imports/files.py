@@ -8,16 +8,17 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast
+from typing import BinaryIO, Literal, cast, get_args
 
 from recorder.core.formats.cagent import READ as CAGENT
+from recorder.core.formats.foreign import unframed
+from recorder.core.formats.grida import EVENTS as GRIDA
 from recorder.imports import stores
 from recorder.imports.report import Report, UnusableError
 
-Kind = Literal["native", "phi-session", "cagent", "cagent-db"]
-LATER = ("aidaemon", "aidaemon-db", "grida")
-FORMATS = ("auto", "native", "phi-session", "cagent", "cagent-db", *LATER)
-EVENT_NAMES = (".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz", ".gz")
+Kind = Literal["native", "phi-session", "cagent", "cagent-db", "aidaemon", "aidaemon-db", "grida"]
+FORMATS = ("auto", *get_args(Kind))
+EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
 SESSION_NAMES = (".json",)
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
 _SQLITE = b"SQLite format 3\x00"
@@ -36,11 +37,6 @@ class Recording:
 
 def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording]:
     """Return the files to import, in order; what is none is noted in the report."""
-    if wanted in LATER:
-        raise UnusableError(
-            f"this version reads no {wanted} files yet; "
-            "it reads event files (native) and phi-core session files (phi-session)"
-        )
     found = []
     for path, is_named in _files(paths, report):
         try:
@@ -88,7 +84,7 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> Kind:
     head = _head(path)
     if head.startswith(_SQLITE):
         kind = stores.kind_of(path)
-        if kind in LATER or wanted not in ("auto", kind):
+        if wanted not in ("auto", kind):
             raise UnusableError(f"a store of {kind.removesuffix('-db')}, which is not {wanted}")
         return cast("Kind", kind)
     if wanted.endswith("-db"):
@@ -124,7 +120,7 @@ def _by_content(head: bytes, by_name: Kind | None) -> Kind:
     lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     if by_name == "phi-session" or lines[0].strip() in (b"{", b"[", b"[{") or lines[0].startswith(b"["):
         return "phi-session"
-    objects = [each for each in map(_object, lines) if each is not None]
+    objects = [each for each in map(_object, map(unframed, lines)) if each is not None]
     if not objects and len(head) < _HEAD:
         raise UnusableError("no line is a JSON object; an event file has one event a line, such as "
                        '{"type":"AgentStart",…}')  # fmt: skip
@@ -148,11 +144,12 @@ def _by_writer(first: dict[str, object]) -> Kind:
     if kind in CAGENT:
         return "cagent"
     if "event_type" in first and "data" in first:
-        raise UnusableError("rows of aidaemon's events; this version does not read them yet")
+        return "aidaemon"
+    if kind in GRIDA:
+        return "grida"
     if isinstance(kind, str) and kind[:1].islower():
-        writer = "Grida" if "-" in kind else "cagent"
         raise UnusableError(
-            f"its first event is {kind!r}, which looks like {writer}; this version does not read that yet. "
-            "If it is an event of yours, import the file with --format native"
+            f"its first event is {kind!r}, of a runtime that is not known here. If it is an event of yours, "
+            "import the file with --format native; if it is one of cagent's or Grida's, name that"
         )
     return "native"

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from recorder.imports.aidaemon import import_aidaemon
 from recorder.imports.cagent import import_cagent
 from recorder.imports.events import import_events
 from recorder.imports.files import Kind, recordings
@@ -20,6 +21,9 @@ READ: dict[Kind, Callable[..., None]] = {
     "phi-session": import_sessions,
     "cagent": partial(import_events, form="cagent"),
     "cagent-db": import_cagent,
+    "aidaemon": partial(import_events, form="aidaemon"),
+    "aidaemon-db": import_aidaemon,
+    "grida": partial(import_events, form="grida"),
 }
 
 

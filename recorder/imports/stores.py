@@ -41,6 +41,11 @@ def names(store: sqlite3.Connection) -> list[str]:
     return [row[0] for row in store.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
 
 
+def columns(store: sqlite3.Connection, table: str) -> set[str]:
+    """Return the names of a table's columns; none if there is no such table."""
+    return {row[1] for row in store.execute("SELECT * FROM pragma_table_info(?)", (table,))}
+
+
 def _copy(path: Path, folder: Path) -> sqlite3.Connection:
     for _ in range(TRIES):
         for suffix in ("", "-wal"):

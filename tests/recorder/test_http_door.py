@@ -164,7 +164,7 @@ def test_bad_numbering_stores_nothing(token, headers):
     assert not stored()
 
 
-@pytest.mark.parametrize("query", ["format=aidaemon", "format=grida", "format=nonsense", "format="])
+@pytest.mark.parametrize("query", ["format=nonsense", "format=", "format=cagent-db"])
 def test_a_format_that_is_not_read_is_refused(token, query):
     answer = post(body(*GOOD), token, query=query)
 

@@ -281,7 +281,7 @@ async def test_a_silent_client_is_not_waited_for(token, settings):
 
 
 async def test_a_format_that_is_not_read_ends_the_connection(token):
-    async with Client(token, query="format=grida") as client:
+    async with Client(token, query="format=nonsense") as client:
         assert (await client.hear())["code"] == "bad_format"
         assert await client.code() == 4400
 

@@ -1,8 +1,10 @@
-"""`manage.py import_runs`: record event files and session files that were written elsewhere."""
+"""`manage.py import_runs`: record event files, session files and stores that were written elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +16,16 @@ from recorder.imports.report import UnusableError
 from recorder.imports.run import import_files
 from recorder.models import Project
 
+POLL_S = 1.0
+
 
 class Command(BaseCommand):
     """Everything that can be read is imported; the exit status says whether that was everything."""
 
-    help = "Import event files (.jsonl, .ndjson, packed or not), phi-core session files (.json) and folders."
+    help = (
+        "Import event files (.jsonl, .ndjson, .sse, packed or not), phi-core session files (.json), "
+        "SQLite stores of cagent and aidaemon, and folders of them."
+    )
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the paths and what they hold."""
@@ -32,8 +39,32 @@ class Command(BaseCommand):
             help="leave loops that did not end open: the file is still being written",
         )
 
-    def handle(self, *, paths: list[Path], wanted: str, project: str, flush: bool, **_: Any) -> None:
+        parser.add_argument(
+            "--follow",
+            action="store_true",
+            help="go on with what the files gain, until Ctrl-C; loops that did not end stay open",
+        )
+
+    def handle(self, *, paths: list[Path], project: str, flush: bool, follow: bool, **options: Any) -> None:
         """Import, then say what was found."""
+        wanted: str = options["wanted"]
+        is_clean = self._import(project, paths, wanted, flush=flush and not follow)
+        if follow:
+            self._follow(project, paths, wanted)
+        elif not is_clean:
+            raise CommandError("not everything could be imported")
+
+    def _follow(self, project: str, paths: list[Path], wanted: str) -> None:
+        seen = _state(paths)
+        with suppress(KeyboardInterrupt):
+            while True:
+                time.sleep(POLL_S)
+                if (now := _state(paths)) != seen:
+                    seen = now
+                    self._import(project, paths, wanted, flush=False)
+
+    def _import(self, project: str, paths: list[Path], wanted: str, *, flush: bool) -> bool:
+        """Import once; say whether there was no problem."""
         try:
             found = Project.objects.get(slug=project)
             report = import_files(found, paths, wanted, sys.stderr, flush=flush)
@@ -50,5 +81,16 @@ class Command(BaseCommand):
             self.stderr.write(problem)
         for line in report.lines():
             self.stdout.write(line)
-        if not report.is_clean:
-            raise CommandError("not everything could be imported")
+        return report.is_clean
+
+
+def _state(paths: list[Path]) -> list[tuple[str, int, int]]:
+    """Return what changes when a file does, a store's write-ahead log included."""
+    inside = [each for path in paths for each in (path.rglob("*") if path.is_dir() else (path,))]
+    logs = [path.with_name(f"{path.name}-wal") for path in paths if path.is_file()]
+    states = []
+    for path in sorted({*inside, *logs}):
+        with suppress(OSError):
+            stat = path.stat()
+            states.append((str(path), stat.st_size, stat.st_mtime_ns))
+    return states

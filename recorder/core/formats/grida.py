@@ -1,0 +1,107 @@
+"""Grida's lifecycle channel: doorbells of turns elsewhere, each a loop of which we know only the ends."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from typing import cast
+
+from recorder.core.changes import Json
+from recorder.core.fields import is_id
+from recorder.core.formats import Refused
+from recorder.core.formats.foreign import Fields, NextLoop, Reading, needed_id, stamp, text
+
+AGENT = "grida"
+OUTCOMES = {"finish": "completed", "abort": "cancelled", "error": "failed"}
+EVENTS = STARTED, FINISHED, ASKED = "turn-started", "turn-finished", "approval-requested"
+_NOTHING: Fields = {"input": 0, "output": 0}
+_LAST_MS = 253_402_300_799_000  # the year 9999
+
+
+class GridaReader:
+    """Reads one channel in order; it carries many sessions."""
+
+    def __init__(self, state: Json, _key: str, next_loop: NextLoop) -> None:
+        self._open = cast("dict[str, str]", dict(state) if isinstance(state, dict) else {})  # loop by session
+        self._next_loop = next_loop
+
+    @property
+    def state(self) -> Json:
+        return cast("Json", self._open)
+
+    def read(self, line: Fields, at: datetime) -> Reading:
+        """Read a frame's data. Raises Refused."""
+        kind = line.get("type")
+        if not is_id(kind):
+            raise Refused("bad_type", "type", "an event has a type, which is text")
+        session_id = needed_id(line, "session_id")
+        if not is_id(f"{session_id}.{10**9}"):
+            raise Refused("bad_id", "session_id", "the id is too long")
+        told_at = _time(line.get("at"))
+        now = stamp(told_at or at)
+        reading = Reading(kind, session_id=session_id, timestamp=told_at)
+        if kind == STARTED:
+            reading.events = list(self._start(session_id, line, now))
+        elif kind == FINISHED and text(line, "reason") in OUTCOMES:
+            reading.loop_id = self._open.get(session_id)
+            reading.events = list(self._finish(session_id, line, now))
+        elif kind == ASKED:
+            reading.events = [self._ask(session_id, now)]
+        else:
+            reading.understood = False  # a type or a reason of a later version
+        reading.loop_id = self._open.get(session_id, reading.loop_id)
+        return reading
+
+    def flush(self, _at: datetime) -> list[Fields]:
+        """Nothing is left to be said; what runs is cut off."""
+        self._open = {}
+        return []
+
+    def _start(self, session_id: str, line: Fields, now: str) -> Iterator[Fields]:
+        if cut := self._open.pop(session_id, None):
+            yield _end(cut, now, "cancelled", "Another turn began.")
+        number = self._next_loop(session_id)
+        loop_id = self._open[session_id] = f"{session_id}.{number}"
+        message_id = text(line, "message_id")
+        yield {
+            "type": "AgentStart",
+            "agent_id": AGENT,
+            "session_id": session_id,
+            "loop_id": loop_id,
+            "parent_loop_id": f"{session_id}.{number - 1}" if number > 1 else None,
+            "continuation_kind": "Default" if number > 1 else "Initial",
+            "timestamp": now,
+            "metadata": {"message_id": message_id} if message_id else None,
+        }
+
+    def _finish(self, session_id: str, line: Fields, now: str) -> Iterator[Fields]:
+        if session_id not in self._open:  # its start was before we listened
+            yield from self._start(session_id, line, now)
+        yield _end(self._open.pop(session_id), now, OUTCOMES[text(line, "reason")], "")
+
+    def _ask(self, session_id: str, now: str) -> Fields:
+        return {
+            "type": "ApprovalRequested",
+            "session_id": session_id,
+            "loop_id": self._open.get(session_id),
+            "kind": "unknown",
+            "timestamp": now,
+        }
+
+
+def _end(loop_id: str, now: str, outcome: str, error: str) -> Fields:
+    return {
+        "type": "AgentEnd",
+        "loop_id": loop_id,
+        "messages": [],
+        "usage": dict(_NOTHING),
+        "timestamp": now,
+        "outcome": outcome,
+        "error": error or None,
+    }
+
+
+def _time(ms: Json) -> datetime | None:
+    if isinstance(ms, bool) or not isinstance(ms, int) or not 0 <= ms <= _LAST_MS:
+        return None
+    return datetime.fromtimestamp(ms / 1000, UTC)
