@@ -1,11 +1,15 @@
 """Where things are: the address of everything that two pages or more link to."""
 
+from collections.abc import Mapping
+from typing import TypeAlias
 from urllib.parse import quote, urlencode
 
 from django.urls import reverse
 
+Value: TypeAlias = str | int | tuple[str, ...]  # of several, each stands in the query
 
-def sessions(slug: str, **query: str | int) -> str:
+
+def sessions(slug: str, **query: Value) -> str:
     """Return the sessions list, filtered as `query` says."""
     return _with(reverse("sessions", args=(slug,)), query)
 
@@ -15,7 +19,7 @@ def session(slug: str, pk: int) -> str:
     return reverse("session", args=(slug, pk))
 
 
-def loop(slug: str, session_pk: int, pk: int, **query: str | int) -> str:
+def loop(slug: str, session_pk: int, pk: int, **query: Value) -> str:
     """Return a loop's place on its session's page."""
     return _with(reverse("loop", args=(slug, session_pk, pk)), query)
 
@@ -50,7 +54,7 @@ def session_lines(slug: str, session_id: str) -> str:
     return f"/api/v1/sessions/{quote(session_id, safe='')}/events?{urlencode({'project': slug})}"
 
 
-def evaluations(slug: str, **query: str | int) -> str:
+def evaluations(slug: str, **query: Value) -> str:
     """Return the list of evaluations, filtered as `query` says."""
     return _with(reverse("evaluations", args=(slug,)), query)
 
@@ -65,11 +69,11 @@ def integrity(slug: str) -> str:
     return reverse("integrity", args=(slug,))
 
 
-def live(slug: str, page: str, **query: str | int) -> str:
+def live(slug: str, page: str, **query: Value) -> str:
     """Return the page socket that keeps a page up to date."""
     return _with(f"/p/{slug}/live/{page}", query)
 
 
-def _with(path: str, query: dict[str, str | int]) -> str:
+def _with(path: str, query: Mapping[str, Value]) -> str:
     said = {name: value for name, value in query.items() if value != ""}
-    return f"{path}?{urlencode(said)}" if said else path
+    return f"{path}?{urlencode(said, doseq=True)}" if said else path

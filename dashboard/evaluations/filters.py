@@ -16,8 +16,10 @@ WINDOWS = {
     "24h": timedelta(hours=24),
     "7d": timedelta(days=7),
     "30d": timedelta(days=30),
+    "90d": timedelta(days=90),
     "all": None,
 }
+CONFIGS_MAX = 2
 VERDICTS = {
     "judged": "Judged",
     "rule": "By a rule",
@@ -30,7 +32,7 @@ VERDICTS = {
 class Filters:
     """The list's query string. Configs are told by their keys."""
 
-    config: str = ""
+    config: tuple[str, ...] = ()  # all of them took part
     winner: str = ""
     verdict: str = ""
     since: str = "all"
@@ -43,7 +45,7 @@ class Filters:
         """Read a query string; what makes no sense is as if it were not there."""
         since, verdict = params.get("since", ""), params.get("verdict", "")
         return cls(
-            config=_key(params.get("config", "")),
+            config=tuple(filter(None, map(_key, params.getlist("config"))))[:CONFIGS_MAX],
             winner=_key(params.get("winner", "")),
             verdict=verdict if verdict in VERDICTS else "",
             since=since if since in WINDOWS else "all",
@@ -76,9 +78,9 @@ class Filters:
     def but(self, **change: object) -> str:
         """Return the link to the same list but for this, on its first page: "?…", never empty."""
         other = replace(self.on_first_page(), **change)  # type: ignore[arg-type]  # the fields of this class
-        return "?" + urlencode(other.pairs())
+        return "?" + urlencode(other.pairs(), doseq=True)
 
-    def pairs(self) -> dict[str, str | int]:
+    def pairs(self) -> dict[str, str | int | tuple[str, ...]]:
         """Return the query string's names and values, without what is usual."""
         said = {
             name: getattr(self, name)

@@ -11,7 +11,7 @@ from dashboard import links
 from dashboard.access import member
 from dashboard.evaluations import listing
 from dashboard.evaluations.asked import Asked
-from dashboard.evaluations.filters import VERDICTS, Filters
+from dashboard.evaluations.filters import CONFIGS_MAX, VERDICTS, Filters
 from dashboard.evaluations.live import EvaluationPage
 from dashboard.evaluations.queries import lists, places
 from recorder.models import Project
@@ -43,6 +43,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     page = listing.EvaluationsPage(project.pk, filters.on_first_page(), found.pks, found.newest)
     (row, pks), (strip, newest) = page.wants(None)
     rows = row.draw(pks)
+    options = lists.options(project.pk)
     context = {
         "project": project,
         "page": "evaluations",
@@ -50,8 +51,8 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "filters": filters,
         "listing": found,
         "verdicts": VERDICTS,
-        "configs": lists.options(project.pk, filters.config),
-        "winners": lists.options(project.pk, filters.winner),
+        "configs": [lists.chosen(options, key) for key in (*filters.config, "", "")[:CONFIGS_MAX]],
+        "winners": lists.chosen(options, filters.winner),
         "rows": [rows[pk] for pk in pks if pk in rows],
         "strip": strip.draw(newest)[found.newest],
     }

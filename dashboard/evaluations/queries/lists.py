@@ -89,8 +89,8 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
     """Return the evaluations that are asked for, in no order."""
     rows = of_project(project)
     branches = LoopRecord.objects.filter(group=OuterRef("pk"))
-    if filters.config:
-        rows = rows.filter(Exists(branches.filter(config__key=filters.config)))
+    for key in filters.config:
+        rows = rows.filter(Exists(branches.filter(config__key=key)))
     if filters.winner:
         rows = rows.filter(Exists(branches.filter(config__key=filters.winner, is_selected=True)))
     if filters.verdict:
@@ -101,14 +101,19 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
     return rows.filter(started_at__gte=start) if start else rows
 
 
-def options(project: int, chosen: str) -> Sequence[Option]:
+def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
+    """Return the options of a menu, one of them chosen or none."""
+    return [Option(chip.key, chip.label, chip.key == key) for chip in options]
+
+
+def options(project: int) -> Sequence[Chip]:
     """Return the configs that took part in evaluations. Two queries."""
     used = LoopRecord.objects.filter(config=OuterRef("pk"), group__isnull=False)
     found = (
         ModelConfig.objects.filter(Exists(used), project=project).order_by("pk").values_list("pk", flat=True)
     )
     named = chips(list(found))
-    return [Option(chip.key, chip.label, chip.key == chosen) for chip in _by_label(named)]
+    return _by_label(named)
 
 
 def _by_label(named: Mapping[int, Chip]) -> Sequence[Chip]:

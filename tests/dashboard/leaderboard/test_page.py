@@ -9,6 +9,7 @@ import pytest
 from dashboard.formats import NONE
 from recorder.models import ModelConfig, Project
 from tests import build
+from tests.dashboard.leaderboard.conftest import Page
 from tests.dashboard.leaderboard.four import (
     COST_NANO,
     JUDGE,
@@ -63,14 +64,15 @@ def test_the_frontier_is_filled_and_what_is_dominated_is_not(see, four):
     assert dots == {OPUS: False, SONNET: False, HAIKU: False, GPT: True}
 
 
-def test_a_cell_of_the_matrix_leads_to_its_evaluations(see, four):
+def test_a_cell_of_the_matrix_leads_to_its_evaluations(see, four, member):
     page, keys = see(), dict(ModelConfig.objects.values_list("model", "key"))
 
     cells = [cell.rpartition(": ")[2] for cell in page.section("h2h")[0]]
     assert cells == [OPUS, "", "63 40", "73 40", "86 40"]
     assert f"{OPUS} against {GPT}, 19 to 3:" in page.text
-    href = f'href="/p/default/evaluations?config={keys[OPUS]}&amp;config={keys[GPT]}&amp;verdict=judged"'
-    assert href in page.html
+    href = f"/p/default/evaluations?config={keys[OPUS]}&config={keys[GPT]}&verdict=judged"
+    assert f'href="{href}"'.replace("&", "&amp;") in page.html
+    assert "40 evaluations" in Page(member.get(href).content.decode()).text
 
 
 def test_the_file_and_the_api_agree_with_the_page(see, four, member, get):
