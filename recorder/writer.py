@@ -26,6 +26,7 @@ log = logging.getLogger(__name__)
 BUDGET_BYTES = 64 * 1024 * 1024  # waiting to be written, over all connections
 GROUP_BYTES = 4 * 1024 * 1024
 GROUP_BATCHES = 256
+SOON_S = 0.005  # about what a commit costs
 LINE_COST = 200  # bytes that a waiting line costs beside its text
 
 
@@ -47,6 +48,7 @@ class Writer:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._waiting: dict[Job, None] = {}
         self._bytes = 0
+        self.together = 0  # how many jobs the last group had
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_draining = False
@@ -108,6 +110,7 @@ class Writer:
         try:
             while (group := self._gather(watch)) is not None:
                 if group:
+                    self.together = len(group)
                     self._answer(group, attempts.write([job.batch for job in group]))
                     watch.glance()
                 repricing.go_on(lambda: not self._jobs.empty())
@@ -133,20 +136,25 @@ class Writer:
             watch.glance()
             return []
         group: list[Job] = []
-        size = 0
+        size, until = 0, time.monotonic() + SOON_S
         while job is not None:
             group.append(job)
             size += job.size
             if size >= GROUP_BYTES or len(group) >= GROUP_BATCHES:
                 return group
             try:
-                job = self._jobs.get_nowait()
+                job = self._next(len(group), until)
             except queue.Empty:
                 return group
         if group:
             self._jobs.put(None)
             return group
         return None
+
+    def _next(self, number: int, until: float) -> Job | None:
+        """Return the next job: those who were answered together send again soon, and share a commit again."""
+        wait = until - time.monotonic() if number < self.together else 0.0
+        return self._jobs.get(timeout=wait) if wait > 0 else self._jobs.get_nowait()
 
     def _answer(self, group: Sequence[Job], answers: Sequence[Answer]) -> None:
         with self._lock:

@@ -9,6 +9,7 @@ from django.db import connection
 
 from recorder import writer as writing
 from recorder.batch import Batch, Busy, Gap
+from recorder.metrics import COMMITS
 from recorder.models import JournalEvent
 from recorder.writer import Writer
 from tests.build import agent_start, line, turn_start
@@ -36,6 +37,32 @@ async def test_batches_sent_at_once_are_stored_in_the_order_they_were_sent(proje
     )
 
     assert [receipt.upto for receipt in receipts] == list(range(len(LINES)))
+
+
+async def test_those_who_were_answered_together_share_a_commit_again(project, writer, monkeypatch):
+    monkeypatch.setattr(writing, "SOON_S", 30)
+    writer.together = 2
+    commits = COMMITS.lines()[-1]
+    first = asyncio.ensure_future(writer.submit(batch(project, 0, LINES, "p")))
+    await asyncio.sleep(0.05)
+    assert not first.done()
+
+    await writer.submit(batch(project, 0, LINES, "q"))
+
+    assert (await first).accepted == len(LINES)
+    assert COMMITS.lines()[-1] == _one_more(commits)
+
+
+async def test_who_was_answered_alone_waits_for_nobody(project, writer, monkeypatch):
+    monkeypatch.setattr(writing, "SOON_S", 30)
+    await writer.submit(batch(project, 0, LINES[:1]))
+
+    await asyncio.wait_for(writer.submit(batch(project, 1, LINES[1:])), 20)
+
+
+def _one_more(line):
+    name, _, number = line.rpartition(" ")
+    return f"{name} {int(number) + 1}"
 
 
 async def test_a_gap_is_told_to_the_one_who_made_it(project, writer):
