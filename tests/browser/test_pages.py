@@ -25,6 +25,8 @@ PAGES = [
     "costs",
     "costs-sessions",
     "leaderboard",
+    "evaluations",
+    "evaluation",
     "integrity",
     "welcome",
     "settings",
@@ -43,6 +45,7 @@ def addresses(server):
     server.agent().send(*(build.line(event).decode() for events in ended for event in events))
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
+    group = next(each for each in server.read("/api/v1/groups")["items"] if each["session_id"] == HOSTILE)
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
     return {
         "sessions": "/p/default/sessions",
@@ -53,6 +56,8 @@ def addresses(server):
         "costs": "/p/default/costs",
         "costs-sessions": "/p/default/costs?by=session&since=24h",
         "leaderboard": "/p/default/leaderboard",
+        "evaluations": "/p/default/evaluations",
+        "evaluation": f"/p/default/evaluations/{group['id']}",
         "integrity": "/p/default/integrity",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",

@@ -15,6 +15,20 @@ from recorder.models import ToolCall, Turn
 
 MS = timedelta(milliseconds=1)
 SUMMARY = 160
+TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+TIMES = ("started_at", "ended_at")
+READ = (
+    "loop_id",
+    "ordinal",
+    "said",
+    "said_key",
+    "error",
+    "state",
+    "tool_errors",
+    "cost_nano",
+    *TOKENS,
+    *TIMES,
+)
 
 Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, key of its arguments, one line of them
 
@@ -24,7 +38,7 @@ def turns(branches: Sequence[Branch]) -> Sequence[Turns]:
     loops = [branch.pk for branch in branches]
     calls = _calls(loops)
     found: dict[int, list[Step]] = defaultdict(list)
-    for turn in Turn.objects.filter(loop__in=loops).order_by("loop_id", "ordinal"):
+    for turn in Turn.objects.filter(loop__in=loops).only(*READ).order_by("loop_id", "ordinal"):
         found[turn.loop_id].append(_step(turn, calls.get(turn.pk, ())))
     return [Turns(found[branch.pk], branch.url, branch.is_open) for branch in branches]
 

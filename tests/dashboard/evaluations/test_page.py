@@ -1,5 +1,8 @@
 """The evaluation page: what was recorded, as its reader sees it."""
 
+from random import Random
+from time import process_time
+
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -348,3 +351,24 @@ def test_its_session_and_the_list_of_sessions_lead_to_it(feed, see):
 
     assert f"/p/default/evaluations/{group.pk}" in see(f"/p/default/sessions/{group.session_id}").links
     assert f"/p/default/evaluations?session={group.session_id}" in see("/p/default/sessions").links
+
+
+def test_twelve_branches_of_300_turns_take_less_than_400_ms(feed, reader):
+    chance = Random(12)
+    numbers = range(1, 13)
+    done = [
+        [f"read {n if chance.random() < 0.7 else chance.randrange(99)}" for n in range(299)] for _ in numbers
+    ]
+    each = (branch(number, *turns, "Done.") for number, turns in zip(numbers, done, strict=True))
+    feed(start(*numbers), *(event for events in each for event in events), *judge("3"), end(3))
+    path = f"/p/default/evaluations/{ParallelGroupRecord.objects.get().pk}"
+
+    for query in ("", "?branches=1,2,3,4,5,6", "?branches=1,2,3,4,5,6&only=diff"):
+        assert min(spent(reader, path + query) for _ in range(3)) < 0.4, query
+
+
+def spent(reader, path):
+    """Return the seconds of the processor that a page takes: the machine has other work."""
+    before = process_time()
+    reader.get(path)
+    return process_time() - before

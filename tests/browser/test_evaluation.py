@@ -1,0 +1,104 @@
+"""An evaluation in two browsers: pending, running, judging, its winner; and where its branches part."""
+
+import json
+import re
+import time
+from pathlib import Path
+
+import pytest
+
+from tests import build
+from tests.dashboard.evaluations.branches import branch, end, judge, start
+
+TAPE = Path(__file__).parents[2] / "recorder/demo/tapes/c-evaluation-with-judge.jsonl"
+EVENTS = [json.loads(line) for line in TAPE.read_text().splitlines()]
+# Notes when the page names a winner.
+CLOCK = """() => {
+  const look = () => {
+    if (!window.won && document.querySelector("[data-verdict=judged]")) window.won = Date.now();
+  };
+  new MutationObserver(look).observe(document.body, { childList: true, subtree: true, attributes: true });
+}"""
+
+
+@pytest.fixture
+def tape():
+    """The demo's evaluation under ids of its own: the group's start, its branches, its judge, its end."""
+    mark = f"evaluation-{time.monotonic_ns()}"
+    known = EVENTS[0]["session_id"]
+    judges = next(e["loop_id"] for e in EVENTS if e["type"] == "AgentStart" and e["agent_id"] == "judge")
+    told = json.dumps(EVENTS).replace(known, mark).replace(judges, f"{mark}-judge")
+    events = json.loads(told)
+    last = next(n for n, event in enumerate(events) if event["type"] == "ParallelLoopEnd")
+    of_judge = [event for event in events[:last] if event.get("loop_id") == f"{mark}-judge"]
+    branches = [event for event in events[1:last] if event not in of_judge]
+    return events[0], branches, of_judge, events[last]
+
+
+def evaluation_url(server, session):
+    groups = server.read(f"/api/v1/groups?session_id={session}")["items"]
+    return f"{server.url}/p/default/evaluations/{groups[-1]['id']}"
+
+
+def test_it_moves_from_pending_to_its_winner_in_two_browsers(server, window, tape):
+    begun, branches, judging, ended = tape
+    agent = server.agent()
+    agent.send(begun)
+    pages = [window().open(evaluation_url(server, begun["session_id"])) for _ in range(2)]
+    for page in pages:
+        assert page.locator(".lane[data-state=pending]").count() == 3
+        page.evaluate(CLOCK)
+
+    agent.send(*branches[:12])
+    for page in pages:
+        page.locator(".lane[data-state=running]").nth(2).wait_for()
+
+    agent.send(*branches[12:])
+    agent.send(*judging[:3], *streamed(judging, "Branch 1 is"))
+    for page in pages:
+        page.locator(".lanes .block", has_text="Branch 1 is").wait_for()
+        page.locator(".verdict", has_text="The judge is reading.").wait_for()
+
+    agent.send(*judging[3:])
+    sent = time.time() * 1000
+    agent.send(ended)
+    for page in pages:
+        page.locator(".verdict", has_text=" won.").wait_for()
+        page.locator(".lane").first.wait_for(state="detached")
+        assert page.evaluate("won") - sent < 500
+        live = page.locator("#main").inner_html()
+        page.reload()
+        page.locator("[data-connection=live]").wait_for()
+        assert told(page.locator("#main").inner_html()) == told(live)
+
+
+def streamed(judging, text):
+    name = judging[0]["loop_id"]
+    return [build.message_start(name), build.message_update(name, text)]
+
+
+def told(html):
+    """Return what a page says: its scripts write times in the reader's words."""
+    return re.sub(r"\s+", " ", re.sub(r"<time.*?</time>", "", html))
+
+
+def test_a_link_leads_to_where_branches_part(server, window):
+    session = f"part-{time.monotonic_ns()}"
+    same = [f"read file-{n}" for n in range(40)]
+    events = [
+        start(1, 2),
+        *branch(1, *same, "edit one", "One."),
+        *branch(2, *same, "bash two", "Two."),
+        *judge("1"),
+        end(1),
+    ]
+    told_ = json.dumps(events).replace('"s.', f'"{session}.').replace('"s"', f'"{session}"')
+    server.agent().send(*json.loads(told_.replace('"judge"', f'"{session}-judge"')))
+    page = window().open(evaluation_url(server, session) + "#divergence")
+
+    row = page.locator("#divergence")
+    assert row.locator("th").inner_text().startswith("Turn 41")
+    assert page.evaluate("document.querySelector('#divergence').getBoundingClientRect().top < innerHeight")
+    row.locator("a.step").nth(1).click()
+    page.wait_for_url(re.compile(r"/loops/\d+\?turn=41"))
+    page.get_by_text("two").first.wait_for()
