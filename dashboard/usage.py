@@ -10,7 +10,7 @@ GAP = 0.6  # percent of the bar between two segments
 
 
 class Usage(Protocol):
-    """Anything that carries phi-core's five counts."""
+    """Anything that carries phi-core's five counts, and perhaps `uncached_tokens`, `visible_tokens`."""
 
     @property
     def input_tokens(self) -> int: ...
@@ -43,16 +43,17 @@ class Segment:
 
 
 def kinds(usage: Usage) -> list[Kind]:
-    """Return the five kinds in price order. Reasoning inside output is cut out of it, never added."""
-    output = usage.output_tokens
-    if usage.reasoning_tokens <= output:
-        output -= usage.reasoning_tokens
+    """Return the five kinds in price order, each token in one of them.
+
+    What does not reconcile is shown as it was told: reasoning inside output is cut out of it, never added.
+    """
+    uncached, visible = _disjoint(usage) or _told(usage)
     return [
         Kind("u-cr", "cache read", usage.cache_read_tokens),
-        Kind("u-in", "input", usage.input_tokens),
+        Kind("u-in", "input", uncached),
         Kind("u-cw", "cache write", usage.cache_write_tokens),
         Kind("u-re", "reasoning", usage.reasoning_tokens),
-        Kind("u-out", "output", output),
+        Kind("u-out", "output", visible),
     ]
 
 
@@ -72,3 +73,17 @@ def segments(parts: Sequence[tuple[str, int]], whole: int = 0) -> list[Segment]:
         laid.append(Segment(css, round(x, 2), round(width, 2)))
         x += width + GAP
     return laid
+
+
+def _disjoint(usage: Usage) -> tuple[int, int] | None:
+    """Return what was neither cached nor thought; None where that is not known of all of it."""
+    uncached, visible = getattr(usage, "uncached_tokens", None), getattr(usage, "visible_tokens", None)
+    if uncached is None or visible is None or getattr(usage, "unreconciled", False):
+        return None
+    return uncached, visible
+
+
+def _told(usage: Usage) -> tuple[int, int]:
+    output = usage.output_tokens
+    inside = usage.reasoning_tokens if usage.reasoning_tokens <= output else 0
+    return usage.input_tokens, output - inside

@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.formats import NONE, duration, exact, money, percent, tokens
+from dashboard.money import Spent, words
 from dashboard.usage import Kind
+
+COST = "Cost"
 
 Better = Literal["less", "more", ""]
 
@@ -19,8 +22,7 @@ class Figures:
     has_started: bool
     has_completed: bool
     duration_ms: int | None
-    cost_nano: int | None
-    unpriced: int
+    cost: Spent
     kinds: Sequence[Kind]
     turns: int
     tool_calls: int
@@ -53,6 +55,7 @@ class Figure:
     """One branch's figure; `share` of the row's largest, in percent, is the length of its bar."""
 
     text: str
+    title: str
     is_best: bool
     share: float
 
@@ -86,7 +89,7 @@ def best(values: Sequence[float | None], better: Better) -> set[int]:
 
 
 def _rows(branches: Sequence[Figures]) -> Iterator[_Row]:
-    yield _Row("Cost", lambda one: one.cost_nano, lambda one: money(one.cost_nano, one.unpriced))
+    yield _Row(COST, lambda one: one.cost.cost_nano, lambda one: money(one.cost.cost_nano, one.cost.unpriced))
     yield _Row("Latency", lambda one: one.duration_ms, lambda one: duration(one.duration_ms))
     yield _Row("Tokens", lambda one: one.tokens, lambda one: tokens(one.tokens))
     for n, kind in enumerate(branches[0].kinds if branches else ()):
@@ -112,11 +115,12 @@ def _bucket(n: int, kind: Kind) -> _Row:
 def _row(branches: Sequence[Figures], row: _Row) -> Row:
     values = [row.value(one) if one.has_started else None for one in branches]
     texts = [row.text(one) if one.has_started else NONE for one in branches]
-    whole = [one.has_completed and not (row.name == "Cost" and one.unpriced) for one in branches]
+    whole = [one.has_completed and not (row.name == COST and one.cost.unpriced) for one in branches]
     ahead = best([value if may else None for value, may in zip(values, whole, strict=True)], row.better)
     top = max((value for value in values if value), default=0)
+    titles = [words(one.cost) if row.name == COST else "" for one in branches]
     figures = [
-        Figure(text, n in ahead, round(100 * value / top, 2) if value and top else 0)
+        Figure(text, titles[n], n in ahead, round(100 * value / top, 2) if value and top else 0)
         for n, (value, text) in enumerate(zip(values, texts, strict=True))
     ]
     return Row(row.name, figures, row.better, row.tone)

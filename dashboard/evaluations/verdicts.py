@@ -132,4 +132,4 @@ def ratio(part: int, whole: int) -> str:
     times = part / whole if whole else 0
     if times < ALIKE:
         return "as much as"
-    return f"{times:.0f} times" if times >= 9.95 else f"{times:.1f} times"
+    return f"{times:,.0f} times" if times >= 9.95 else f"{times:.1f} times"

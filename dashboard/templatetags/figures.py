@@ -138,6 +138,12 @@ def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
     return _bar([usage.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)
 
 
+@register.simple_tag
+def stacked(laid: Sequence[usage.Segment]) -> SafeString:
+    """Draw parts side by side; the words beside it say what they are."""
+    return _bar(list(laid), "meter-l", "")
+
+
 @register.inclusion_tag("_shared/_legend.html")
 def legend(shown: usage.Usage) -> dict[str, list[usage.Kind]]:
     """Write the five token kinds with their numbers."""

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
+from types import SimpleNamespace
 
 from django.template import engines
 
@@ -76,6 +77,15 @@ def test_segments_fill_the_bar_with_gaps_between_them():
     assert [part.css for part in laid] == ["u-cr", "u-in", "u-cw", "u-out"]
     assert abs(sum(part.width for part in laid) - (100 - 4 * usage.GAP)) < 0.05
     assert all(b.x >= a.x + a.width for a, b in pairwise(laid))
+
+
+def test_every_token_is_of_one_kind_where_it_is_known_which():
+    told = {"input_tokens": 17_903, "cache_read_tokens": 17_817, "output_tokens": 30, "reasoning_tokens": 20}
+    known = SimpleNamespace(**vars(Used(**told)), uncached_tokens=86, visible_tokens=10, unreconciled=0)
+    partly = SimpleNamespace(**{**vars(known), "unreconciled": 1})
+
+    assert [kind.count for kind in usage.kinds(known)] == [17_817, 86, 0, 20, 10]
+    assert [kind.count for kind in usage.kinds(partly)] == [17_817, 17_903, 0, 20, 10]
 
 
 def test_reasoning_inside_output_is_cut_out_and_reasoning_beside_it_is_not():

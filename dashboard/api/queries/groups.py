@@ -77,7 +77,7 @@ def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schema
         overhead_ratio=totals.overhead_ratio,
         started_at=row.started_at,
         ended_at=row.ended_at,
-        url=links.session(project.slug, row.session_id),
+        url=links.evaluation(project.slug, row.pk),
     )
 
 

@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Subquery
 
 from dashboard import links
 from dashboard.chips import Chip, chips
+from dashboard.money import GroupTotals, group_totals
 from dashboard.usage import kinds
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, Turn
 
@@ -76,6 +77,12 @@ class Group:
     def title(self) -> str:
         asked = next((branch.loop.title for branch in self.branches if branch.loop.title), "")
         return asked or self.session.title or "Untitled evaluation"
+
+    @property
+    def totals(self) -> GroupTotals:
+        """Return what the group cost: its branches, and its judge once."""
+        judge = self.judge.loop if self.judge else None
+        return group_totals([branch.loop for branch in self.branches], judge, self.record)
 
     @property
     def is_running(self) -> bool:

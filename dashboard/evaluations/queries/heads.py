@@ -10,8 +10,11 @@ from django.db.models import Max, Min
 
 from dashboard import links
 from dashboard.evaluations.queries.groups import Branch, Group, groups
+from dashboard.evaluations.shares import Part, Share, bar, shares
 from dashboard.evaluations.verdicts import Decision, Standing, Words, words
 from dashboard.formats import plural
+from dashboard.money import Cost
+from dashboard.usage import Segment
 from recorder.core.verdict import Verdict
 from recorder.models import ParallelGroupRecord
 
@@ -32,6 +35,9 @@ class Head:
     verdict: Verdict
     words: Words
     tone: str
+    total: Cost
+    bar: Sequence[Segment]
+    shares: Sequence[Share]
     previous: str
     next: str
 
@@ -44,6 +50,7 @@ def heads(pks: Collection[int]) -> Mapping[int, Head]:
 def _head(group: Group) -> Head:
     record, slug = group.record, group.project.slug
     previous, following = _beside(record)
+    parts = _parts(group)
     said = words(_decision(group), [_standing(branch) for branch in group.branches])
     first = group.winner or next(iter(group.branches), None)
     return Head(
@@ -59,6 +66,9 @@ def _head(group: Group) -> Head:
         verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
         words=said,
         tone="win" if record.verdict == "judged" else "rej" if record.verdict == "fallback" else "",
+        total=group.totals.total,
+        bar=bar(parts),
+        shares=shares(parts),
         previous=links.evaluation(slug, previous) if previous else "",
         next=links.evaluation(slug, following) if following else "",
     )
@@ -85,6 +95,23 @@ def _decision(group: Group) -> Decision:
         named=group.record.named,
         has_judge=group.judge is not None,
     )
+
+
+def _parts(group: Group) -> Sequence[Part]:
+    """Return what each loop cost, as far as it has a price: the winner first, the judge last."""
+    winner, judge = group.winner, [group.judge] if group.judge else []
+    others = [branch for branch in group.branches if branch is not winner]
+    who = "other branches" if winner else "branches"
+    every = [
+        *([("winner", winner)] if winner else []),
+        *((who, each) for each in others),
+        *(("judge", each) for each in judge),
+    ]
+    return [Part(name, _colour(each), each.loop.cost_nano) for name, each in every if each.loop.cost_nano]
+
+
+def _colour(branch: Branch) -> str:
+    return f"c{branch.chip.slot}" if branch.chip else "k-turn"
 
 
 def _standing(branch: Branch) -> Standing:

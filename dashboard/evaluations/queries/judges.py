@@ -22,6 +22,8 @@ class Judge:
     record: ParallelGroupRecord
     reply: str
     is_cut: bool
+    share: float | None  # of what the group cost, when all of it has a price
+    extra: int | None  # nano-dollars that were paid beside the winner
 
     @property
     def spent(self) -> int:
@@ -45,4 +47,17 @@ def judges(pks: Collection[int]) -> Mapping[int, Judge]:
 def _judge(group: Group) -> Judge:
     judge = None if group.is_running else group.judge
     said = reply(judge.pk) if judge else ""
-    return Judge(group.record.pk, group.record.verdict, judge, group.record, said[:SHOWN], len(said) > SHOWN)
+    totals = group.totals
+    total = None if totals.total.unpriced else totals.total.cost_nano
+    winner = totals.winner.cost_nano if totals.winner else None
+    mine = judge.loop.cost_nano if judge else None
+    return Judge(
+        pk=group.record.pk,
+        verdict=group.record.verdict,
+        judge=judge,
+        record=group.record,
+        reply=said[:SHOWN],
+        is_cut=len(said) > SHOWN,
+        share=mine / total if total and mine is not None else None,
+        extra=None if total is None or winner is None else total - winner,
+    )

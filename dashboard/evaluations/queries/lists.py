@@ -12,6 +12,9 @@ from dashboard import links
 from dashboard.chips import Chip, chips
 from dashboard.evaluations.filters import VERDICTS, Filters
 from dashboard.evaluations.queries.groups import Branch, Group, groups
+from dashboard.evaluations.steps import MINUS
+from dashboard.formats import NONE, money
+from dashboard.money import Cost
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
 
 PAGE = 50
@@ -55,6 +58,9 @@ class Row:
     verdict_words: str
     branches: Sequence[Branch]
     winner: Branch | None
+    total: Cost
+    overhead: float | None
+    margin: str
     at: datetime | None
     ended_at: datetime | None
 
@@ -136,6 +142,17 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     return {pk: _row(group) for pk, group in groups(pks).items() if group.project.pk == project}
 
 
+def _margin(group: Group) -> str:
+    """Return what the winner cost more, or less, than the cheapest other branch that ended well."""
+    winner = group.winner
+    others = [each.loop for each in group.branches if each is not winner and each.state == "completed"]
+    known = [loop.cost_nano for loop in others if loop.cost_nano is not None and not loop.unpriced]
+    if winner is None or winner.loop.cost_nano is None or winner.loop.unpriced or not known:
+        return NONE
+    more = winner.loop.cost_nano - min(known)
+    return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
+
+
 def _row(group: Group) -> Row:
     record = group.record
     return Row(
@@ -148,6 +165,9 @@ def _row(group: Group) -> Row:
         verdict_words=VERDICTS.get(record.verdict, record.verdict),
         branches=group.branches,
         winner=group.winner,
+        total=group.totals.total,
+        overhead=group.totals.overhead_ratio,
+        margin=_margin(group),
         at=record.started_at or record.ended_at,
         ended_at=None if group.is_running else record.ended_at,
     )

@@ -15,19 +15,10 @@ from recorder.models import ToolCall, Turn
 
 MS = timedelta(milliseconds=1)
 SUMMARY = 160
-TOKENS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
-TIMES = ("started_at", "ended_at")
+TOKENS = ("input", "output", "reasoning", "cache_read", "cache_write", "uncached", "visible")
 READ = (
-    "loop_id",
-    "ordinal",
-    "said",
-    "said_key",
-    "error",
-    "state",
-    "tool_errors",
-    "cost_nano",
-    *TOKENS,
-    *TIMES,
+    *("loop_id", "ordinal", "state", "said", "said_key", "error", "tool_errors", "cost_nano", "unreconciled"),
+    *("started_at", "ended_at", *(f"{count}_tokens" for count in TOKENS)),
 )
 
 Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, key of its arguments, one line of them

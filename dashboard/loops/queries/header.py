@@ -48,6 +48,9 @@ class Header:
     reasoning_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
+    uncached_tokens: int | None
+    visible_tokens: int | None
+    unreconciled: int
     context_tokens: int | None
     context_window: int | None
     is_demo: bool
@@ -127,6 +130,9 @@ def _header(session: Session, measured: LoopRecord | None, failed_loops: int, fa
         reasoning_tokens=session.reasoning_tokens,
         cache_read_tokens=session.cache_read_tokens,
         cache_write_tokens=session.cache_write_tokens,
+        uncached_tokens=session.uncached_tokens,
+        visible_tokens=session.visible_tokens,
+        unreconciled=session.unreconciled,
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),
         is_demo=session.is_demo,

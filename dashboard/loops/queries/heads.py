@@ -14,7 +14,8 @@ from dashboard.loops.queries.rows import kind_of, state_of, title_of
 from dashboard.usage import kinds
 from recorder.models import LoopRecord
 
-USED = tuple(f"{kind}_tokens" for kind in ("input", "output", "reasoning", "cache_read", "cache_write"))
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "uncached", "visible")
+USED = (*(f"{count}_tokens" for count in COUNTS), "unreconciled")
 WORDS = {"Default": "continues", "Rerun": "reruns", "Branch": "branches from", "Compaction": "compacts"}
 
 
@@ -69,6 +70,9 @@ class Head:
     reasoning_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
+    uncached_tokens: int | None
+    visible_tokens: int | None
+    unreconciled: int
 
     @property
     def tokens(self) -> int:

@@ -50,6 +50,9 @@ class TurnView:
     reasoning_tokens: int
     cache_read_tokens: int
     cache_write_tokens: int
+    uncached_tokens: int | None
+    visible_tokens: int | None
+    unreconciled: int
     before: Sequence[Item]  # what happened between the turn before and this one
     items: Sequence[Item]
     streaming: Sequence[Block]
@@ -164,6 +167,9 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
         reasoning_tokens=turn.reasoning_tokens,
         cache_read_tokens=turn.cache_read_tokens,
         cache_write_tokens=turn.cache_write_tokens,
+        uncached_tokens=turn.uncached_tokens,
+        visible_tokens=turn.visible_tokens,
+        unreconciled=turn.unreconciled,
         before=before,
         items=reading.items(),
         streaming=reading.streaming(),
