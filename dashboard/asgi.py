@@ -12,6 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 pages = get_asgi_application()
 
 from dashboard.access import host_allowed, origin_allowed  # noqa: E402  Django first
+from dashboard.lifecycle.door import lifecycle  # noqa: E402
 from dashboard.live import page_socket  # noqa: E402
 from recorder.batch import Busy  # noqa: E402
 from recorder.consumers import ingest_socket  # noqa: E402
@@ -20,6 +21,7 @@ from recorder.views import ingest_http, reply  # noqa: E402
 from recorder.writer import writer  # noqa: E402
 
 PAGE_SOCKET = re.compile(r"/p/(?P<slug>[-\w]+)/live/(?P<page>[a-z]+)", re.ASCII)
+OURS = ("/healthz", "/readyz", "/ingest/v1/events", "/api/v1/lifecycle")  # Django checks its own
 COMMIT_S = 1.0
 OLDEST_S = 30.0
 
@@ -34,12 +36,16 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 async def _http(scope: Scope, receive: Receive, send: Send) -> None:
     match scope["path"]:
-        case "/healthz" | "/readyz" | "/ingest/v1/events" if not host_allowed(scope["headers"]):
+        case "/healthz" | "/readyz" | "/ingest/v1/events" | "/api/v1/lifecycle" if not host_allowed(
+            scope["headers"]
+        ):
             await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed here"})
         case "/healthz":
             await reply(send, 200, {"status": "ok"})
         case "/readyz":
             await _ready(send)
+        case "/api/v1/lifecycle":
+            await lifecycle(scope, receive, send)
         case "/ingest/v1/events":
             await ingest_http(scope, receive, send)
         case _:

@@ -42,9 +42,7 @@ def admit(key: str, slug: str) -> tuple[AbstractBaseUser | AnonymousUser, Projec
     """Return who looks at what. Raises SignedOut or NotAMember."""
     close_old_connections()
     try:
-        request = HttpRequest()
-        request.session = import_module(settings.SESSION_ENGINE).SessionStore(key or None)
-        request.user = get_user(request)
+        request = _request(key)
         if not request.user.is_authenticated:
             raise SignedOut
         return request.user, project_for(request, slug)
@@ -52,3 +50,19 @@ def admit(key: str, slug: str) -> tuple[AbstractBaseUser | AnonymousUser, Projec
         raise NotAMember from error
     finally:
         close_old_connections()
+
+
+def user_of(key: str) -> AbstractBaseUser | AnonymousUser:
+    """Return who is signed in on a session cookie."""
+    close_old_connections()
+    try:
+        return _request(key).user
+    finally:
+        close_old_connections()
+
+
+def _request(key: str) -> HttpRequest:
+    request = HttpRequest()
+    request.session = import_module(settings.SESSION_ENGINE).SessionStore(key or None)
+    request.user = get_user(request)
+    return request

@@ -1,0 +1,129 @@
+"""`GET /api/v1/lifecycle`: the channel as server-sent events, for a token of scope read or a person."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from urllib.parse import parse_qs
+
+from django.contrib.auth.models import AnonymousUser
+
+from dashboard import visitor
+from dashboard.access import projects_of
+from dashboard.lifecycle.feed import Subscriber, feed
+from dashboard.lifecycle.rings import Ring
+from recorder import tokens
+from recorder.batch import Busy
+from recorder.doors import Headers, Receive, Scope, Send, header, in_thread
+from recorder.views import Fault, refused_by, reply
+
+BEAT_S = 15.0  # between comments that keep a quiet line open
+RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
+
+
+async def lifecycle(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one subscriber until it leaves, or may no longer listen."""
+    if scope["method"] != "GET":
+        await reply(send, 405, {"code": "bad_method", "message": "the channel is read"}, allow="GET")
+        return
+    try:
+        subscriber = Subscriber(await _projects(scope))
+        await feed.subscribe(subscriber)
+    except Fault as fault:
+        await reply(send, fault.status, fault.body, **fault.headers)
+        return
+    except Busy as busy:
+        later = refused_by(busy)
+        await reply(send, later.status, later.body, **later.headers)
+        return
+    try:
+        await _stream(scope, receive, send, subscriber)
+    finally:
+        feed.unsubscribe(subscriber)
+
+
+async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscriber) -> None:
+    headers = {
+        "content-type": "text/event-stream",
+        "cache-control": "no-store",
+        "x-accel-buffering": "no",
+        "x-content-type-options": "nosniff",
+    }
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    await send({"type": "http.response.start", "status": 200, "headers": pairs})
+    await _write(send, b": listening\n\n")
+    telling = asyncio.create_task(_tell(scope, send, subscriber))
+    leaving = asyncio.create_task(_left(receive))
+    try:
+        await asyncio.wait((telling, leaving), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        telling.cancel()
+        leaving.cancel()
+    if telling.done() and not telling.cancelled() and telling.exception() is None:
+        await send({"type": "http.response.body", "body": b""})
+
+
+async def _tell(scope: Scope, send: Send, subscriber: Subscriber) -> None:
+    checked_at = time.monotonic()
+    while True:
+        rings = await subscriber.take(BEAT_S)
+        if time.monotonic() - checked_at > RECHECK_S:
+            try:
+                subscriber.projects = await _projects(scope)
+            except Fault:
+                return
+            except Busy:
+                pass  # the store cannot say now who this is; they were known a moment ago
+            checked_at = time.monotonic()
+        rings = [ring for ring in rings if ring.project in subscriber.projects]
+        await _write(send, b"".join(map(_frame, rings)) or b": \n\n")
+
+
+async def _left(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def _write(send: Send, body: bytes) -> None:
+    await send({"type": "http.response.body", "body": body, "more_body": True})
+
+
+def _frame(ring: Ring) -> bytes:
+    return b"event: lifecycle\ndata: " + json.dumps(ring.frame, separators=(",", ":")).encode() + b"\n\n"
+
+
+async def _projects(scope: Scope) -> frozenset[int]:
+    """Return the projects whose rings the one who asks may hear. Raises Fault or Busy."""
+    wanted = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
+    return await in_thread(lambda: _mine(scope["headers"], wanted))
+
+
+def _mine(headers: Headers, wanted: str) -> frozenset[int]:
+    given = list(headers)
+    authorization = header(given, b"authorization")
+    bearer = tokens.bearer(authorization or "")
+    if bearer is not None:
+        mine = _of_token(bearer)
+    else:
+        user = visitor.user_of(visitor.session_key(given))
+        if isinstance(user, AnonymousUser):
+            raise _unknown()
+        mine = dict(projects_of(user).values_list("slug", "pk"))
+    if wanted and wanted not in mine:
+        raise Fault(404, "not_found", "there is no such project")
+    return frozenset([mine[wanted]] if wanted else mine.values())
+
+
+def _of_token(bearer: str) -> dict[str, int]:
+    token = tokens.find(bearer)
+    if token is None:
+        raise _unknown()
+    if not tokens.allows(token, "read"):
+        raise Fault(403, "forbidden", "the token lacks the scope read")
+    return {token.project.slug: token.project.pk}
+
+
+def _unknown() -> Fault:
+    ask = 'Bearer realm="loopscope"'
+    return Fault(401, "unauthorized", "a bearer token with scope read is needed", www_authenticate=ask)

@@ -1,0 +1,106 @@
+"""What a commit started, ended or left waiting, read from the records that its bell names."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+
+from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord
+
+KINDS = ("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd")
+RINGING = "normal"  # the role of loops that ring: branches, judges, passes and sub-agents do not
+IMPORT, OLD = "import:", timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One event that may ring."""
+
+    kind: str
+    pk: int
+    session_id: str
+    loop: int | None
+    role: str
+    outcome: str
+    message_id: str
+    waits: bool  # an approval of its session is open
+    at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A loop or group that no longer runs."""
+
+    pk: int
+    outcome: str
+
+
+def events(lines: Collection[int]) -> list[Event]:
+    """Return those of `lines` that may ring, in recorded order; not what an import brings in of the past."""
+    found = EventRecord.objects.filter(pk__in=lines, type__in=KINDS, session__isnull=False, late=False)
+    rows = found.select_related("session", "loop", "journal__producer").defer("journal__raw")
+    rows = rows.annotate(waits=Exists(_open_then()))
+    return [_event(row, waits=row.waits) for row in rows.order_by("pk") if not _is_past(row)]
+
+
+def groups(events: Collection[int]) -> dict[int, int]:
+    """Return the groups that these events start or end, by event."""
+    started = ParallelGroupRecord.objects.filter(start_event__in=events).values_list("start_event", "pk")
+    ended = ParallelGroupRecord.objects.filter(end_event__in=events).values_list("end_event", "pk")
+    return {event: pk for event, pk in [*started, *ended] if event is not None}
+
+
+def running(of: type[LoopRecord | ParallelGroupRecord]) -> dict[int, tuple[int, str]]:
+    """Return the loops, or groups, that ring and run now: project and session by key."""
+    rings = {"role": RINGING} if of is LoopRecord else {}
+    found = of.objects.filter(status="running", **rings)
+    columns = ("pk", "session__project_id", "session__session_id")
+    return {pk: (project, session_id) for pk, project, session_id in found.values_list(*columns)}
+
+
+def ended_loops(loops: Collection[int]) -> list[Ended]:
+    """Return those of `loops` that no longer run."""
+    found = LoopRecord.objects.filter(pk__in=loops).exclude(status__in=("running", "pending"))
+    return [Ended(pk, outcome) for pk, outcome in found.order_by("pk").values_list("pk", "outcome")]
+
+
+def ended_groups(open_groups: Collection[int]) -> list[Ended]:
+    """Return those of `open_groups` that were cut off."""
+    found = ParallelGroupRecord.objects.filter(pk__in=open_groups, status="aborted").order_by("pk")
+    return [Ended(pk, "aborted") for pk in found.values_list("pk", flat=True)]
+
+
+def _open_then() -> QuerySet[Approval]:
+    """Return the approvals that an event's session waited for at that event."""
+    asked = Approval.objects.filter(session=OuterRef("session"), request_event__lt=OuterRef("pk"))
+    return asked.filter(Q(resolve_event=None) | Q(resolve_event__gt=OuterRef("pk")))
+
+
+def _event(row: EventRecord, *, waits: bool) -> Event:
+    loop, session = row.loop, row.session
+    assert session is not None
+    return Event(
+        kind=row.type,
+        pk=row.pk,
+        session_id=session.session_id,
+        loop=row.loop_id,
+        role=loop.role if loop else "",
+        outcome=loop.outcome if loop else "",
+        message_id=_message(loop.metadata if loop else None),
+        waits=waits,
+        at=row.occurred_at or row.journal.received_at,
+    )
+
+
+def _is_past(row: EventRecord) -> bool:
+    received = row.journal.received_at
+    is_import = row.journal.producer.name.startswith(IMPORT)
+    return is_import and received - (row.occurred_at or received) > OLD
+
+
+def _message(metadata: object) -> str:
+    found = metadata.get("message_id") if isinstance(metadata, dict) else None
+    return found if isinstance(found, str) else ""
