@@ -37,6 +37,7 @@ urlpatterns = [
     path("p/<slug:slug>/costs.csv", costs.as_csv, name="costs-csv"),
     path("p/<slug:slug>/costs/accounts", costs.accounts, name="costs-accounts"),
     path("p/<slug:slug>/costs/prices", costs.set_price, name="costs-price"),
+    path("p/<slug:slug>/costs/reprice", costs.reprice, name="costs-reprice"),
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),

@@ -39,9 +39,10 @@ class CostsPage:
     asked: Asked
 
     def wants(self, bell: Bell | None) -> Wants:
+        prices = (PRICES, [self.project])
         if bell is None or bell.loops or bell.groups:
-            return [(figures_panel(self.asked), [self.project]), (PRICES, [self.project])]
-        return []
+            return [(figures_panel(self.asked), [self.project]), prices]
+        return [prices]
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:

@@ -13,7 +13,7 @@ from dashboard import csvfile, links
 from dashboard.access import may, member, require
 from dashboard.costs import live, priceform, queries, sheet
 from dashboard.costs.asked import Asked
-from recorder import pricebook
+from recorder import notify, pricebook, repricing
 from recorder.core.prices import Band
 from recorder.models import Membership, Project
 
@@ -62,6 +62,18 @@ def set_price(request: HttpRequest, project: Project) -> HttpResponse:
         pricebook.add(
             project.pk, pair, [Band(0, typed.draft.rates)], typed.draft.valid_from, user.get_username()
         )
+    notify.ring(notify.Bell(project.pk))
+    return _back(request, project)
+
+
+@require_POST
+@member
+def reprice(request: HttpRequest, project: Project) -> HttpResponse:
+    """Have every past call priced by the prices that hold now. A second click finds it asked for."""
+    user = require(request, project, Membership.Role.MEMBER)
+    if not queries.is_repricing_ahead(project.pk):
+        repricing.request(project, None, user.get_username())
+        notify.ring(notify.Bell(project.pk))
     return _back(request, project)
 
 

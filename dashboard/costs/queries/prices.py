@@ -8,12 +8,15 @@ from datetime import datetime
 from decimal import Decimal
 from itertools import groupby
 
+from django.db.models import Sum
 from django.utils import timezone
 
 from recorder.core.prices import Band, Pair, Price, Rates, price_at
 from recorder.models import Price as PriceRow
+from recorder.models import Repricing, Session
 
 SHOWN = 300
+REPRICINGS_SHOWN = 5
 LAST = 2**62  # after every recorded event
 RATES = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_1h")
 OTHERWISE = {
@@ -41,11 +44,29 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
+class Repriced:
+    """One time that history was priced again, or is."""
+
+    by: str
+    model: str  # "" is every model
+    looked_at: int
+    changed: int
+    change_nano: int
+    finished_at: datetime | None
+
+    @property
+    def size_nano(self) -> int:
+        return abs(self.change_nano)
+
+
+@dataclass(frozen=True, slots=True)
 class Prices:
-    """The price table; its root is the panel costs/prices."""
+    """The price table and who repriced history; root of the panel costs/prices."""
 
     lines: tuple[Line, ...]
     more: int
+    repricings: tuple[Repriced, ...]  # the newest first
+    calls: int  # that a running repricing has to look at, about
 
 
 def book(project: int) -> dict[Pair, list[PriceRow]]:
@@ -55,7 +76,7 @@ def book(project: int) -> dict[Pair, list[PriceRow]]:
 
 
 def prices(projects: Collection[int]) -> Mapping[int, Prices]:
-    """Return the price tables of projects, those in use first. One query a project."""
+    """Return the price tables of projects, those in use first. Two queries a project, or three."""
     return {project: _prices(project, timezone.now()) for project in projects}
 
 
@@ -66,7 +87,30 @@ def is_priced(rows: Iterable[PriceRow], now: datetime) -> bool:
 
 def _prices(project: int, now: datetime) -> Prices:
     lines = [line for rows in book(project).values() for line in _lines(rows, now)]
-    return Prices(tuple(lines[:SHOWN]), max(0, len(lines) - SHOWN))
+    repricings = Repricing.objects.filter(project=project).order_by("-pk")[:REPRICINGS_SHOWN]
+    repriced = [_repriced(row) for row in repricings]
+    is_running = any(each.finished_at is None for each in repriced)
+    return Prices(
+        tuple(lines[:SHOWN]),
+        max(0, len(lines) - SHOWN),
+        tuple(repriced),
+        _calls(project) if is_running else 0,
+    )
+
+
+def is_repricing_ahead(project: int) -> bool:
+    """Say whether a repricing of every model is asked for and has not begun."""
+    asked = Repricing.objects.filter(project=project, model="", finished_at=None)
+    return asked.filter(stage="turns", position=0).exists()
+
+
+def _calls(project: int) -> int:
+    turns: int = Session.objects.filter(project=project).aggregate(turns_=Sum("turns", default=0))["turns_"]
+    return turns
+
+
+def _repriced(row: Repricing) -> Repriced:
+    return Repriced(row.requested_by, row.model, row.looked_at, row.changed, row.change_nano, row.finished_at)
 
 
 def _lines(rows: list[PriceRow], now: datetime) -> list[Line]:
