@@ -10,17 +10,13 @@ from __future__ import annotations
 
 import argparse
 import os
-import random
 import subprocess
 import sys
 import time
-from collections import defaultdict
-from collections.abc import Iterator
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from bench.live import quantiles
-from bench.machine import loopscope, report
+from bench.machine import Target, loopscope, report
 from bench.viewers import Reader
 from tests.browser.server import ROOT
 
@@ -37,17 +33,27 @@ SEGMENTS = ("single",) * 12 + (
     "compaction",
 )
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
+TURN = {
+    "loop_id": "l.id",
+    "ordinal": "i",
+    "turn_index": "i",
+    "config_id": "l.config_id",
+    "state": "'done'",
+    **dict.fromkeys(("started_at", "ended_at"), "l.ended_at"),
+    **{name: f"(l.id * {n + 31} + i * 17) % 10000" for n, name in enumerate(TOKENS)},
+    "cost_nano": "(l.id * 7919 + i) % 100000000",
+}
 PAGES = (
-    "",
-    "?since=24h",
-    "?since=30d",
-    "?since=90d",
-    "?by=model",
-    "?by=agent",
-    "?by=session",
-    "?agent=agent-1",
+    "integrity",  # hardly anything is on it: what any page takes
+    "costs",
+    *(
+        f"costs?{query}"
+        for query in ("since=24h", "since=30d", "since=13w", "by=model", "by=agent", "by=session")
+    ),
+    "costs.csv",
+    "costs/accounts",
 )
-COLUMNS = ("page", "**p50 ms**", "**p95 ms**", "KiB")
+COLUMNS = ("page", "**p50 ms**", "p95 ms", "**CPU ms**", "KiB")
 
 
 def main() -> None:
@@ -62,23 +68,23 @@ def main() -> None:
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
         size = f"{asked.turns:,} turns of {CONFIGS} configs in {DAYS} days"
         note = f"{size}; {asked.requests} requests a page. Memory afterwards: {target.rss_mib()} MiB."
-        report(f"Costs page, {kind}", note, COLUMNS, ask(Reader(server), asked.requests))
+        report(f"Costs page, {kind}", note, COLUMNS, ask(target, Reader(server), asked.requests))
 
 
-def ask(reader: Reader, requests: int) -> list[tuple[str, str, str, str]]:
-    """Return what each page took, the kinds of pages in turns."""
-    times: dict[str, list[float]] = {query: [] for query in PAGES}
-    sizes: dict[str, float] = {}
-    for turn in range(requests + 1):
-        for query in PAGES:
+def ask(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
+    """Return what each page took, one kind after the other: the first answer warms caches."""
+    rows = []
+    for path in (f"/p/default/{page}" for page in PAGES):
+        reader.get(path)
+        times, cpu = [], target.cpu_s()
+        for _ in range(requests):
             started = time.perf_counter()
-            sizes[query] = len(reader.get(f"/p/default/costs{query}")) / 1024
-            if turn:  # the first one warms caches
-                times[query].append((time.perf_counter() - started) * 1000)
-    return [
-        (f"costs{query}", f"**{p50:.0f}**", f"**{p95:.0f}**", f"{sizes[query]:.0f}")
-        for query, (p50, p95) in ((query, quantiles(each)) for query, each in times.items())
-    ]
+            size = len(reader.get(path)) / 1024
+            times.append((time.perf_counter() - started) * 1000)
+        p50, p95 = quantiles(times)
+        spent = (target.cpu_s() - cpu) / requests * 1000
+        rows.append((path, f"**{p50:.0f}**", f"{p95:.0f}", f"**{spent:.0f}**", f"{size:.0f}"))
+    return rows
 
 
 def fill(turns: int) -> None:
@@ -96,121 +102,87 @@ def fill(turns: int) -> None:
 
 
 class Filling:
-    """The records, made piece by piece; the same each time."""
+    """The records, made by the database itself: the same each time, but for the date."""
 
     def __init__(self, turns: int) -> None:
+        from django.db import connection  # noqa: PLC0415
+
         from recorder import models  # noqa: PLC0415
 
         self.models: Any = models
-        self.random = random.Random(4)
-        self.now = datetime.now(UTC)
+        self.connection = connection
+        self.is_sqlite = connection.vendor == "sqlite"
         self.sessions = turns // (LOOPS_A_SESSION * TURNS_A_LOOP)
-        self.sums: dict[tuple[datetime, int, str, str], dict[str, int]] = defaultdict(
-            lambda: defaultdict(int)
-        )
 
     def run(self) -> None:
         models = self.models
-        self.project = models.Project.objects.get(slug="default")
-        self.producer = models.Producer.objects.create(project=self.project, name="bench")
-        self.configs = models.ModelConfig.objects.bulk_create(
-            models.ModelConfig(
-                project=self.project,
-                key=f"k{n}",
-                model=f"model-{n // 2}",
-                provider="bench",
-                config_id=f"c{n}",
-                slot=n % 8 + 1,
-                snapshot={"model": f"model-{n // 2}", "temperature": n},
-            )
-            for n in range(CONFIGS)
-        )
-        for first in range(0, self.sessions, 1_000):
-            self._sessions(first, min(1_000, self.sessions - first))
-        models.Spending.objects.bulk_create(
-            models.Spending(
-                project=self.project, hour=hour, config_id=config, agent_id=agent, segment=segment, **sums
-            )
-            for (hour, config, agent, segment), sums in self.sums.items()
+        project = models.Project.objects.get(slug="default")
+        producer = models.Producer.objects.create(project=project, name="bench")
+        configs = models.ModelConfig.objects.bulk_create(self._config(project, n) for n in range(CONFIGS))
+        self._put(models.Session, f"{counted(self.sessions)}", self._session(project.pk))
+        loops = f"recorder_session s CROSS JOIN {counted(LOOPS_A_SESSION)}"
+        self._put(models.LoopRecord, loops, self._loop(producer.pk, configs[0].pk))
+        turns = f"recorder_looprecord l CROSS JOIN {counted(TURNS_A_LOOP)}"
+        self._put(models.Turn, turns, TURN)
+        hour = "substr(l.ended_at, 1, 13) || ':00:00'" if self.is_sqlite else "date_trunc('hour', l.ended_at)"
+        key = (hour, "l.config_id", "l.agent_id", "l.segment")
+        named = dict(zip(("hour", "config_id", "agent_id", "segment"), key, strict=True))
+        sums = {name: f"SUM(t.{name})" for name in (*TOKENS, "cost_nano")}
+        counts = {"turns": "COUNT(*)", "priced": "COUNT(*)", "loops": f"COUNT(*) / {TURNS_A_LOOP}"}
+        source = f"recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id GROUP BY {', '.join(key)}"
+        self._put(models.Spending, source, {"project_id": str(project.pk), **named, **sums, **counts})
+
+    def _config(self, project: Any, n: int) -> Any:
+        model = f"model-{n // 2}"
+        snapshot = {"model": model, "temperature": n}
+        return self.models.ModelConfig(
+            project=project, key=f"k{n}", model=model, provider="bench", snapshot=snapshot, slot=n % 8 + 1
         )
 
-    def _sessions(self, first: int, count: int) -> None:
-        models = self.models
-        starts = [self.now - timedelta(days=DAYS) * (1 - (first + n) / self.sessions) for n in range(count)]
-        sessions = models.Session.objects.bulk_create(
-            models.Session(
-                project=self.project,
-                session_id=f"s{first + n}",
-                agent_id=f"agent-{n % AGENTS}",
-                created_at=at,
-                last_active_at=at,
-                last_event_at=at,
-                loops=LOOPS_A_SESSION,
-                turns=LOOPS_A_SESSION * TURNS_A_LOOP,
-                status="completed",
-                cost_nano=n * 10**6,
-            )
-            for n, at in enumerate(starts)
-        )
-        loops = models.LoopRecord.objects.bulk_create(
-            loop for session in sessions for loop in self._loops(session)
-        )
-        models.Turn.objects.bulk_create(
-            (turn for loop in loops for turn in self._turns(loop)), batch_size=500
-        )
+    def _session(self, project: int) -> dict[str, str]:
+        ago = f"{DAYS * 86_400} - {DAYS * 86_400} * i / {self.sessions}"
+        at = f"datetime('now', '-' || ({ago}) || ' seconds')"
+        at = at if self.is_sqlite else f"now() - ({ago}) * interval '1 second'"
+        return {
+            "project_id": str(project),
+            "session_id": "'s' || i",
+            "agent_id": f"'agent-' || i % {AGENTS}",
+            **dict.fromkeys(("created_at", "last_active_at", "last_event_at"), at),
+            "status": "'completed'",
+            "cost_nano": "i * 7919 % 1000000007",
+        }
 
-    def _loops(self, session: Any) -> Iterator[Any]:
-        for n in range(LOOPS_A_SESSION):
-            config = self.random.choice(self.configs)
-            segment = self.random.choice(SEGMENTS)
-            ended = session.last_event_at + timedelta(seconds=n)
-            self._add(ended, config.pk, session.agent_id, segment, loops=1, failed=int(n == 7))
-            yield self.models.LoopRecord(
-                session=session,
-                loop_id=f"{session.session_id}.{n}",
-                producer=self.producer,
-                agent_id=session.agent_id,
-                config=config,
-                segment=segment,
-                status="completed",
-                outcome="failed" if n == 7 else "completed",
-                started_at=session.created_at,
-                ended_at=ended,
-                duration_ms=self.random.randrange(500, 300_000),
-                turns=TURNS_A_LOOP,
-            )
+    def _loop(self, producer: int, config: int) -> dict[str, str]:
+        cases = " ".join(f"WHEN {n} THEN '{name}'" for n, name in enumerate(SEGMENTS))
+        return {
+            "session_id": "s.id",
+            "loop_id": "s.session_id || '.' || i",
+            "producer_id": str(producer),
+            "agent_id": "s.agent_id",
+            "config_id": f"{config} + (s.id * 7 + i * 5) % {CONFIGS}",
+            "segment": f"CASE (s.id * 3 + i * 11) % {len(SEGMENTS)} {cases} END",
+            **dict.fromkeys(("started_at", "ended_at"), "s.last_event_at"),
+            "status": "'completed'",
+            "outcome": "'completed'",
+            "duration_ms": "500 + (s.id * 7919 + i * 104729) % 300000",
+        }
 
-    def _turns(self, loop: Any) -> Iterator[Any]:
-        for n in range(TURNS_A_LOOP):
-            tokens = {name: self.random.randrange(10_000) for name in TOKENS}
-            nano = self.random.randrange(10**8)
-            self._add(
-                loop.ended_at,
-                loop.config_id,
-                loop.agent_id,
-                loop.segment,
-                turns=1,
-                priced=1,
-                cost_nano=nano,
-                **tokens,
-            )
-            yield self.models.Turn(
-                loop=loop,
-                ordinal=n,
-                turn_index=n,
-                state="done",
-                config_id=loop.config_id,
-                started_at=loop.started_at,
-                ended_at=loop.ended_at,
-                cost_nano=nano,
-                cost_source="computed",
-                **tokens,
-            )
+    def _put(self, model: Any, source: str, given: dict[str, str]) -> None:
+        """Insert what a source yields; columns that are not given have their default."""
+        fields = [field for field in model._meta.concrete_fields if field.column not in ("id", *given)]
+        values = [field.get_db_prep_save(field.get_default(), self.connection) for field in fields]
+        columns = ", ".join((*given, *(field.column for field in fields)))
+        selected = ", ".join((*given.values(), *("%s" for _ in fields)))
+        source = f"{source}" if "GROUP BY" in source else f"{source} WHERE true"
+        with self.connection.cursor() as cursor:
+            table = model._meta.db_table
+            cursor.execute(f"INSERT INTO {table} ({columns}) SELECT {selected} FROM {source}", values)
 
-    def _add(self, at: datetime, config: int, agent: str, segment: str, **more: int) -> None:
-        sums = self.sums[at.replace(minute=0, second=0, microsecond=0), config, agent, segment]
-        for name, each in more.items():
-            sums[name] += each
+
+def counted(count: int) -> str:
+    """Return a source of the numbers 0, 1, 2, ... as `i`."""
+    numbers = f"SELECT 0 AS i UNION ALL SELECT i + 1 FROM counted WHERE i + 1 < {count}"
+    return f"(WITH RECURSIVE counted AS ({numbers}) SELECT i FROM counted) numbers"
 
 
 def _asked() -> argparse.Namespace:

@@ -1,4 +1,4 @@
-"""The day of a moment, for queries that group by it: in UTC, as "2026-02-11", on both databases."""
+"""The day and the hour of a moment, for queries that group by them: as UTC text, on both databases."""
 
 from typing import Any
 
@@ -6,13 +6,21 @@ from django.db.models import CharField, Func
 
 
 class Day(Func):
-    """The first ten letters of a time. On SQLite that is how it is stored; Django would call Python a row."""
+    """The first ten letters of a time: "2026-02-11". So SQLite stores it; Django would call Python a row."""
 
     function = "SUBSTR"
     template = "SUBSTR(%(expressions)s, 1, 10)"
     output_field = CharField()
+    form = "YYYY-MM-DD"
 
     def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
         """Write it out of a timestamp."""
-        template = "TO_CHAR(%(expressions)s AT TIME ZONE 'UTC', 'YYYY-MM-DD')"
+        template = f"TO_CHAR(%(expressions)s AT TIME ZONE 'UTC', '{self.form}')"
         return self.as_sql(compiler, connection, template=template, **more)
+
+
+class Hour(Day):
+    """The first thirteen letters of a time: "2026-02-11 09"."""
+
+    template = "SUBSTR(%(expressions)s, 1, 13)"
+    form = "YYYY-MM-DD HH24"

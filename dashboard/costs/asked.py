@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "90d": (90, DAY)}
+HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
+SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "13w": (13, WEEK)}
 BY = ("config", "model", "agent", "session")
 NAME_MAX = 512
 SHOWN_MAX = 60
@@ -20,7 +20,7 @@ SHOWN_MAX = 60
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Whole hours or days of UTC, `count` bars of the length of `step`; the last one goes on."""
+    """Whole hours, days or weeks of UTC, `count` bars of the length of `step`; the last one goes on."""
 
     start: datetime
     step: timedelta
@@ -43,9 +43,15 @@ class Period:
     def is_hourly(self) -> bool:
         return self.step == HOUR
 
-    def place(self, moment: datetime) -> int:
-        """Return the number of the bar into which a moment falls."""
-        return (moment - self.start) // self.step
+    @property
+    def unit(self) -> str:
+        return {HOUR: "hour", DAY: "day"}.get(self.step, "week")
+
+    def places(self) -> dict[str, int]:
+        """Return the number of the bar of each hour or day, as text: "2026-11-20 09" or "2026-11-20"."""
+        step, form = (HOUR, "%Y-%m-%d %H") if self.is_hourly else (DAY, "%Y-%m-%d")
+        moments = (self.start + step * n for n in range((self.end - self.start) // step))
+        return {f"{moment:{form}}": (moment - self.start) // self.step for moment in moments}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,12 +81,12 @@ class Asked:
         )
 
     def period(self, now: datetime) -> Period:
-        """Return the asked period; its last bar is the hour or day of `now`."""
+        """Return the asked period; its last bar ends with the hour or day of `now`."""
         count, step = SINCE[self.since]
         last = now.replace(minute=0, second=0, microsecond=0)
-        if step == DAY:
-            last = last.replace(hour=0)
-        return Period(last - step * (count - 1), step, count)
+        if step == HOUR:
+            return Period(last - step * (count - 1), step, count)
+        return Period(last.replace(hour=0) + DAY - step * count, step, count)
 
     @property
     def windows(self) -> list[tuple[str, str, bool]]:

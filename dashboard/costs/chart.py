@@ -108,7 +108,7 @@ def chart(period: Period, series: Sequence[Series]) -> Chart:
     lines = _lines(max(heights, default=0))
     scale = (BOTTOM - TOP) / lines[-1].nano
     bars = tuple(_bar(period, n, shown, scale) for n in range(period.count))
-    return Chart(lines, bars, shown, "hour" if period.is_hourly else "day")
+    return Chart(lines, bars, shown, period.unit)
 
 
 def _lines(highest: int) -> tuple[Line, ...]:
@@ -125,11 +125,10 @@ def _round_up(least: int) -> int:
 
 
 def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:
-    start = period.starts[n]
     every = max(ceil(period.count / LABELS), 1)
     narrow = ceil(period.count / LABELS_NARROW)
     return Bar(
-        name=f"{start.day} {start:%b %H:%M}" if period.is_hourly else f"{start:%a} {start.day} {start:%b}",
+        name=_name(period, n),
         label=_label(period, n) if n % every == 0 else "",
         is_always_labelled=n % narrow == 0,
         parts=_parts([(each.name.css, each.values[n]) for each in series], scale),
@@ -149,8 +148,16 @@ def _parts(values: Sequence[tuple[str, int]], scale: float) -> tuple[Part, ...]:
     return tuple(parts)
 
 
+def _name(period: Period, n: int) -> str:
+    start = period.starts[n]
+    day = f"{start.day} {start:%b}"
+    if period.is_hourly:
+        return f"{day} {start:%H:%M}"
+    return f"{start:%a} {day}" if period.unit == "day" else f"Week from {day}"
+
+
 def _label(period: Period, n: int) -> str:
     start = period.starts[n]
     if period.is_hourly:
         return f"{start:%H:%M}" if n == 0 else f"{start:%H}"
-    return f"{start.day} {start:%b}" if n == 0 or start.day == 1 else str(start.day)
+    return f"{start.day} {start:%b}" if n == 0 or start.day == 1 or period.unit == "week" else str(start.day)

@@ -23,11 +23,11 @@ K = TypeVar("K", bound=Hashable)
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """What was spent in one bar, or in the period before, by one group of loops."""
+    """What one group of loops spent; in a list for the chart, in one bar."""
 
-    bar: int | None  # None: before the first
-    segment: Segment
     spent: Sum
+    bar: int = 0
+    segment: Segment = "single"
     config: int | None = None
     agent: str = ""
     session: int = 0  # 0: any but those that are told apart
@@ -98,12 +98,14 @@ def ranked(sums: Mapping[Key, Sum], count: int) -> list[Key]:
     return [key for key in order if not sums[key].is_nothing][:count]
 
 
-def figures(asked: Asked, period: Period, pieces: Sequence[Piece], told: Grouping) -> Figures:
-    """Return the figures of a period."""
-    now = [piece for piece in pieces if piece.bar is not None]
-    sums = by_key(now, told.of)
-    bars = by_key(now, lambda piece: (told.of(piece), piece.bar or 0))
-    nanos = {key: each.cost_nano or 0 for key, each in bars.items()}
+def figures(
+    asked: Asked, period: Period, pieces: Sequence[Piece], bars: Sequence[Piece], told: Grouping, before: Sum
+) -> Figures:
+    """Return the figures of a period: `bars` for the chart, `before` of the period before."""
+    sums = by_key(pieces, told.of)
+    nanos: dict[tuple[Key, int], int] = defaultdict(int)
+    for piece in bars:
+        nanos[told.of(piece), piece.bar] += piece.spent.cost_nano or 0
     rows = [
         Row(name, sums[key], told.times.get(key, Times()))
         for key, name in told.names.items()
@@ -112,11 +114,11 @@ def figures(asked: Asked, period: Period, pieces: Sequence[Piece], told: Groupin
     return Figures(
         asked=asked,
         sum=total(sums.values()),
-        before=total(piece.spent for piece in pieces if piece.bar is None),
+        before=before,
         chart=chart(period, _series(period, nanos, told.names)),
         rows=tuple(rows),
         more=len(sums) - len(rows),
-        ledger=ledger(by_key(now, lambda piece: piece.segment)),
+        ledger=ledger(by_key(pieces, lambda piece: piece.segment)),
         sample=told.sample,
     )
 

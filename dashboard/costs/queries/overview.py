@@ -64,20 +64,23 @@ class _Reading:
 
     def shown(self, of: Callable[[Piece], Key]) -> list[Key]:
         """Return what gets a row."""
-        now = (piece for piece in self.pieces if piece.bar is not None)
-        return ranked(by_key(now, of), self.rows)
+        return ranked(by_key(self.pieces, of), self.rows)
 
 
 def page(project: Project, asked: Asked, now: datetime, rows: int = ROWS_MAX) -> Page:
     """Return what a project spent."""
     period = asked.period(now)
     pieces = [*spending.pieces(project.pk, asked, period), *choosing.pieces(project.pk, asked, period)]
+    bars = spending.bars(project.pk, asked, period)
     if asked.by == "session":
         dearest = sessions.dearest(project.pk, period, rows)
         told = sessions.pieces(dearest, asked, period)
-        pieces += [*told, *(replace(piece, spent=-piece.spent, session=0) for piece in told)]
+        told += [replace(piece, spent=-piece.spent, session=0) for piece in told]
+        pieces, bars = [*pieces, *told], [*bars, *told]
+    told_apart = _GROUPINGS[asked.by](_Reading(project, period, pieces, rows))
+    before = spending.whole(project.pk, asked, period.before)
     return Page(
-        figures(asked, period, pieces, _GROUPINGS[asked.by](_Reading(project, period, pieces, rows))),
+        figures(asked, period, pieces, bars, told_apart, before),
         facets(project.pk, asked),
         unpriced(project.pk, pieces, now),
         reverse("costs", args=[project.slug]),

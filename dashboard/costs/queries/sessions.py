@@ -9,7 +9,7 @@ from django.db.models import Count, F, Q, QuerySet, Sum
 
 from dashboard.costs.asked import Asked, Period
 from dashboard.costs.figures import Piece
-from dashboard.costs.queries.spending import Stamp, stamp, without
+from dashboard.costs.queries.spending import stamp, without
 from dashboard.costs.sums import Sum as Spent
 from recorder.models import LoopRecord, Session, Turn
 
@@ -49,7 +49,7 @@ def _asked(asked: Asked, at: str = "") -> Q:
 def _grouped(rows: QuerySet[Any], period: Period, at: str, call: Q, **counts: Any) -> list[Piece]:
     """Return sums by bar, session and segment, which stand at `at`; `call` says which rows are calls."""
     grouped = (
-        rows.annotate(stamp=Stamp("ended_at", hourly=period.is_hourly))
+        rows.annotate(stamp=stamp("ended_at", period))
         .values("stamp", of=F(f"{at}session"), as_=F(f"{at}segment"))
         .annotate(
             nano=Sum("cost_nano", filter=call),
@@ -58,13 +58,13 @@ def _grouped(rows: QuerySet[Any], period: Period, at: str, call: Q, **counts: An
             **{f"{name}_": each for name, each in counts.items()},
         )
     )
-    bars = {stamp(start, hourly=period.is_hourly): n for n, start in enumerate(period.starts)}
+    bars = period.places()
     names = (*TOKENS, *FLAWS, *counts)
     return [
         Piece(
-            bars.get(row["stamp"]),
-            row["as_"],
             Spent(**{name: row[f"{name}_"] for name in names}, cost_nano=row["nano"]),
+            bars[row["stamp"]],
+            row["as_"],
             session=row["of"],
         )
         for row in grouped

@@ -1,4 +1,4 @@
-"""How long loops took. Of many, the newest count: exact up to a thousand, quick however many there are."""
+"""How long loops took. Of many, the newest count: exact up to there, quick however many there are."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dashboard.costs.figures import Key, Times
 from recorder.models import LoopRecord, ModelConfig, Session
 
 K = TypeVar("K", bound=Key)
-OF_CONFIG = 1_000  # loops of a config that are looked at: the newest
+OF_CONFIG = 500  # loops of a config that are looked at: the newest
 OF_PROJECT = 5_000
 SESSIONS = 2_000  # whose loops these are
 SAMPLE_OF_CONFIG = f"the newest {OF_CONFIG:,} loops of each config"

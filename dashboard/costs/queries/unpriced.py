@@ -45,7 +45,7 @@ class Unpriced:
 
 def unpriced(project: int, pieces: Collection[Piece], now: datetime) -> Unpriced:
     """Return what of the pieces has no price. Two queries, or none."""
-    sums = by_key((piece for piece in pieces if piece.bar is not None), lambda piece: piece.config)
+    sums = by_key(pieces, lambda piece: piece.config)
     missing = {config: each for config, each in sums.items() if each.unpriced}
     models = _models(project, missing, now) if missing else []
     return Unpriced(

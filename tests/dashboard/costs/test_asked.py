@@ -43,7 +43,7 @@ def test_days_are_whole_and_the_last_is_today():
     assert period.starts[0] == datetime(2026, 11, 14, tzinfo=UTC)
     assert period.starts[-1] == datetime(2026, 11, 20, tzinfo=UTC)
     assert period.end == datetime(2026, 11, 21, tzinfo=UTC)
-    assert period.place(NOON) == 6
+    assert period.places()["2026-11-20"] == 6
 
 
 def test_a_day_is_told_by_the_hour():
@@ -52,6 +52,17 @@ def test_a_day_is_told_by_the_hour():
     assert period.is_hourly
     assert period.starts[-1] == datetime(2026, 11, 20, 12, tzinfo=UTC)
     assert period.end - period.start == timedelta(hours=24)
+    assert period.places()["2026-11-20 12"] == 23
+
+
+def test_a_quarter_is_told_by_the_week_and_the_last_ends_today():
+    period = asked("since=13w").period(NOON)
+
+    assert (period.unit, period.count) == ("week", 13)
+    assert period.end == datetime(2026, 11, 21, tzinfo=UTC)
+    assert period.places()["2026-11-14"] == 12
+    assert period.places()["2026-11-13"] == 11
+    assert len(period.places()) == 91
 
 
 def test_the_period_before_ends_where_this_one_starts():

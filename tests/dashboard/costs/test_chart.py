@@ -60,11 +60,17 @@ def test_days_are_named_once_a_month_and_hours_once():
     assert hours[1].name == "28 Oct 01:00"
 
 
-def test_ninety_days_have_no_more_labels_than_fit():
-    bars = chart(Period(WEEK.start, DAY, 90), []).bars
+def test_weeks_are_named_by_their_first_day():
+    first, second, *_ = chart(Period(WEEK.start, 7 * DAY, 13), []).bars
+
+    assert (first.label, second.label, second.name) == ("28 Oct", "4 Nov", "Week from 4 Nov")
+
+
+def test_a_narrow_chart_has_no_more_labels_than_fit():
+    bars = chart(Period(WEEK.start, DAY, 30), []).bars
 
     assert sum(bool(bar.label) for bar in bars) == 30
-    assert sum(bool(bar.label) and bar.is_always_labelled for bar in bars) == 5
+    assert sum(bar.is_always_labelled for bar in bars) == 5
 
 
 @given(st.lists(st.lists(st.integers(0, 2**62), min_size=7, max_size=7), max_size=12))
