@@ -22,8 +22,8 @@ def project(db):
 
 
 @pytest.fixture
-def feed(project):
-    """Record events, or the lines of a scenario, as one producer's."""
+def feed(project, django_capture_on_commit_callbacks):
+    """Record events, or the lines of a scenario, as one producer's; bells ring as they do after a commit."""
 
     def feed(*events, tape="", producer=None, rejects=0, **fields):
         lines = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
@@ -31,7 +31,9 @@ def feed(project):
             path = next(TAPES.rglob(f"{tape}*.events.jsonl"))
             lines = path.read_bytes().splitlines()
             fields = {"format": path.parent.name if path.parent.name in READERS else "native", **fields}
-        receipt = ingest(Batch(project=project.pk, producer=producer, first=None, lines=lines, **fields))
+        batch = Batch(project=project.pk, producer=producer, first=None, lines=lines, **fields)
+        with django_capture_on_commit_callbacks(execute=True):
+            receipt = ingest(batch)
         assert len(receipt.rejected) == rejects
 
     return feed

@@ -20,14 +20,16 @@ def project(db):
 
 
 @pytest.fixture
-def feed(project):
-    """Record events, or the lines of a scenario, as one producer's."""
+def feed(project, django_capture_on_commit_callbacks):
+    """Record events, or the lines of a scenario, as one producer's; bells ring as they do after a commit."""
 
     def feed(*events, scenario="", into=project, **fields):
         lines = [json.dumps(event).encode() for event in events]
         if scenario:
             lines = (TAPES / f"{scenario}.events.jsonl").read_bytes().splitlines()
-        receipt = ingest(Batch(project=into.pk, producer=None, first=None, lines=lines, **fields))
+        batch = Batch(project=into.pk, producer=None, first=None, lines=lines, **fields)
+        with django_capture_on_commit_callbacks(execute=True):
+            receipt = ingest(batch)
         assert receipt.rejected == []
 
     return feed
