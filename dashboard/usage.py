@@ -6,6 +6,8 @@ from typing import Protocol
 
 from dashboard.formats import tokens
 
+TOLD = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+COLUMNS = (*TOLD, "uncached_tokens", "visible_tokens", "unreconciled")  # of what a bar is made from
 GAP = 0.6  # percent of the bar between two segments
 
 

@@ -21,6 +21,7 @@ from django.db.models.functions import RowNumber
 from recorder.models import Project, Session
 
 SHOWN = 6
+COLUMNS = ("project_id", "session_id", "title", "agent_id", "activity", "waiting", "waiting_since")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _first_live(projects: Collection[int]) -> Iterator[tuple[Session, int]]:
     place = Window(RowNumber(), partition_by="project_id", order_by=order)
     live = Window(Count("pk"), partition_by="project_id")
     placed = _live(projects).annotate(place=place, live=live)
-    for session in placed.filter(place__lte=SHOWN).order_by("project_id", "place"):
+    for session in placed.filter(place__lte=SHOWN).order_by("project_id", "place").only(*COLUMNS):
         yield session, session.live
 
 

@@ -13,6 +13,19 @@ from dashboard.loops.items import Child, Tool
 from dashboard.loops.queries import lines
 from recorder.models import ChildLoopRef, ToolCall
 
+EVENTS = ("start_event", "update_event", "end_event")
+SAID = (
+    "tool_call_id",
+    "tool_name",
+    "summary",
+    "state",
+    "started_at",
+    "duration_ms",
+    "times_received",
+    "progress",
+)
+SHOWN = ("turn_id", *EVENTS, *SAID, "loop__session__project__slug")
+
 
 @dataclass(frozen=True, slots=True)
 class Placed:
@@ -33,7 +46,8 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
 
 def calls(which: Q) -> Sequence[Placed]:
     """Return calls in the order in which they were recorded. Two queries."""
-    records = list(ToolCall.objects.filter(which).select_related("loop__session__project").order_by("pk"))
+    chosen = ToolCall.objects.filter(which).select_related("loop__session__project")
+    records = list(chosen.only(*SHOWN).order_by("pk"))
     children = _children(records)
     return [
         Placed(each.turn_id, each.loop_id, each.loop.session.project.slug, _call(each, children))
@@ -65,13 +79,11 @@ def _children(records: Collection[ToolCall]) -> Mapping[tuple[int, str], Child]:
     refs = ChildLoopRef.objects.filter(
         loop__in={record.loop_id for record in records},
         tool_call_id__in={record.tool_call_id for record in records},
-    ).select_related("child__session__project")
-    return {(ref.loop_id, ref.tool_call_id): _child(ref) for ref in refs}
-
-
-def _child(ref: ChildLoopRef) -> Child:
-    child = ref.child
-    if child is None:
-        return Child(ref.child_session_id)
-    url = links.loop(child.session.project.slug, child.session_id, child.pk)
-    return Child(ref.child_session_id, url)
+    )
+    where = ("child__session__project__slug", "child__session_id", "child_id")
+    return {
+        (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
+        for loop, call, session_id, slug, session, child in refs.values_list(
+            "loop_id", "tool_call_id", "child_session_id", *where
+        )
+    }

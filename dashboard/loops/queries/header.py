@@ -10,8 +10,15 @@ from typing import Any
 from django.db.models import Case, Count, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
 from dashboard import links
-from dashboard.usage import kinds
+from dashboard.usage import COLUMNS, kinds
 from recorder.models import LoopRecord, Session, ToolCall
+
+SAID = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
+TIMES = ("created_at", "ended_at", "last_event_at")
+SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
+PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
+# With their other columns these rows are 170 wide.
+SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *SPAWN, "project__slug", *PARENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +89,7 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
     found = (
         Session.objects.filter(pk__in=pks)
         .select_related("project", "parent__session__project")
+        .only(*SHOWN)
         .annotate(
             sized=Subquery(sized.values("pk")[:1]),
             failed_loops=_counted(
@@ -92,9 +100,8 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
             ),
         )
     )
-    measured = LoopRecord.objects.select_related("config").in_bulk(
-        {each.sized for each in found if each.sized}
-    )
+    loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
+    measured = loops.in_bulk({each.sized for each in found if each.sized})
     return {
         each.pk: _header(each, measured.get(each.sized), each.failed_loops or 0, each.failed_tools or 0)
         for each in found
@@ -125,14 +132,7 @@ def _header(session: Session, measured: LoopRecord | None, failed_loops: int, fa
         failed_loops=failed_loops,
         tool_calls=session.tool_calls,
         failed_tools=failed_tools,
-        input_tokens=session.input_tokens,
-        output_tokens=session.output_tokens,
-        reasoning_tokens=session.reasoning_tokens,
-        cache_read_tokens=session.cache_read_tokens,
-        cache_write_tokens=session.cache_write_tokens,
-        uncached_tokens=session.uncached_tokens,
-        visible_tokens=session.visible_tokens,
-        unreconciled=session.unreconciled,
+        **{name: getattr(session, name) for name in COLUMNS},
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),
         is_demo=session.is_demo,

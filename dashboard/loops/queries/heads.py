@@ -11,11 +11,31 @@ from dashboard.chips import Chip, chips
 from dashboard.configs import Setting, settings, strip
 from dashboard.loops.queries import tree
 from dashboard.loops.queries.rows import kind_of, state_of, title_of
-from dashboard.usage import kinds
+from dashboard.usage import COLUMNS, kinds
 from recorder.models import LoopRecord
 
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "uncached", "visible")
-USED = (*(f"{count}_tokens" for count in COUNTS), "unreconciled")
+TITLE = ("loop_id", "title", "activity", "status")
+SAID = (
+    *TITLE,
+    "agent_id",
+    "agent_label",
+    "continuation_kind",
+    "role",
+    "run",
+    "outcome",
+    "is_selected",
+    "waiting",
+)
+COUNTED = ("turns", "events", "started_at", "ended_at", *COLUMNS)
+RELATED = (
+    "session__session_id",
+    "session__project__slug",
+    "config__snapshot",
+    "config_inferred",
+    "parent_loop_id",
+)
+BEFORE = (*(f"parent__{name}" for name in TITLE), "parent__config__snapshot")
+SHOWN = (*SAID, *COUNTED, *RELATED, *BEFORE)  # with their other columns these rows are 250 wide
 WORDS = {"Default": "continues", "Rerun": "reruns", "Branch": "branches from", "Compaction": "compacts"}
 
 
@@ -91,15 +111,11 @@ class Heads:
 
 def heads(pks: Collection[int], tab: str = "conversation") -> Mapping[int, Head]:
     """Return loops' heads. Seven queries."""
-    related = ("session__project", "config", "parent__config", "group")
-    loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related))
+    related = ("session__project", "config", "parent__config")
+    loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN))
     orders = tree.orders({loop.session_id for loop in loops})
     around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
-    neighbours = (
-        LoopRecord.objects.filter(pk__in=around)
-        .only("pk", "title", "loop_id", "activity", "status")
-        .in_bulk()
-    )
+    neighbours = LoopRecord.objects.filter(pk__in=around).only(*TITLE).in_bulk()
     named = chips({loop.config_id for loop in loops if loop.config_id})
     return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
 
@@ -147,7 +163,7 @@ def _head(
         events=loop.events,
         started_at=loop.started_at,
         ended_at=loop.ended_at,
-        **{name: getattr(loop, name) for name in USED},
+        **{name: getattr(loop, name) for name in COLUMNS},
     )
 
 

@@ -26,6 +26,10 @@ ROLES = {
     "compaction": ("Compaction", "fold-vertical"),
     "sub_agent": ("Sub-agent", "bot"),
 }
+STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
+SAID = ("agent_label", "run", "turns", "errors", "compactions", "started_at", "ended_at", "branch_index")
+# With their other columns these rows are 150 wide.
+SHOWN = (*STATE, *SAID, "config_id", "session__project__slug", "group__status")
 ENDS = {
     "failed": "failed",
     "cancelled": "cancelled",
@@ -90,7 +94,9 @@ class LoopRow:
 
 def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
     """Return rows. Eight queries."""
-    loops = list(LoopRecord.objects.filter(pk__in=pks).select_related("session__project", "group"))
+    loops = list(
+        LoopRecord.objects.filter(pk__in=pks).select_related("session__project", "group").only(*SHOWN)
+    )
     facts = _Facts(loops)
     return {loop.pk: _row(loop, facts) for loop in loops}
 
@@ -102,7 +108,9 @@ class _Facts:
         pks = [loop.pk for loop in loops]
         reruns = LoopRecord.objects.filter(parent__in=pks, continuation_kind="Rerun")
         self.superseded = set(reruns.values_list("parent_id", flat=True))
-        self.judged = {group.judge_id: group for group in ParallelGroupRecord.objects.filter(judge__in=pks)}
+        judged = ParallelGroupRecord.objects.filter(judge__in=pks)
+        chosen = judged.only("judge_id", "status", "selected_config_index", "loop_ids")
+        self.judged = {group.judge_id: group for group in chosen}
         self.passes = _passes([loop.pk for loop in loops if loop.compactions or loop.role == "compaction"])
         self.waits = _waits(pks)
         self.cut = set(

@@ -15,6 +15,13 @@ from recorder.models import ChildLoopRef, LoopRecord, ParallelGroupRecord, Sessi
 
 _Children = tuple[Mapping[int, int], Mapping[int, Sequence[int]], Mapping[int, "ChildRow"]]
 _Found = tuple[str, str, LoopRecord | None]  # session id, tool name, first loop
+# Only what is drawn is read: whole rows of loops, sessions and projects together are 130 columns wide.
+GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
+CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
+STATE = ("status", "outcome", "is_selected", "role", "waiting")
+OF = ("session__session_id", "session__title", "session__parent_id", "session__spawn_tool_name")
+SPAWNED = (*CHILD, *STATE, *OF, "session__project__slug")
+REFERRED = ("loop_id", "child_session_id", "tool_name", *(f"child__{name}" for name in SPAWNED))
 PLACED = ("session_id", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 
 
@@ -128,6 +135,7 @@ class _Shape:
     def __init__(self, session: int) -> None:
         self.loops = list(LoopRecord.objects.filter(session=session).only(*PLACED).order_by("pk"))
         groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
+        groups = groups.only(*GROUPED)
         self.groups = {group.pk: group for group in groups}
         judges = {group.judge_id: group.pk for group in self.groups.values() if group.judge_id}
         called, below, self.children = _children(session)
@@ -174,6 +182,7 @@ def _children(session: int) -> _Children:
     found: dict[int, _Found] = {}
     linked: set[int] = set()
     refs = ChildLoopRef.objects.filter(loop__session=session).select_related("child__session__project")
+    refs = refs.only(*REFERRED)
     for ref in refs.order_by("pk"):
         if ref.child_id in linked:
             continue
@@ -195,7 +204,7 @@ def _spawned(session: int) -> Sequence[LoopRecord]:
     """Return the first loop of each session spawned here: a child that runs has no tool result yet."""
     first: dict[int, LoopRecord] = {}
     spawned = LoopRecord.objects.filter(session__parent__session=session).exclude(session=session)
-    for loop in spawned.select_related("session__project").order_by("pk"):
+    for loop in spawned.select_related("session__project").only(*SPAWNED).order_by("pk"):
         first.setdefault(loop.session_id, loop)
     return list(first.values())
 

@@ -14,10 +14,13 @@ from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item
 from dashboard.loops.queries import calls, lines
 from dashboard.streaming import Block
+from dashboard.usage import COLUMNS
 from recorder.models import LoopRecord, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
 BEGIN = Coalesce("start_event", "request_event", "end_event")
+SAID = ("ordinal", "triggered_by", "state", "model", "error", "stop_reason", "started_at", "ended_at")
+SHOWN = (*SAID, *COLUMNS, "loop__session__project__slug")  # with their other columns these rows are 130 wide
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
 STOPS = {
     "length": "The answer reached its length limit",
@@ -123,7 +126,8 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     last = Max(
         Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
     )
-    loops = LoopRecord.objects.filter(pk__in=pks).select_related("session__project")
+    columns = ("status", "outcome", "rejection", "error", "session__project__slug")
+    loops = LoopRecord.objects.filter(pk__in=pks).select_related("session__project").only(*columns)
     loops = loops.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
     since = {loop.pk: loop.last or 0 for loop in loops}
     called = calls.calls(Q(loop__in=pks, turn=None))
@@ -162,14 +166,7 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
         stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
         started_at=turn.started_at,
         ended_at=turn.ended_at,
-        input_tokens=turn.input_tokens,
-        output_tokens=turn.output_tokens,
-        reasoning_tokens=turn.reasoning_tokens,
-        cache_read_tokens=turn.cache_read_tokens,
-        cache_write_tokens=turn.cache_write_tokens,
-        uncached_tokens=turn.uncached_tokens,
-        visible_tokens=turn.visible_tokens,
-        unreconciled=turn.unreconciled,
+        **{name: getattr(turn, name) for name in COLUMNS},
         before=before,
         items=reading.items(),
         streaming=reading.streaming(),
@@ -178,7 +175,8 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
 
 def _spans(pks: Collection[int]) -> list[_Span]:
     """Return the turns in recorded order, each with its begin and that of the turn before it. Two queries."""
-    found = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").annotate(begin=BEGIN)
+    chosen = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").only(*SHOWN)
+    found = chosen.annotate(begin=BEGIN)
     ordinals = {turn.ordinal - 1 for turn in found if turn.ordinal}
     earlier = Turn.objects.filter(loop__in={turn.loop_id for turn in found}, ordinal__in=ordinals)
     begins = {(loop, ordinal): at for loop, ordinal, at in earlier.values_list("loop_id", "ordinal", BEGIN)}
