@@ -126,7 +126,7 @@ DATABASES: dict[str, dict[str, Any]] = {
     "default": dict(dj_database_url.config(default=f"sqlite:///{DATA / 'loopscope.sqlite3'}"))
 }
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"]["OPTIONS"] = SQLITE
+    DATABASES["default"] |= {"ENGINE": "recorder.sqlite3", "OPTIONS": SQLITE}
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after an outage the pool is full of dead ones
     DATABASES["default"]["OPTIONS"] = {

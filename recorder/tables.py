@@ -57,6 +57,8 @@ class Table:
         kept = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column != "id")
         self.replace = f" ON CONFLICT (id) DO UPDATE SET {kept}"
         self._values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
+        selected = ", ".join(f"r.{name}" for name in self.columns[: len(self.fields)])
+        self._select = f"SELECT {selected} FROM {self.name} r"
         self._to_row = [
             (at, to_row)
             for at, (name, column) in enumerate(found.items())
@@ -76,8 +78,7 @@ class Table:
 
     def select(self, where: str, *values: Value) -> list[changes.Record]:
         """Return records, oldest first, whose links are still primary keys; `where` may use the alias `r`."""
-        columns = ", ".join(f"r.{name}" for name in self.columns[: len(self.fields)])
-        sql = f"SELECT {columns} FROM {self.name} r {where} ORDER BY r.id"
+        sql = f"{self._select} {where} ORDER BY r.id"
         return [self._record(row) for row in read(sql, *values)]
 
     def _record(self, row: Sequence[Value]) -> changes.Record:
