@@ -135,6 +135,11 @@ def when_it_ended(studio: Studio) -> None:
         winner = page.locator(".is-win a").first.get_attribute("href") or evaluation
     studio.shoot("session-light", winner)
     studio.shoot("session-390", evaluation, size=PHONE)
+    with studio.page("/p/default/evaluations") as page:
+        compared = page.get_by_role("link", name="Our nightly export").first.get_attribute("href")
+    assert compared is not None
+    studio.shoot("evaluation-light", compared)
+    studio.shoot("evaluation-390", compared, size=PHONE)
     studio.shoot("sub-agents", studio.path_of("How should we keep"))
     studio.shoot("events", f"{studio.path_of('Fix the billing')}?tab=events")
 

@@ -102,8 +102,9 @@ def _parts(group: Group) -> Sequence[Part]:
     winner, judge = group.winner, [group.judge] if group.judge else []
     others = [branch for branch in group.branches if branch is not winner]
     who = "other branches" if winner else "branches"
+    chosen = "selected" if group.record.verdict == "fallback" else "winner"
     every = [
-        *([("winner", winner)] if winner else []),
+        *([(chosen, winner)] if winner else []),
         *((who, each) for each in others),
         *(("judge", each) for each in judge),
     ]

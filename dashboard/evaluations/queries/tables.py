@@ -35,6 +35,7 @@ class Comparison:
     every: Sequence[Branch]
     shown: Collection[int]
     is_settled: bool  # a branch was selected
+    is_win: bool  # and not for want of a readable reply
     differing: Sequence[Difference]
     alike: Sequence[Setting]
     results: Sequence[Row]
@@ -107,6 +108,7 @@ def comparison(group: Group, asked: Asked) -> Comparison:
         every=group.branches,
         shown=shown,
         is_settled=winner is not None,
+        is_win=group.record.verdict != "fallback",
         differing=differing,
         alike=alike,
         results=results(

@@ -62,6 +62,8 @@ def test_a_reply_that_names_no_branch_is_no_win(feed, evaluation):
 
     assert "No win. The judge's reply names no branch, so model-1 was taken by a rule." in page.text
     assert "Both are good." in page.text
+    assert "Selected" in page.text
+    assert "Winner" not in page.text
 
 
 @pytest.mark.parametrize(
