@@ -45,6 +45,14 @@ def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Pric
     return {pair: [_price(*row[:-1]) for row in found] for pair, found in rows.items()}
 
 
+def known(project: int) -> Mapping[Pair, Sequence[Price]]:
+    """Return every row of a project, oldest first of each pair."""
+    found: dict[Pair, list[Price]] = {}
+    for row in tables.read(f"{_SELECT} ORDER BY id", project):
+        found.setdefault((row[1], row[2]), []).append(_price(*row[:-1]))
+    return found
+
+
 def add(project: int, pair: Pair, bands: Sequence[Band], valid_from: datetime | None, by: str) -> None:
     """Let the project say what a model costs, for calls of a day on; recorded history stays as it is."""
     model, provider = clean(pair[0], NAME), clean(pair[1], NAME)

@@ -11,10 +11,12 @@ from dashboard.api import schemas
 from dashboard.api.asked import OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
 from dashboard.api.queries.lines import pieces
+from dashboard.api.queries.past import session_at
 from dashboard.api.reading import project_of
 from dashboard.api.stream import unhurried
 from recorder.export import phi_session
 from recorder.models import Session
+from recorder.past import NotOfSession
 
 router = Router()
 
@@ -45,10 +47,16 @@ def events(request: HttpRequest, session_id: str, asked: Query[OfEvents]) -> obj
 
 @router.get("/sessions/{path:session_id}", response=schemas.SessionDetail)
 def detail(request: HttpRequest, session_id: str, at: str | None = None) -> schemas.SessionDetail:
-    """Return one session with its loops, each under its parent."""
-    if at is not None:
-        raise HttpError(400, "`at` cannot be asked for yet: this version knows a session only as it is now.")
-    return queries.session_detail(project_of(request), _found(request, session_id))
+    """Return one session with its loops, each under its parent; `at` folds it up to a recorded event."""
+    project, found = project_of(request), _found(request, session_id)
+    if at is None:
+        return queries.session_detail(project, found)
+    if not (at.isascii() and at.isdecimal() and len(at) < 19):
+        raise HttpError(400, "`at` is the id of a recorded event, as the envelope of `/events` gives it.")
+    try:
+        return session_at(project, found, int(at))
+    except NotOfSession:
+        raise HttpError(404, "the session has no such event") from None
 
 
 def _found(request: HttpRequest, session_id: str) -> Session:

@@ -43,18 +43,18 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
     """Return the items of some loops in recorded order, in a fixed number of queries."""
     found = list(rows.select_related("session", "config").order_by("pk"))
     keys = rows.values("pk")
-    around = _Around(
+    around = Around(
         chips({row.config_id for row in found if row.config_id is not None}),
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
         loops_with_sub_agents([row.pk for row in found]),
     )
-    return [_item(project, row, around) for row in found]
+    return [item(project, row, around) for row in found]
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
+class Around:
     """What stands around loops, by loop."""
 
     chips: Mapping[int, Chip]
@@ -64,7 +64,8 @@ class _Around:
     whole: Mapping[int, Cost]  # with sub-agents
 
 
-def _item(project: Project, row: LoopRecord, around: _Around) -> schemas.LoopItem:
+def item(project: Project, row: LoopRecord, around: Around) -> schemas.LoopItem:
+    """Return the item of one loop."""
     approvals, waiting = around.approvals.get(row.pk, (0, 0))
     return schemas.LoopItem(
         id=row.pk,

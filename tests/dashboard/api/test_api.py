@@ -98,12 +98,6 @@ def test_a_name_without_a_value_asks_for_nothing(get, feed, name):
     assert get("sessions", **{name: ""})["total"] == 1
 
 
-def test_a_past_state_is_refused_in_words_until_it_can_be_told(get, feed):
-    feed(Loop("s").start())
-    assert "at" in get("sessions/s", expect=400, at="1")["message"]
-    assert get("sessions/s/export", expect=400, **{"as": "otlp"})["code"] == "bad_query"
-
-
 @pytest.mark.parametrize("path", ["nothing", "sessions/none", "loops/1", "groups/1", "sessions/"])
 def test_what_is_not_there_is_a_404_in_json(get, path):
     assert get(path, expect=404)["code"] == "not_found"
