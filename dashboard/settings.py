@@ -61,6 +61,8 @@ LOOPSCOPE_LIMITS = {
     "depth": _number("LOOPSCOPE_DEPTH", 128),
     "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512),
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),
+    "token_events_s": _number("LOOPSCOPE_TOKEN_EVENTS_S", 0),  # 0: as fast as the store is
+    "token_bytes_s": _number("LOOPSCOPE_TOKEN_BYTES_S", 0),
     "hello_s": _number("LOOPSCOPE_HELLO_S", 10),
     "ping_s": _number("LOOPSCOPE_PING_S", 20),
     "silence_s": _number("LOOPSCOPE_SILENCE_S", 60),

@@ -21,7 +21,7 @@ from recorder import fence
 from recorder.batch import Batch, Busy, Gap, Mixed, Receipt, Superseded
 from recorder.doors import Grant, NoToken, Receive, Scope, Send, WrongScope, admit, format_of
 from recorder.frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
-from recorder.writer import writer
+from recorder.rates import submit
 
 log = logging.getLogger(__name__)
 
@@ -252,7 +252,7 @@ class Connection:
             epoch=hold.epoch,
         )
         try:
-            receipt = await writer().submit(batch)
+            receipt = await submit(batch)
         except Superseded:
             raise Close(SUPERSEDED) from None
         except Gap as gap:

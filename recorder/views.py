@@ -27,7 +27,7 @@ from recorder.doors import (
     header,
     is_producer,
 )
-from recorder.writer import writer
+from recorder.rates import submit
 
 log = logging.getLogger(__name__)
 
@@ -115,7 +115,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
     lines = [_one_line(body)] if media == JSON else lines_of(body)
     flush = parse_qs(scope["query_string"].decode("latin-1")).get("flush") == ["1"]
     batch = Batch(grant.project, producer, first, lines, form, grant.is_demo, flush=flush, token=grant.token)
-    return await writer().submit(batch)
+    return await submit(batch)
 
 
 async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
