@@ -159,6 +159,10 @@ def _add_parts(bell: notify.Bell) -> None:
 def _add_flushed(found: dict[int, notify.Bell], lines: Collection[int]) -> None:
     flushes = JournalEvent.objects.filter(id__in=lines, kind="flush")
     loops = LoopRecord.objects.filter(producer__in=flushes.values("producer"))
-    for pk, session, project in loops.values_list("id", "session_id", "session__project_id"):
+    for pk, session, group, project in loops.values_list(
+        "id", "session_id", "group_id", "session__project_id"
+    ):
         found[project].loops[pk] = session
         found[project].sessions.add(session)
+        if group is not None:
+            found[project].groups.add(group)

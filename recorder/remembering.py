@@ -70,6 +70,9 @@ class Reading:
         if needs.producers:
             running = f"r.status = 'running' AND {among('r.producer_id')}"
             self._read(Loop, f"WHERE {running}", several(needs.producers))
+            branches = f"recorder_looprecord l WHERE l.group_id = r.id AND {among('l.producer_id')}"
+            where = f"WHERE r.status = 'running' AND EXISTS (SELECT 1 FROM {branches})"
+            self._read(Group, where, several(needs.producers))
         if needs.started:
             waits = f"r.parent_id IS NULL AND {among('r.parent_loop_id')} AND r.start_event IS NOT NULL"
             self._read(Loop, f"WHERE {waits} AND {OF_PROJECT}", several(needs.started), project)

@@ -130,6 +130,8 @@ class _Recall:
 
     def _groups(self):
         self.wanted |= {loop.group for loop in self._of(Loop) if loop.group is not None}
+        flushed = (loop.group for loop in self.records.of(Loop) if loop.producer in self.asked.producers)
+        self.wanted |= {group for group in flushed if group is not None and group.status == "running"}
         for group in self.records.of(Group):
             if group.status == "running" and group.session in self.wanted:
                 self.wanted.add(group)

@@ -81,6 +81,20 @@ def abort(step: Step, loop: Loop) -> None:
         step.touch(group)
 
 
+def leave(step: Step, producer: int) -> None:
+    """A producer is done: groups of its branches, none of which still runs, will not end any more."""
+    running = [group for of_session in step.memory.groups.values() for group in of_session]
+    for group in sorted(running, key=lambda group: group.start_event or 0):
+        branches = step.memory.branches.get(group, ())
+        if any(loop.producer == producer for loop in branches) and all(
+            loop.status != "running" for loop in branches
+        ):
+            times = [loop.ended_at for loop in branches if loop.ended_at is not None]
+            group.status, group.ended_at = "aborted", max(times, default=group.started_at)
+            _no_longer_running(step.memory, group)
+            step.touch(group)
+
+
 def _announce(step: Step, group: Group, index: int, loop_id: str) -> None:
     known = step.memory.runs.get((group.session, loop_id))
     last = known[-1] if known else None

@@ -50,7 +50,7 @@ class Needs:
     config_keys: frozenset[str] = frozenset()
     # Prices by model and provider; those of the configs that loops have are needed as well.
     pairs: frozenset[Pair] = frozenset()
-    # Flushed: all their running loops.
+    # Flushed: all their running loops, and the running groups that they have a branch of.
     producers: frozenset[int] = frozenset()
 
 

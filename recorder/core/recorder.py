@@ -42,11 +42,12 @@ class Recorder:
         return list(step.changes.values())
 
     def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
-        """Abort the loops that a producer leaves open: it is done."""
+        """Abort the loops and groups that a producer leaves open: it is done."""
         step = Step(self.memory, event, producer, at, "", is_demo=False)
         running = self.memory.open.get(producer, ())
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
             loops.abort(step, loop)
+        groups.leave(step, producer)
         spending.regroup(step)
         return list(step.changes.values())
 

@@ -5,6 +5,7 @@ import pytest
 from recorder.core.changes import (
     Compaction,
     EventRecord,
+    Group,
     Loop,
     TextBlock,
     ToolCall,
@@ -20,6 +21,7 @@ from tests.build import (
     message_start,
     message_update,
     ours,
+    parallel_start,
     progress,
     small_loop,
     tool_end,
@@ -183,6 +185,30 @@ def test_streamed_text_goes_when_something_else_shows_that_the_message_is_over(e
 @pytest.mark.parametrize("event", [agent_end(), FLUSH])
 def test_the_text_of_a_message_that_was_cut_off_stays(event):
     assert Play(agent_start(), turn_start(), message_update(text="half"), event).one(TextBlock).text == "half"
+
+
+@pytest.mark.parametrize(
+    "branches",
+    [
+        [],
+        [agent_start("s.a.1")],
+        [agent_start("s.a.1"), agent_end("s.a.1", at=7)],
+        [agent_start("s.a.1"), agent_end("s.a.1"), agent_start("s.b.2"), agent_end("s.b.2")],
+    ],
+)
+def test_a_group_that_its_producer_leaves_without_an_end_is_aborted(branches):
+    group = Play(parallel_start("s.a.1", "s.b.2"), *branches, FLUSH).one(Group)
+
+    assert (group.status, group.selected_loop_id or None) == ("aborted", None)
+    assert group.ended_at is not None
+
+
+def test_a_group_in_which_another_producer_runs_is_not_aborted():
+    play = Play(parallel_start("s.a.1", "s.b.2"), agent_start("s.a.1"), agent_end("s.a.1"))
+    play.feed(agent_start("s.b.2"), producer=2)
+    play.feed(FLUSH)
+
+    assert play.one(Group).status == "running"
 
 
 def test_nothing_unfit_for_a_column_gets_into_one():
