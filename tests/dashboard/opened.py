@@ -15,7 +15,7 @@ from django.test import Client
 from dashboard.asgi import application
 from recorder.ingest import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
-from tests.dashboard.shown import Element, ShownPage, parse
+from tests.dashboard.shown import ShownPage, forget_the_new, parse, parts
 
 ORIGIN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")
@@ -118,7 +118,7 @@ class OpenPage:
 
     async def agree(self) -> None:
         """Receive frames until the page is what a reload shows; it must become so by itself."""
-        fresh = _parts(parse(await in_thread(self.place.get, self.path)), is_list=self.is_list)
+        fresh = parts(parse(await in_thread(self.place.get, self.path)), is_list=self.is_list)
         while (mine := self._mine(fresh)) != fresh:
             try:
                 await self.receive(seconds=8)
@@ -126,27 +126,13 @@ class OpenPage:
                 pytest.fail(f"{self.path} differs from its reload:\n{_difference(mine, fresh)}")
 
     def _mine(self, fresh: dict[str, str]) -> dict[str, str]:
-        mine = _parts(self.shown.root, is_list=self.is_list)
-        if self.is_list:  # new sessions wait behind the strip until the reader asks for them
-            for name in fresh.keys() ^ mine.keys():
-                mine.pop(name, None)
-                fresh.pop(name, None)
+        mine = parts(self.shown.root, is_list=self.is_list)
+        if self.is_list:
+            forget_the_new(mine, fresh)
         return mine
 
     async def close(self) -> None:
         await self.socket.disconnect()
-
-
-def _parts(root: Element, *, is_list: bool) -> dict[str, str]:
-    """Return what a reload is compared by: every panel of a list, else the whole page."""
-    for element in root.walk():
-        if element.attributes.get("name") == "csrfmiddlewaretoken":
-            element.attributes["value"] = ""
-        element.attributes.pop("ws-connect", None)
-        element.attributes.pop("data-now", None)
-    if not is_list:
-        return {"body": next(element for element in root.walk() if element.tag == "body").html()}
-    return {one.id: one.html() for one in root.walk() if one.id.startswith(("sessions-", "shell-"))}
 
 
 def _difference(mine: dict[str, str], fresh: dict[str, str]) -> str:

@@ -128,3 +128,22 @@ class ShownPage:
             if isinstance(child, Element) and int(child.attributes.get("data-order", order)) > order
         ]
         into.children.insert(later[0] if later else len(into.children), fresh)
+
+
+def parts(root: Element, *, is_list: bool) -> dict[str, str]:
+    """Return what a reload is compared by: every panel of a list, else the whole page."""
+    for element in root.walk():
+        if element.attributes.get("name") == "csrfmiddlewaretoken":
+            element.attributes["value"] = ""
+        element.attributes.pop("ws-connect", None)
+        element.attributes.pop("data-now", None)
+    if not is_list:
+        return {"body": next(element for element in root.walk() if element.tag == "body").html()}
+    return {one.id: one.html() for one in root.walk() if one.id.startswith(("sessions-", "shell-"))}
+
+
+def forget_the_new(mine: dict[str, str], fresh: dict[str, str]) -> None:
+    """Leave out what only one has: new sessions wait behind the strip until the reader asks for them."""
+    for name in fresh.keys() ^ mine.keys():
+        mine.pop(name, None)
+        fresh.pop(name, None)

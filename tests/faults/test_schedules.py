@@ -17,7 +17,7 @@ def test_a_stream_leaves_the_same_records_under_every_schedule(server, tmp_path,
         servers.append(Server(tmp_path / "other", **database))
         servers[1].start()
     try:
-        digests = schedules.run(servers, schedules=range(8), events=500, seed=8)
+        digests = dict(schedules.run(servers, schedules=range(8), events=500, seed=8))
     finally:
         for other in servers[1:]:
             other.stop()

@@ -128,9 +128,9 @@ class Reader:
         self._open(request).close()
         self.cookie = "; ".join(f"{each.name}={each.value}" for each in cookies)
 
-    def read(self, path) -> str:
-        """Return the HTML of a page."""
-        with self._open(self.node.url + path) as answer:
+    def read(self, path, node=None) -> str:
+        """Return the HTML of a page at this node, or another."""
+        with self._open((node or self.node).url + path) as answer:
             return answer.read().decode()
 
     def look(self, path="/p/default/live/sessions", node=None) -> Page:
@@ -142,7 +142,6 @@ class Page:
     """An open page: its socket, and the frames that came, each acknowledged."""
 
     def __init__(self, node: Server, cookie: str, path: str) -> None:
-        self._again = lambda: Page(node, cookie, path)
         self._url = f"ws{node.url.removeprefix('http')}{path}"
         self._options = {"additional_headers": {"Cookie": cookie}, "origin": node.url, "max_size": None}
         self._open = ExitStack()
@@ -158,19 +157,17 @@ class Page:
     def next(self, wait=WAIT_S) -> str:
         """Return what the next frame puts into the page; empty ones only say that the line is warm."""
         while True:
-            head, _, body = self._socket.recv(timeout=wait).partition("-->")
-            self._socket.send(json.dumps({"ack": int(head.rsplit(" ", 1)[1])}))
+            head, _, body = self.hear(wait).partition("-->")
+            self.say(json.dumps({"ack": int(head.rsplit(" ", 1)[1])}))
             if body:
                 self.frames.append(body)
                 return body
 
+    def hear(self, wait=WAIT_S) -> str:
+        return self._socket.recv(timeout=wait)
+
     def say(self, text) -> None:
         self._socket.send(text)
-
-    def opened_anew(self) -> str:
-        """Return what the same page shows that is opened now."""
-        with self._again() as page:
-            return page.next()
 
     def until(self, true, wait=WAIT_S) -> str:
         """Return the first frame of which something is so."""
