@@ -38,6 +38,18 @@ def blame(error: Exception) -> None:
         raise busy(error) from error
 
 
+def passing(error: Exception) -> Busy | None:
+    """Return what to tell one who only reads, None if it is not that the store is away."""
+    try:
+        if isinstance(error, STORE_ERRORS):
+            blame(error)
+    except Busy as busy:
+        return busy
+    except Broken:
+        return None
+    return None
+
+
 def busy(error: Exception) -> Busy:
     """Say why the database refused; SQLite calls a full disk an I/O error as often as full."""
     name, cause = _sqlite_name(error), error.__cause__

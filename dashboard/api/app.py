@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from math import ceil
+
 from django.core.exceptions import PermissionDenied
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError
 
 from dashboard.access import NotSignedIn, Reader, reader
 from dashboard.api import records, sessions
+from recorder.faults import passing
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
 Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Money is in dollars,
@@ -61,6 +65,17 @@ def _senseless(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(HttpError)
 def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem(request, error.status_code, "bad_query", str(error))
+
+
+@api.exception_handler(DatabaseError)
+@api.exception_handler(InterfaceError)
+def _away(request: HttpRequest, error: Exception) -> HttpResponse:
+    busy = passing(error)
+    if busy is None:
+        raise error
+    response = problem(request, 503, busy.code, "The database does not answer now: try again.")
+    response["Retry-After"] = str(ceil(busy.retry_after_ms / 1000))
+    return response
 
 
 api.add_router("", sessions.router)

@@ -6,6 +6,7 @@ import subprocess
 import sys
 from contextlib import suppress
 from threading import Thread
+from urllib.error import HTTPError
 from urllib.parse import urlsplit
 from uuid import uuid4
 
@@ -14,6 +15,8 @@ import pytest
 from tests.browser.server import ROOT, Server
 from tests.build import agent_start, line
 from tests.dashboard.test_store_faults import ready, send, until_stored
+from tests.faults import outages
+from tests.nodes.nodes import Reader
 
 DATABASE_URL = os.environ.get("DATABASE_URL", "")
 
@@ -89,10 +92,15 @@ def test_what_was_acknowledged_is_there_when_it_comes_back(database, tmp_path):
     server.start()
     try:
         until_stored(server, "p", 0, line(agent_start("s.a.1")))
+        reader = Reader(server)
+        assert "Sessions" in reader.read("/p/default/sessions")
         way.cut()
         status, said, again = send(server, "p", 1, line(agent_start("s.a.2")))
         assert (status, said["code"], again) == (503, "busy", "1")
         assert ready(server) == 503
+        assert outages.status(server, "/api/v1/sessions") == 503
+        with pytest.raises(HTTPError, match="503"):
+            reader.read("/p/default/sessions")
         way.mend()
 
         assert until_stored(server, "p", 1, line(agent_start("s.a.2")))["upto"] == 1
