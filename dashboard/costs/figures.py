@@ -15,6 +15,7 @@ from recorder.core.changes import Segment
 
 SERIES_MAX = 11  # that have a colour and a line in the readout; the rest is one more
 FAILING = 0.04  # of a row's loops, from which on it is said in red
+UNASKED = 100_000  # turns
 OTHERS = "mute"
 
 Key: TypeAlias = int | str | None  # of a config, session, model or agent
@@ -66,6 +67,11 @@ class Figures:
     more: int  # rows that are not shown and are in the sum
     ledger: Ledger
     sample: str
+
+    @property
+    def is_quick_to_check(self) -> bool:
+        """Whether its accounts are checked unasked: that reads every turn."""
+        return self.sum.turns <= UNASKED
 
     @property
     def change(self) -> str:

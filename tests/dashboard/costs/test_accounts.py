@@ -52,6 +52,15 @@ def test_a_loop_without_turns_that_said_what_it_used_agrees(feed, see):
     assert "The accounts reconcile: 1 loop " in words(see(path=PATH))
 
 
+def test_a_period_of_many_turns_is_checked_only_when_asked(feed, see, monkeypatch):
+    feed(*loop())
+    assert 'hx-trigger="revealed"' in see()
+
+    monkeypatch.setattr("dashboard.costs.figures.UNASKED", 0)
+
+    assert 'hx-trigger="revealed"' not in see()
+
+
 def test_htmx_gets_the_words_alone(client, feed, see):
     feed(*loop())
     see()
