@@ -73,7 +73,7 @@ def page(project: Project, asked: Asked, now: datetime, rows: int = ROWS_MAX) ->
     pieces = [*spending.pieces(project.pk, asked, period), *choosing.pieces(project.pk, asked, period)]
     bars = spending.bars(project.pk, asked, period)
     if asked.by == "session":
-        dearest = sessions.dearest(project.pk, period, rows)
+        dearest = sessions.dearest(project.pk, period, rows - 1)
         told = sessions.pieces(dearest, asked, period)
         told += [replace(piece, spent=-piece.spent, session=0) for piece in told]
         pieces, bars = [*pieces, *told], [*bars, *told]

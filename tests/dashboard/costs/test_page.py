@@ -157,7 +157,9 @@ def test_the_page_asks_as_often_for_fifty_rows_as_for_one(feed, see, django_asse
         feed(*spend(n), producer=f"p{n}")
     with django_assert_num_queries(queries):
         page = see(f"?by={by}")
-    assert "The total has 10 more." in words(page) or by == "session"
+    shown = words(page)
+    assert ("The total has 10 more." in shown) is (by != "session")
+    assert ("other sessions 11 11" in shown) is (by == "session")
 
 
 def test_the_times_are_of_the_loops_of_the_period(feed, see, monkeypatch):
