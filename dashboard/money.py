@@ -11,6 +11,7 @@ from recorder.core.changes import CostSource
 from recorder.core.spending import merged
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
+COST = ("cost_nano", "unpriced", "cost_source")  # columns
 DEEPEST = 200  # sub-agents below each other that are followed
 
 
@@ -107,15 +108,26 @@ def group_totals(branches: Iterable[LoopRecord], judge: Spent | None, evaluation
     )
 
 
-def sessions_with_sub_agents(sessions: Collection[int]) -> Mapping[int, Cost]:
+def sessions_with_sub_agents(sessions: Collection[Session]) -> Mapping[int, Cost]:
     """Return the cost of each session and of all that its loops spawned, each once."""
-    costs: dict[int, Spent] = {session.pk: session for session in _costs(sessions)}
+    costs: dict[int, Spent] = {session.pk: session for session in sessions}
+    below = _spawned_below(costs)
+    return {each.pk: total(costs[pk] for pk in _reached(each.pk, below)) for each in sessions}
+
+
+def spawned_by(session: int) -> set[int]:
+    """Return all sessions below a session."""
+    return _reached(session, _spawned_below({session: NOTHING})) - {session}
+
+
+def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
+    """Return who is below whom, and put those below into `costs`. A query for each level."""
     below: dict[int, set[int]] = {}
     frontier = set(costs)
     for _ in range(DEEPEST):
         found = Session.objects.filter(parent__session__in=frontier).select_related("parent")
         fresh: set[int] = set()
-        for child in found.only("cost_nano", "unpriced", "cost_source", "parent__session"):
+        for child in found.only(*COST, "parent__session"):
             below.setdefault(child.parent.session_id if child.parent else 0, set()).add(child.pk)
             if child.pk not in costs:
                 costs[child.pk] = child
@@ -123,7 +135,7 @@ def sessions_with_sub_agents(sessions: Collection[int]) -> Mapping[int, Cost]:
         if not fresh:
             break
         frontier = fresh
-    return {root: total(costs[pk] for pk in _reached(root, below)) for root in sessions if root in costs}
+    return below
 
 
 def loops_with_sub_agents(loops: Collection[int]) -> Mapping[int, Cost]:
@@ -143,10 +155,6 @@ def loops_with_sub_agents(loops: Collection[int]) -> Mapping[int, Cost]:
             break
         costs |= {loop.pk: loop for loop in rows.filter(pk__in=frontier)}
     return {root: total(costs[pk] for pk in _reached(root, below)) for root in loops if root in costs}
-
-
-def _costs(sessions: Collection[int]) -> Iterable[Session]:
-    return Session.objects.filter(pk__in=sessions).only("cost_nano", "unpriced", "cost_source")
 
 
 def _spawned(loops: Collection[int]) -> Iterable[tuple[int, int]]:

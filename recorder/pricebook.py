@@ -171,7 +171,9 @@ def written(bands: Sequence[Band]) -> str:
 
 def banded(text: str) -> tuple[Band, ...]:
     """Read bands from their column."""
-    return tuple(
-        Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES}))
-        for each in json.loads(text)
-    )
+    return bands_of(json.loads(text))
+
+
+def bands_of(said: Iterable[Mapping[str, tables.Value]]) -> tuple[Band, ...]:
+    """Read bands from what their column holds."""
+    return tuple(Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in said)

@@ -10,6 +10,7 @@ from django.http import Http404
 from dashboard.loops import panels
 from dashboard.loops.asked import Asked, Tab, whole_number
 from dashboard.loops.queries import events, header, tree, windows
+from dashboard.money import spawned_by
 from dashboard.streaming import BLOCK
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ class SessionPage:
     first: int = 0
     last: int | None = None
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
-    _related: set[int] = field(default_factory=set)  # sessions whose titles and states are shown here
+    _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _blocks: set[int] = field(default_factory=set)  # that have come
 
     def wants(self, bell: Bell | None) -> Wants:
@@ -67,12 +68,12 @@ class SessionPage:
         A bell does not say which sessions are related; those that rang when the tree changed may be.
         """
         is_reshaped = self.session in bell.reshaped
-        if is_reshaped:
+        if is_reshaped or not self._related.isdisjoint(bell.reshaped):
             self._related |= (bell.sessions | bell.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(bell.sessions)
 
     def _everything(self) -> Wants:
-        self._related = tree.related(self.session)
+        self._related = tree.related(self.session) | spawned_by(self.session)
         wanted: Wants = [
             (panels.HEADER, [self.session]),
             (panels.INTEGRITY, [self.session]),

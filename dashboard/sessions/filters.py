@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
@@ -44,6 +46,8 @@ SORT_WORDS = {
     "cost": "Cheapest first",
 }
 FACETS = ("status", "outcome", "model", "agent", "source")
+COST = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
+COST_TYPED = re.compile(r"(?<!\S)cost:>=?(\S+)")
 WORDS_MAX = 200
 VALUES_MAX = 50  # of one facet
 SHOWN_MAX = 60
@@ -70,6 +74,7 @@ class Filters:
     model: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
+    cost: str = ""  # in dollars; only what cost as much
     since: str = "all"
     sort: str = "-activity"
     before: Cursor | None = None  # the page after this row, in the list's order
@@ -81,8 +86,10 @@ class Filters:
         """Read a query string; what makes no sense becomes a note."""
         notes: list[str] = []
         read = _Reading(params, notes)
+        words, cost = read.words_and_cost()
         return cls(
-            q=read.words(),
+            q=words,
+            cost=cost,
             view=read.choice("view", tuple(VIEWS), ""),
             status=read.values("status", STATUSES),
             outcome=read.values("outcome", OUTCOMES),
@@ -114,12 +121,14 @@ class Filters:
             for value in values:
                 rest = tuple(other for other in values if other != value)
                 tokens.append(Token(facet, value, self.but(**{facet: rest}).query))
+        if self.cost:
+            tokens.append(Token("cost", f"≥ ${self.cost}", self.but(cost="").query))
         return tokens
 
     @property
     def hidden(self) -> list[tuple[str, str]]:
         """Return what the filter bar's form keeps and has no field for."""
-        return list(Filters(view=self.view, since=self.since).pairs())
+        return list(Filters(view=self.view, cost=self.cost, since=self.since).pairs())
 
     @property
     def windows(self) -> list[tuple[str, str, bool]]:
@@ -149,6 +158,7 @@ class Filters:
             agent=self.agent,
             source=self.source,
             since=now - window if window else None,
+            min_cost=int(Decimal(self.cost).scaleb(9)) if self.cost else None,
         )
         if self.status and self.outcome and set(self.status) <= set(OPEN):
             # "Running" and "Failed" ticked in one menu mean either.
@@ -159,7 +169,7 @@ class Filters:
     def pairs(self) -> Iterator[tuple[str, str]]:
         """Return the query string's names and values, without what is usual."""
         usual = Filters()
-        for name in ("q", "view", *FACETS, "since", "sort", "before", "after"):
+        for name in ("q", "view", *FACETS, "cost", "since", "sort", "before", "after"):
             value = getattr(self, name)
             if value == getattr(usual, name):
                 continue
@@ -178,6 +188,16 @@ class _Reading:
     def __init__(self, params: QueryDict, notes: list[str]) -> None:
         self._params = params
         self._notes = notes
+
+    def words_and_cost(self) -> tuple[str, str]:
+        """Return the words to look for and the least cost: a `cost:>1` among them goes before the field."""
+        words = self.words()
+        typed = COST_TYPED.findall(words)
+        given = typed[-1] if typed else self._params.get("cost", "")
+        if given and not COST.fullmatch(given):
+            self._ignore("cost", given)
+            given = ""
+        return " ".join(COST_TYPED.sub(" ", words).split()) if typed else words, given
 
     def words(self) -> str:
         given = self._params.get("q", "").replace("\0", "").strip()

@@ -133,6 +133,12 @@ def meter(shown: usage.Usage, extra: str = "") -> SafeString:
 
 
 @register.simple_tag
+def mix(parts: Sequence[tuple[str, int]]) -> SafeString:
+    """Draw amounts side by side, each in its colour; decoration, as the sum stands beside it."""
+    return _bar(usage.segments(parts), "", "")
+
+
+@register.simple_tag
 def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
     """Draw one part of a whole."""
     return _bar([usage.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)

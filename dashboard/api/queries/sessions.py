@@ -22,7 +22,7 @@ def sessions(project: Project, asked: OfSessions) -> schemas.Sessions:
     found = list(order.sort(order.after(wanted, asked.after))[: asked.limit + 1])
     shown = found[: asked.limit]
     next_ = str(order.cursor(shown[-1])) if len(found) > len(shown) else None
-    whole = sessions_with_sub_agents([session.pk for session in shown])
+    whole = sessions_with_sub_agents(shown)
     items = [schemas.SessionItem(**session_fields(project, each, whole[each.pk])) for each in shown]
     return schemas.Sessions(items=items, next=next_, total=wanted.count())
 
@@ -37,7 +37,7 @@ def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
     loops = LoopRecord.objects.filter(session=found)
     items = {item.id: item for item in loop_items(project, loops)}
     ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
-    whole = sessions_with_sub_agents([found.pk])[found.pk]
+    whole = sessions_with_sub_agents([found])[found.pk]
     fields = session_fields(project, found, whole) | {
         "loops": [items[loop.pk] for loop in ordered if loop.pk in items]
     }

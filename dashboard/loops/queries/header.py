@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Case, Count, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
 from dashboard import links
+from dashboard.money import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.usage import COLUMNS, kinds
 from recorder.models import LoopRecord, Session, ToolCall
 
@@ -18,7 +19,7 @@ TIMES = ("created_at", "ended_at", "last_event_at")
 SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
 PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
 # With their other columns these rows are 170 wide.
-SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *SPAWN, "project__slug", *PARENT)
+SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,21 +51,19 @@ class Header:
     failed_loops: int
     tool_calls: int
     failed_tools: int
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    uncached_tokens: int | None
-    visible_tokens: int | None
-    unreconciled: int
+    spent: Session  # its own; `whole` has the sub-agents in other sessions
+    whole: Cost
     context_tokens: int | None
     context_window: int | None
     is_demo: bool
 
     @property
+    def own(self) -> Cost:
+        return NOTHING + self.spent
+
+    @property
     def tokens(self) -> int:
-        return sum(kind.count for kind in kinds(self))
+        return sum(kind.count for kind in kinds(self.spent))
 
     @property
     def context_share(self) -> float | None:
@@ -82,7 +81,7 @@ class Header:
 
 
 def headers(pks: Collection[int]) -> Mapping[int, Header]:
-    """Return sessions' headers. Two queries."""
+    """Return sessions' headers. Three queries, and one for each level of sub-agents."""
     sized = LoopRecord.objects.filter(session=OuterRef("pk"), context_tokens__isnull=False).order_by(
         "-last_event_at", "-pk"
     )
@@ -102,17 +101,15 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
     )
     loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
     measured = loops.in_bulk({each.sized for each in found if each.sized})
-    return {
-        each.pk: _header(each, measured.get(each.sized), each.failed_loops or 0, each.failed_tools or 0)
-        for each in found
-    }
+    whole = sessions_with_sub_agents(list(found))
+    return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
 
 
 def _counted(rows: QuerySet[Any], by: str) -> Subquery:
     return Subquery(rows.order_by().values(by).annotate(rows=Count("pk")).values("rows"))
 
 
-def _header(session: Session, measured: LoopRecord | None, failed_loops: int, failed_tools: int) -> Header:
+def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
     return Header(
         pk=session.pk,
         slug=session.project.slug,
@@ -129,10 +126,11 @@ def _header(session: Session, measured: LoopRecord | None, failed_loops: int, fa
         ended_at=None if session.status == "running" else session.ended_at or session.last_event_at,
         loops=session.loops,
         turns=session.turns,
-        failed_loops=failed_loops,
+        failed_loops=session.failed_loops or 0,
         tool_calls=session.tool_calls,
-        failed_tools=failed_tools,
-        **{name: getattr(session, name) for name in COLUMNS},
+        failed_tools=session.failed_tools or 0,
+        spent=session,
+        whole=whole,
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),
         is_demo=session.is_demo,

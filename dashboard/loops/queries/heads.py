@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard import links
+from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.chips import Chip, chips
 from dashboard.configs import Setting, settings, strip
 from dashboard.loops.queries import tree
@@ -26,7 +27,7 @@ SAID = (
     "is_selected",
     "waiting",
 )
-COUNTED = ("turns", "events", "started_at", "ended_at", *COLUMNS)
+COUNTED = ("turns", "events", "started_at", "ended_at", "is_one_call", *COLUMNS, *BROKEN_DOWN)
 RELATED = (
     "session__session_id",
     "session__project__slug",
@@ -85,18 +86,16 @@ class Head:
     events: int
     started_at: datetime | None
     ended_at: datetime | None
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    uncached_tokens: int | None
-    visible_tokens: int | None
-    unreconciled: int
+    spent: LoopRecord
+
+    @property
+    def cost(self) -> Breakdown | None:
+        """How a loop's cost was computed that was billed as one call."""
+        return breakdown(self.spent) if self.spent.is_one_call else None
 
     @property
     def tokens(self) -> int:
-        return sum(kind.count for kind in kinds(self))
+        return sum(kind.count for kind in kinds(self.spent))
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +110,7 @@ class Heads:
 
 def heads(pks: Collection[int], tab: str = "conversation") -> Mapping[int, Head]:
     """Return loops' heads. Seven queries."""
-    related = ("session__project", "config", "parent__config")
+    related = ("session__project", "config", "parent__config", "price")
     loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN))
     orders = tree.orders({loop.session_id for loop in loops})
     around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
@@ -163,7 +162,7 @@ def _head(
         events=loop.events,
         started_at=loop.started_at,
         ended_at=loop.ended_at,
-        **{name: getattr(loop, name) for name in COLUMNS},
+        spent=loop,
     )
 
 

@@ -11,6 +11,7 @@ from django.db.models import Min
 from dashboard import links
 from dashboard.chips import Chip, chips
 from dashboard.formats import tokens
+from dashboard.money import COST
 from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, Turn
 
 KINDS = {
@@ -29,7 +30,7 @@ ROLES = {
 STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
 SAID = ("agent_label", "run", "turns", "errors", "compactions", "started_at", "ended_at", "branch_index")
 # With their other columns these rows are 150 wide.
-SHOWN = (*STATE, *SAID, "config_id", "session__project__slug", "group__status")
+SHOWN = (*STATE, *SAID, *COST, "config_id", "session__project__slug", "group__status")
 ENDS = {
     "failed": "failed",
     "cancelled": "cancelled",
@@ -84,6 +85,7 @@ class LoopRow:
     waiting_since: datetime | None
     passes: Passes | None
     note: str  # how it ended, when that is no plain success
+    spent: LoopRecord
     started_at: datetime | None
     ended_at: datetime | None
     is_compaction: bool
@@ -169,6 +171,7 @@ def _row(loop: LoopRecord, facts: _Facts) -> LoopRow:
         waiting_since=since,
         passes=facts.passes.get(loop.pk),
         note=_note(loop) or ("cut at length" if loop.pk in facts.cut else ""),
+        spent=loop,
         started_at=loop.started_at,
         ended_at=loop.ended_at,
         is_compaction=loop.role == "compaction",

@@ -11,6 +11,7 @@ from dashboard import links
 from dashboard.chips import Chip, chips
 from dashboard.loops.queries.rows import LoopRow, rows, state_of
 from dashboard.loops.tree import Mark, Node, marks
+from dashboard.money import COST
 from recorder.models import ChildLoopRef, LoopRecord, ParallelGroupRecord, Session
 
 _Children = tuple[Mapping[int, int], Mapping[int, Sequence[int]], Mapping[int, "ChildRow"]]
@@ -20,7 +21,7 @@ GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__proje
 CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
 STATE = ("status", "outcome", "is_selected", "role", "waiting")
 OF = ("session__session_id", "session__title", "session__parent_id", "session__spawn_tool_name")
-SPAWNED = (*CHILD, *STATE, *OF, "session__project__slug")
+SPAWNED = (*CHILD, *STATE, *COST, *OF, "session__project__slug")
 REFERRED = ("loop_id", "child_session_id", "tool_name", *(f"child__{name}" for name in SPAWNED))
 PLACED = ("session_id", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 
@@ -40,6 +41,7 @@ class ChildRow:
     errors: int = 0
     started_at: datetime | None = None
     ended_at: datetime | None = None
+    spent: LoopRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,4 +233,5 @@ def _child_row(
         child.errors,
         child.started_at,
         child.ended_at,
+        child,
     )

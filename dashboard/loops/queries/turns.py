@@ -10,6 +10,7 @@ from django.db.models import Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
 from dashboard import streaming
+from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item
 from dashboard.loops.queries import calls, lines
@@ -20,7 +21,8 @@ from recorder.models import LoopRecord, Turn
 TAIL_MAX = 200  # lines that are shown after the last turn
 BEGIN = Coalesce("start_event", "request_event", "end_event")
 SAID = ("ordinal", "triggered_by", "state", "model", "error", "stop_reason", "started_at", "ended_at")
-SHOWN = (*SAID, *COLUMNS, "loop__session__project__slug")  # with their other columns these rows are 130 wide
+# With their other columns these rows are 130 wide.
+SHOWN = (*SAID, *COLUMNS, *BROKEN_DOWN, "provider", "loop__session__project__slug")
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
 STOPS = {
     "length": "The answer reached its length limit",
@@ -48,14 +50,8 @@ class TurnView:
     stop: str
     started_at: datetime
     ended_at: datetime | None
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    uncached_tokens: int | None
-    visible_tokens: int | None
-    unreconciled: int
+    spent: Turn
+    cost: Breakdown | None  # None while nothing is spent
     before: Sequence[Item]  # what happened between the turn before and this one
     items: Sequence[Item]
     streaming: Sequence[Block]
@@ -66,11 +62,11 @@ class TurnView:
 
     @property
     def cached_tokens(self) -> int:
-        return self.cache_read_tokens + self.cache_write_tokens
+        return self.spent.cache_read_tokens + self.spent.cache_write_tokens
 
     @property
     def has_usage(self) -> bool:
-        return bool(self.input_tokens or self.output_tokens or self.cached_tokens)
+        return bool(self.spent.input_tokens or self.spent.output_tokens or self.cached_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +162,8 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
         stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
         started_at=turn.started_at,
         ended_at=turn.ended_at,
-        **{name: getattr(turn, name) for name in COLUMNS},
+        spent=turn,
+        cost=breakdown(turn) if turn.unpriced or turn.cost_nano is not None else None,
         before=before,
         items=reading.items(),
         streaming=reading.streaming(),
@@ -175,7 +172,8 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
 
 def _spans(pks: Collection[int]) -> list[_Span]:
     """Return the turns in recorded order, each with its begin and that of the turn before it. Two queries."""
-    chosen = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").only(*SHOWN)
+    related = ("loop__session__project", "config", "price")
+    chosen = Turn.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN)
     found = chosen.annotate(begin=BEGIN)
     ordinals = {turn.ordinal - 1 for turn in found if turn.ordinal}
     earlier = Turn.objects.filter(loop__in={turn.loop_id for turn in found}, ordinal__in=ordinals)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, When
 from django.db.models import Count as CountRows
-from django.db.models import F, Q, QuerySet, Sum
 
 from dashboard.search import Wanted, matching
 from dashboard.sessions.filters import WINDOWS
@@ -18,11 +18,22 @@ from recorder.models import LoopRecord, Session
 SESSIONS_MAX = 2_000  # whose loops are looked at: the newest
 LOOPS_MAX = 5_000
 USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+# What the columns of raw usage hold that counts cached input twice, or not, by provider.
+BUCKETS = {
+    "input_tokens": Case(
+        When(unreconciled=0, then="uncached_tokens"), default="input_tokens", output_field=BigIntegerField()
+    ),
+    "output_tokens": Case(
+        When(unreconciled=0, then=F("visible_tokens") + F("reasoning_tokens")),
+        default="output_tokens",
+        output_field=BigIntegerField(),
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """Token usage of many sessions."""
+    """Token usage of many sessions: disjoint buckets, or raw counts where these do not reconcile."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -50,6 +61,8 @@ class Figures:
     waiting: int
     sessions: Count
     spent: Spent
+    cost_nano: int | None
+    unpriced: int
     loops: LoopTotals
     lines: Lines
     is_part: bool
@@ -69,7 +82,9 @@ def figures(project: int, since: str, now: datetime) -> Figures:
         running=sums["running"],
         waiting=sums["waiting"],
         sessions=Count(sums["sessions"]) if sums["sessions"] < COUNT_MAX else count(sessions),
-        spent=Spent(**{name: sums[name] or 0 for name in USAGE}),
+        spent=Spent(**{name: int(sums[name] or 0) for name in USAGE}),
+        cost_nano=sums["cost_nano"],
+        unpriced=sums["unpriced"] or 0,
         loops=totals(shown),
         lines=Lines() if is_part else lines(shown, start, now),
         is_part=is_part,
@@ -81,7 +96,9 @@ def _sums(sessions: QuerySet[Session]) -> dict[str, int]:
         sessions=CountRows("pk"),
         running=CountRows("pk", filter=Q(status="running")),
         waiting=CountRows("pk", filter=Q(waiting__gt=0)),
-        **{name: Sum(name) for name in USAGE},
+        cost_nano=Sum("cost_nano"),
+        unpriced=Sum("unpriced"),
+        **{name: Sum(BUCKETS.get(name, name)) for name in USAGE},
     )
 
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Min
+from django.db.models import Min, Sum
 
 from dashboard.chips import Chip, chips
 from dashboard.search import OPEN
@@ -26,6 +25,7 @@ class Row:
     state: str  # waiting, an open status, or the outcome
     configs: tuple[Chip, ...]
     more_configs: tuple[Chip, ...]
+    mix: tuple[tuple[str, int], ...]  # nano-dollars by config, each with its colour
 
     @property
     def title(self) -> str:
@@ -48,7 +48,8 @@ class Row:
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     """Return the rows of those sessions that are the project's."""
     sessions = Session.objects.filter(project=project, pk__in=pks).select_related("project")
-    used = _configs(pks)
+    spent = _spent(pks)
+    used = {session: [config for config, _ in configs] for session, configs in spent.items()}
     known = chips({config for configs in used.values() for config in configs})
     found = {}
     for session in sessions.defer("formation", "summary", "working_dir"):
@@ -59,6 +60,9 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
             state=state(session),
             configs=tuple(shown[:CHIPS_SHOWN]),
             more_configs=tuple(shown[CHIPS_SHOWN:]),
+            mix=tuple(
+                (f"c{known[config].slot}", nano) for config, nano in spent[session.pk] if config in known
+            ),
         )
     return found
 
@@ -70,11 +74,11 @@ def state(session: Session) -> str:
     return session.status if session.status in OPEN else session.outcome or session.status
 
 
-def _configs(pks: Collection[int]) -> Mapping[int, list[int]]:
-    """Return the configs of each session in the order in which they were first used."""
+def _spent(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
+    """Return the configs of each session in the order in which they were first used, and what they cost."""
     loops = LoopRecord.objects.filter(session__in=pks, config__isnull=False)
-    used: dict[int, list[int]] = defaultdict(list)
-    firsts = loops.values("session_id", "config_id").annotate(first=Min("pk")).order_by("first")
-    for session, config in firsts.values_list("session_id", "config_id"):
-        used[session].append(config)
-    return used
+    spent: dict[int, list[tuple[int, int]]] = {pk: [] for pk in pks}
+    sums = loops.values("session_id", "config_id").annotate(first=Min("pk"), nano=Sum("cost_nano"))
+    for session, config, nano in sums.order_by("first").values_list("session_id", "config_id", "nano"):
+        spent[session].append((config, int(nano or 0)))
+    return spent

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.models import Project, Session
+from tests import build
 from tests.dashboard.sessions.conftest import TAPES
 from tests.one_loop import Loop, assistant
 
@@ -36,10 +37,41 @@ def test_a_session_without_a_prompt_is_called_by_its_id(see, feed):
     assert see().titles == ["the-id"]
 
 
-def test_no_cost_is_shown_at_all(see, feed):
-    feed(scenario="01-tools-two-prompts")
-    assert "$" not in see().text
-    assert not re.search(r"\bcost", see().text, re.I)
+SONNET = {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthropic_messages"}
+LOCAL = {"model": "qwen2.5-coder:14b", "provider": "local", "api": "open_ai_completions"}
+
+
+def spending(name, tokens, config=SONNET):
+    """Return a loop of one call; a million tokens of Sonnet's cost three dollars."""
+    said = build.assistant(model=config["model"], provider=config["provider"])
+    return [
+        build.agent_start(name, config_snapshot=config),
+        build.turn_end(name, tokens=tokens, message=said),
+        build.agent_end(name, tokens=tokens),
+    ]
+
+
+def test_a_row_says_what_its_session_cost_and_when_that_is_not_known(see, feed):
+    feed(*spending("a.x.1", 150_000), *spending("a.x.2", 9, LOCAL), *spending("b.x.1", 9, LOCAL))
+    feed(build.agent_start("c.x.1"))
+    page = see(sort="-created")
+
+    costs = re.findall(r'<div class="ses-cost" role="cell"><span[^>]*>(.*?)</span>', page.html)
+    assert [re.sub("<[^>]+>", "", cost) for cost in costs] == ["none", "no price", "$0.450 +"]
+    assert "$0.450 + 2 calls without a price" in page.text
+
+
+def test_the_list_is_sorted_and_narrowed_by_cost(see, feed):
+    feed(*spending("a.x.1", 10_000), *spending("b.x.1", 900_000), *spending("c.x.1", 400_000))
+    feed(*spending("d.x.1", 9, LOCAL))
+
+    assert see(sort="-cost").titles == list("bcad")
+    assert see(sort="cost").titles == list("dacb")
+    assert see(q="cost:>1").titles == see(cost="1").titles == ["c", "b"]
+    assert see(q="cost:>=2.7 b").titles == ["b"]
+    assert "Remove cost ≥ $1" in see(q="cost:>1").html
+    assert "Ignored cost" in see(q="cost:>much").text
+    assert see("?cost=-1").titles == list("dcba")
 
 
 def test_what_an_agent_wrote_is_text(see, feed):

@@ -1,0 +1,82 @@
+"""What the session page says of money: every figure, and how it was computed."""
+
+from recorder.models import LoopRecord, Session
+from tests import build
+from tests.dashboard.api.test_money import LOCAL, SONNET, loop
+
+USED = {"input": 86, "cache_read": 17_817, "cache_write": 1_000, "output": 512, "reasoning": 300}
+
+
+def one_turn(name, used, config=SONNET, **more):
+    said = build.assistant(model=config["model"], provider=config["provider"])
+    return [
+        build.agent_start(name, config_snapshot=config),
+        build.turn_start(name),
+        {**build.turn_end(name, message=said, **more), "usage": used},
+        {**build.agent_end(name), "usage": used},
+    ]
+
+
+def page_of(see, name):
+    found = LoopRecord.objects.get(loop_id=name)
+    return see(f"/p/default/sessions/{found.session_id}/loops/{found.pk}")
+
+
+def test_a_turn_says_bucket_by_bucket_what_it_cost_and_by_which_list(feed, see):
+    feed(*one_turn("s.a.1", USED))
+    page = page_of(see, "s.a.1")
+
+    # 86 x 3 + 17,817 x 0.3 + 1,000 x 3.75 + 512 x 15 = 17,033.1 millionths
+    for words in (
+        "$0.0170",
+        "cache read 17,817 $0.3 $0.0053",
+        "input 86 $3 $0.00026",
+        "cache write 1,000 $3.75 $0.0038",
+        "reasoning 300 $15 $0.0045",
+        "output 212 $15 $0.0032",
+        "$0.0170331, computed from tokens and prices",
+        "claude-sonnet-4-6 at anthropic, genai-prices",
+    ):
+        assert words in page.text
+
+
+def test_what_has_no_price_is_said_and_never_nothing(feed, see):
+    feed(*one_turn("s.a.1", {"input": 5, "output": 1}, LOCAL))
+    page = page_of(see, "s.a.1")
+
+    assert "No price is known for qwen2.5-coder:14b at local" in page.text
+    assert "no price" in page.text
+    assert "$0" not in page.text
+
+
+def test_counts_that_contradict_each_other_are_said_to(feed, see):
+    feed(
+        *one_turn("s.a.1", {"input": 5, "output": 1, "cache_read": 9}, {**SONNET, "api": "open_ai_responses"})
+    )
+
+    assert "The counts of this call do not reconcile" in page_of(see, "s.a.1").text
+
+
+def test_what_the_runtime_says_is_called_so(feed, see):
+    feed(*one_turn("s.a.1", {"input": 5, "output": 1}, LOCAL, cost=0.25))
+
+    assert "$0.25, reported by the runtime" in page_of(see, "s.a.1").text
+
+
+def test_a_loop_billed_as_one_call_says_so_in_its_head(feed, see):
+    start, _, _, end = one_turn("s.a.1", USED)
+    feed(start, end)
+
+    assert "cache read 17,817 $0.3" in page_of(see, "s.a.1").part(
+        f"session-loop-head-{LoopRecord.objects.get().pk}"
+    )
+
+
+def test_the_head_of_a_session_says_its_cost_with_sub_agents_and_its_own(feed, see):
+    feed(*loop("s.a.1"), *loop("t.sub.1", parent="s.a.1"))
+    parent, child = Session.objects.order_by("pk")
+
+    head = see(f"/p/default/sessions/{parent.pk}").part(f"session-header-{parent.pk}")
+    assert "Cost, with sub-agents $0.0060 own $0.0030" in head
+    head = see(f"/p/default/sessions/{child.pk}").part(f"session-header-{child.pk}")
+    assert "Cost $0.0030" in head
