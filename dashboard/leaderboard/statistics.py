@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import exp, inf, lgamma, log, sqrt
 
@@ -80,6 +80,11 @@ def at_least(k: int, n: int, p: float) -> float:
         total += term
         k += 1
     return min(1.0, total)
+
+
+def percentile(percent: int, values: Collection[int]) -> int:
+    """Return the smallest of some values that so many in a hundred do not exceed (the nearest rank)."""
+    return sorted(values)[-(-percent * len(values) // 100) - 1]
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[int]:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.leaderboard.statistics import at_least, chance, favour, frontier, sign_test, wilson
+from dashboard.leaderboard.statistics import at_least, chance, favour, frontier, percentile, sign_test, wilson
 
 WINS = st.integers(1, 100).flatmap(lambda of: st.tuples(st.integers(0, of), st.just(of)))
 
@@ -133,6 +133,22 @@ def test_the_frontier_is_what_nothing_else_beats(points):
         )
 
     assert sorted(frontier(points)) == [at for at, point in enumerate(points) if not beaten(point)]
+
+
+def test_ninety_five_of_a_hundred_do_not_exceed_the_percentile():
+    # Of twenty the nineteenth; of ten 9.5, so the tenth; of one itself.
+    assert percentile(95, range(20, 0, -1)) == 19
+    assert percentile(95, [7, 3, 5, 1, 2, 4, 6, 8, 9, 10]) == 10
+    assert percentile(95, [4]) == 4
+    assert percentile(50, [1, 2, 3, 4]) == 2
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=40), st.integers(1, 100))
+def test_no_smaller_value_is_the_percentile(values, percent):
+    found = percentile(percent, values)
+    below, reached = sum(v < found for v in values), sum(v <= found for v in values)
+
+    assert 100 * below < percent * len(values) <= 100 * reached
 
 
 def test_chances_in_words():
