@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 from django.http import Http404, QueryDict
 
 from dashboard.access import origin_allowed
-from dashboard.hub import DRAWING, hub
+from dashboard.drawing import DRAWING
+from dashboard.hub import hub
 from dashboard.shell.live import with_shell
 from dashboard.viewer import Page, Viewer
 from dashboard.visitor import NotAMember, SignedOut, admit, session_key

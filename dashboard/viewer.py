@@ -12,6 +12,7 @@ from recorder.notify import Bell
 
 WINDOW_FRAMES = 4
 WINDOW_BYTES = 1024 * 1024
+NEVER = float("inf")
 
 Key = tuple[Panel, int]
 Wants = list[tuple[Panel, list[int]]]
@@ -47,6 +48,7 @@ class Viewer:
         self.sent_at = 0.0
         self.frames = 0
         self.is_stale = True  # wants its whole page
+        self.is_awaited = False  # its whole page is being drawn: a part of it would come first and be older
         self._dirty: dict[Key, float] = {}  # and when it may be drawn
         self._unread: deque[Unread] = deque()
         self._send = send
@@ -54,7 +56,7 @@ class Viewer:
     @property
     def is_ready(self) -> bool:
         """Return whether it may be sent a frame: one that fell behind only after it has caught up."""
-        return not self._unread if self.is_stale else not self._is_full
+        return not self.is_awaited and not (self._unread if self.is_stale else self._is_full)
 
     @property
     def _is_full(self) -> bool:
@@ -75,16 +77,23 @@ class Viewer:
         else:
             self._dirty.update({key: due(key) for key in keys if key not in self._dirty})
 
-    def due(self) -> float | None:
-        """Return when its next panel may be drawn."""
-        return 0.0 if self.is_stale else min(self._dirty.values(), default=None)
+    def due(self, *, slow: bool = False) -> float:
+        """Return when the next of its swift panels may be drawn, or of the slow, which a whole page is."""
+        if self.is_stale:
+            return 0.0 if slow else NEVER
+        return min((due for key, due in self._dirty.items() if is_slow(key) == slow), default=NEVER)
 
-    def take(self, now: float) -> list[Key]:
+    def take(self, now: float, *, slow: bool = False) -> list[Key]:
         """Return what may be drawn by now, and forget it."""
-        keys = [key for key, due in self._dirty.items() if due <= now]
+        keys = [key for key, due in self._dirty.items() if due <= now and is_slow(key) == slow]
         for key in keys:
             del self._dirty[key]
         return keys
+
+    def begin(self) -> None:
+        """Have its whole page drawn; a bell that rings meanwhile makes its panels dirty again."""
+        self.is_stale = False
+        self.is_awaited = True
 
     def hand(self, html: str, now: float) -> None:
         """Send one frame."""
@@ -98,6 +107,11 @@ class Viewer:
         """Forget the frames up to `number`."""
         while self._unread and self._unread[0].number <= number:
             self._unread.popleft()
+
+
+def is_slow(key: Key) -> bool:
+    """Say whether a panel has a rate of its own; the others may not wait for it."""
+    return key[0].every_ms > 0
 
 
 def keys(wants: Wants) -> list[Key]:

@@ -1,6 +1,7 @@
 """The hub: drawn once, handed to all, never to nobody, and a slow viewer gets the whole page once."""
 
 import asyncio
+import time
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
@@ -9,6 +10,7 @@ import pytest
 
 from dashboard.hub import Hub
 from dashboard.panels import Panel
+from dashboard.topic import TICK_S
 from dashboard.viewer import WINDOW_FRAMES, Viewer, Wants
 from dashboard.welcome.queries import First
 from recorder import notify
@@ -160,6 +162,29 @@ async def test_a_slow_panel_is_redrawn_at_its_own_pace_and_its_last_state_is_not
     assert len(calm.frames) == 1
     await until(lambda: len(calm.frames) == 2)
     assert slow.times[1] == 2
+
+
+async def test_what_is_swift_does_not_wait_for_what_is_slow(hub, look):
+    slow, swift = Drawn(every_ms=1), Drawn()
+    calm, quick = look(Sessions(slow.panel, [1])), look(Sessions(swift.panel, [2]))
+    await until(lambda: calm.frames and quick.frames)
+
+    def take_long():
+        time.sleep(2 * TICK_S)
+        hub.ring(bell(2))
+
+    slow.after = take_long
+    hub.ring(bell(1))
+    await until(lambda: len(calm.frames) == 2)
+    assert len(quick.frames) == 2
+
+
+async def test_a_part_never_comes_between_a_whole_page_and_what_it_was_drawn_from(hub, look):
+    drawn = Drawn()
+    drawn.after = lambda: (time.sleep(2 * TICK_S), hub.ring(bell(1))) if drawn.times[1] == 1 else None
+    seat = look(Sessions(drawn.panel, [1, 2]))
+    await until(lambda: len(seat.frames) == 2)
+    assert ["welcome-first-2" in body for body in seat.bodies()] == [True, False]
 
 
 async def test_four_unacknowledged_frames_then_one_whole_page_when_the_viewer_is_back(hub, look):

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard.hub import Topic
+from dashboard.topic import Topic
 from tests.dashboard.opened import in_thread
 from tests.one_loop import Loop
 
