@@ -34,7 +34,10 @@ def _secret_key(path: Path) -> str:
     """Return the key in `path`, made on first start; of two first starts at once one wins."""
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
-        draft.write_text(secrets.token_urlsafe(64))
+        with draft.open("w") as file:
+            file.write(secrets.token_urlsafe(64))
+            file.flush()
+            os.fsync(file.fileno())
         with suppress(FileExistsError):
             os.link(draft, path)
         draft.unlink()

@@ -1,6 +1,7 @@
 """Static files: collected when a source changed, so nothing has to be built by hand; served by WhiteNoise."""
 
 import hashlib
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -35,7 +36,8 @@ def collect() -> None:
     wanted = hashlib.sha256("\n".join(_sources()).encode()).hexdigest()
     if settings.DEBUG or (stamp.exists() and stamp.read_text() == wanted):
         return
-    in_child("collectstatic", "--no-input", "--clear")
+    shutil.rmtree(settings.STATIC_ROOT, ignore_errors=True)  # what a crash left half written stops Django
+    in_child("collectstatic", "--no-input")
     stamp.write_text(wanted)
 
 

@@ -18,10 +18,11 @@ from pathlib import Path
 from tests.browser.server import Server
 from tests.faults.databases import fresh
 from tests.faults.ledgers import Outcome, compare
-from tests.faults.producers import at_work, stop
+from tests.faults.producers import Producer, at_work, stop
 
 PRODUCERS = 8
-AT_WORK_S = 0.3  # the longest time between an answer of the server and its end
+ACKS = 60  # the most between its start and its end, or
+AT_WORK_S = 3.0  # this long: on a busy machine it takes a while to take up its work
 STARTING_S = 0.6
 WHILE_STARTING = 0.1  # this part of the kills
 
@@ -34,14 +35,18 @@ def run(server: Server, kills: int, seed: int) -> Outcome:
     for producer in producers:
         producer.start()
     for _ in range(kills):
-        _kill(server, chance)
+        _kill(server, producers, chance)
     stop(producers)
     return compare(server, producers)
 
 
-def _kill(server: Server, chance: random.Random) -> None:
+def _kill(server: Server, producers: list[Producer], chance: random.Random) -> None:
     """Let it work for a moment, end it, and start it again; sometimes end it while it starts, too."""
-    time.sleep(chance.uniform(0, AT_WORK_S))
+    enough = _acks(producers) + chance.randint(0, ACKS)
+    deadline = time.monotonic() + AT_WORK_S
+    while _acks(producers) < enough and time.monotonic() < deadline:
+        time.sleep(0.002)
+    time.sleep(chance.uniform(0, 0.02))
     server.kill()
     server.launch()
     while chance.random() < WHILE_STARTING:
@@ -49,6 +54,10 @@ def _kill(server: Server, chance: random.Random) -> None:
         server.kill()
         server.launch()
     server.wait_until_it_answers()
+
+
+def _acks(producers: list[Producer]) -> int:
+    return sum(producer.acks for producer in producers)
 
 
 def main() -> int:

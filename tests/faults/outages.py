@@ -88,17 +88,24 @@ def lock(server: Server) -> Iterator[None]:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """Mount a file system of its own, in a file."""
-    image, mounted = folder / "disk", folder / "mounted"
-    mounted.mkdir()
+    """Make a file system of its own, in a file, and mount it."""
+    image, place = folder / "disk", folder / "mounted"
+    place.mkdir()
     with image.open("wb") as file:
         file.truncate(DISK_BYTES)
     subprocess.run(["mkfs.ext4", "-q", "-m", "0", image], check=True)
-    subprocess.run(["mount", "-o", "loop", image, mounted], check=True)
+    with mounted(image, place):
+        yield place
+
+
+@contextmanager
+def mounted(image: Path, place: Path) -> Iterator[None]:
+    """Mount a file."""
+    subprocess.run(["mount", "-o", "loop", image, place], check=True)
     try:
-        yield mounted
+        yield
     finally:
-        subprocess.run(["umount", "-l", mounted], check=True)
+        subprocess.run(["umount", place], check=True)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ import pytest
 from django.db import connection
 
 from tests.browser.server import ROOT, Server
-from tests.build import agent_start
+from tests.build import agent_start, line
+from tests.dashboard.test_store_faults import send
 from tests.faults import badcalls, outages, redisaway
 from tests.faults.ackorder import strace
 
@@ -88,6 +89,31 @@ def test_a_full_disk_is_started_on_with_the_reserve_and_refused_without(tmp_path
         )
         assert done.returncode == 1
         assert done.stderr.startswith("CommandError: The disk of ")
+
+
+@on_sqlite
+@may_mount
+def test_a_disk_that_turns_read_only_is_told_as_busy_and_nothing_is_lost(tmp_path):
+    lines = [line(agent_start(f"s.a.{n}")) for n in range(6)]
+    with outages.small_disk(tmp_path) as folder:
+        server = Server(folder)
+        server.start()
+        server.agent("p").send(*lines[:5])
+        subprocess.run(["mount", "-o", "remount,abort", folder], check=True)  # as after an error of the disk
+
+        status, said, _ = send(server, "p", 5, lines[5])
+        assert (status, said["code"]) == (503, "busy")
+        assert outages.status(server, "/readyz") == 503
+        assert outages.status(server, "/api/v1/sessions") == 200
+        server.stop()
+
+    image = tmp_path / "disk"
+    mended = subprocess.run(["e2fsck", "-fy", image], stdout=subprocess.DEVNULL, check=False)
+    assert mended.returncode == 1  # errors were corrected
+    with outages.mounted(image, folder):
+        server.start()
+        assert send(server, "p", 0, *lines)[1]["duplicates"] == 5
+        server.stop()
 
 
 def fill(path):
