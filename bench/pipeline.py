@@ -97,10 +97,10 @@ def _fill(number: int) -> None:
     from django.db import connection  # noqa: PLC0415
 
     first = "(SELECT MIN(id) FROM recorder_{})".format
-    lines = f"""INSERT INTO recorder_journalevent (project_id, producer_id, seq, kind, received_at, raw)
+    lines = f"""INSERT INTO recorder_journalevent (project_id, producer_id, seq, kind, received_at, size, own)
         WITH RECURSIVE k(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM k WHERE i < %s)
-        SELECT {first("project")}, {first("producer")}, 1000000000 + i, 'line', '2026-01-01', ZEROBLOB(300)
-        FROM k"""
+        SELECT {first("project")}, {first("producer")}, 1000000000 + i, 'line', '2026-01-01', 300,
+               ZEROBLOB(300) FROM k"""
     events = f"""INSERT INTO recorder_eventrecord (id, session_id, loop_id, loop_key, type, sequence, late)
         SELECT id, {first("session")}, {first("looprecord")}, '', 'MessageEnd', seq, 0
         FROM recorder_journalevent WHERE seq > 1000000000"""

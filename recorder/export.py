@@ -20,8 +20,9 @@ from recorder.core.changes import Session as SessionRecord
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.phi import Entry, Kept, loop_object, session_object
 from recorder.core.phi_types import LoopObject, SessionObject
+from recorder.lines import texts
 from recorder.models import EventRecord as EventRow
-from recorder.models import JournalEvent, Session
+from recorder.models import Session
 from recorder.tables import Kind, table
 
 R = TypeVar("R", bound=Record)
@@ -51,12 +52,11 @@ def phi_text(session: Session) -> str:
 
 def raw_lines(session: Session) -> Iterator[bytes]:
     """Yield the session's lines byte for byte, in recorded order, a few at a time."""
-    rows = EventRow.objects.filter(session=session).order_by("pk").values_list("pk", "journal__raw")
+    rows = EventRow.objects.filter(session=session).order_by("pk").values_list("pk", flat=True)
     last = 0
     while batch := list(rows.filter(pk__gt=last)[:LINES]):
-        last = batch[-1][0]
-        for _, raw in batch:
-            yield bytes(raw)
+        last = batch[-1]
+        yield from texts(batch).values()
 
 
 class _Export:
@@ -88,13 +88,9 @@ class _Export:
     def _entries(self, loop: Loop) -> Iterator[Entry]:
         """Yield what was recorded of a loop; a streamed piece says nothing that its message does not."""
         records = self._of(EventRecord, loop, "AND r.type <> 'MessageUpdate'")
-        raws = dict(
-            JournalEvent.objects.filter(eventrecord__loop=loop.id)
-            .exclude(eventrecord__type="MessageUpdate")
-            .values_list("pk", "raw")
-        )
+        lines = texts([record.id for record in records])
         for record in records:
-            yield Entry(record, read_object(bytes(raws[record.id]), NO_LIMITS))
+            yield Entry(record, read_object(lines[record.id], NO_LIMITS))
 
     def _of(self, kind: type[R], loop: Loop, also: str = "") -> list[R]:
         records = self._read(kind, f"WHERE r.loop_id = %s {also}", loop.id)

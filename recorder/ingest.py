@@ -18,7 +18,8 @@ from recorder.core.formats.native import parse
 from recorder.core.needs import needs
 from recorder.core.recorder import Recorder
 from recorder.faults import STORE_ERRORS, blame
-from recorder.journal import Appended, Journal, Read
+from recorder.journal import Journal
+from recorder.reads import Appended, Read
 
 __all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 

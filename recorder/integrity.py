@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 from django.db import connection
 from django.db.models import Count, F, IntegerField, Model, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
 from recorder.models import (
@@ -22,8 +22,10 @@ from recorder.models import (
     ToolCall,
     Turn,
 )
+from recorder.pieces import fault, sources
 
 QUARANTINE_DAYS = 7
+LINES = 500  # looked through at once
 BESIDE = ("ParallelLoopStart", "ParallelLoopEnd")
 
 
@@ -31,6 +33,7 @@ def findings() -> Iterator[str]:
     """Yield one sentence for each thing that does not fit."""
     yield from _database()
     yield from _numbers()
+    yield from _pieces()
     yield from _unfiled()
     yield from _loops()
     yield from _sessions()
@@ -79,6 +82,23 @@ def _seen(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
     )
     refused = QuarantinedLine.objects.filter(producer=producer).values_list("seq", "received_at")
     return lines.union(refused, all=True).order_by("seq").iterator()
+
+
+def _pieces() -> Iterator[str]:
+    """Lines are made of earlier ones of their producer and day, which a pruned day must not take away."""
+    columns = ("pk", "producer_id", "received_at__date", "size", "pieces", "own_size")
+    rows = JournalEvent.objects.annotate(own_size=Length("own")).values_list(*columns).order_by("pk")
+    last = 0
+    while batch := list(rows.filter(pk__gt=last)[:LINES]):
+        last = batch[-1][0]
+        needed = {source for row in batch for source in sources(row[0], row[4])}
+        known = {row[0]: row[1:4] for row in rows.filter(pk__in=needed)}
+        for line, producer, day, size, pieces, own in batch:
+            near = {
+                pk: known[pk][2] for pk in sources(line, pieces) if known.get(pk, ())[:2] == (producer, day)
+            }
+            if said := fault(line, size, own, pieces, near):
+                yield f"journal: line {line} cannot be put together: {said}"
 
 
 def _unfiled() -> Iterator[str]:

@@ -7,61 +7,39 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import chain
 from uuid import uuid4
 
-from django.db import connection
+from django.db import connection, transaction
 
 from recorder import producers, tables
 from recorder.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
-from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
-from recorder.core.formats import Foreign, Parsed, Refused
+from recorder.core.formats import Foreign, Refused
 from recorder.core.formats.foreign import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.recorder import Line, Recorder
+from recorder.core.recorder import Line
 from recorder.core.text import clean
+from recorder.lines import texts
 from recorder.models import JournalEvent, Producer, QuarantinedLine
+from recorder.pieces import Stored
+from recorder.reads import Appended, Read
 from recorder.translation import READERS, Translation
+from recorder.windows import Windows
 
 KEPT_BYTES = 64 * 1024
 PATH, MESSAGE = 500, 1000
 SOURCES = {"native": "phi-core", "cagent-db": "cagent"}
 
 LINES = "recorder_journalevent"
-LINE_COLUMNS = ("id", "project_id", "producer_id", "seq", "kind", "received_at", "raw")
+LINE_COLUMNS = ("id", "project_id", "producer_id", "seq", "kind", "received_at", "size", "pieces", "own")
 QUARANTINE_COLUMNS = (
     "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
 )  # fmt: skip
 USED_WITHIN = timedelta(minutes=1)
 LOCKS = 7_201  # our kind of advisory lock, apart from those that others may take
-
-
-@dataclass(frozen=True, slots=True)
-class Read:
-    """A batch and what each of its lines says, or why it is refused."""
-
-    batch: Batch
-    parsed: list[Parsed | Refused]
-
-
-@dataclass(slots=True)
-class Appended:
-    """What is new in the journal from one batch, for the recorder, and the answer to its producer."""
-
-    producer: int
-    receipt: Receipt
-    lines: list[Line]
-    received_at: datetime
-    flush: int = 0  # the journal id of its flush
-
-    def feed(self, recorder: Recorder) -> list[Change]:
-        changes = [change for line in self.lines for change in recorder.feed(line)]
-        if self.flush:
-            changes += recorder.flush(self.producer, self.received_at, self.flush)
-        return changes
 
 
 class Journal:
@@ -80,6 +58,7 @@ class Journal:
         self._quarantined: list[tuple[tables.Value, ...]] = []
         self._translation = Translation(project)
         self._seen: dict[int, datetime] = {}
+        self._windows = Windows()
         self.claimed: dict[int, int] = {}  # producer: its new epoch
         self._tokens: dict[int, datetime] = {}
 
@@ -135,6 +114,7 @@ class Journal:
         self._note_tokens()
         adapt = tables.moment()
         high = {producer.pk: producer.high for producer in self._producers.values()}
+        transaction.on_commit(partial(self._windows.keep, high))
         tables.write(
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
             [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
@@ -184,13 +164,32 @@ class Journal:
         self, producer: Producer, batch: Batch, said: Event | Reading, raw: bytes, seq: int | None
     ) -> Line:
         """Write one line down; without a number it is a reading of the one that follows."""
-        line, at = next(self._ids), tables.moment()(batch.received_at)
-        self._lines.append((line, self.project, producer.pk, seq, "read" if seq is None else "line", at, raw))
+        line = next(self._ids)
+        if seq is None:  # may be read anew some day: no other line is made of it
+            self._add(line, producer, None, "read", batch.received_at, len(raw), Stored(raw))
+        else:
+            kind = said.name if isinstance(said, Reading) else said.type
+            window = self._windows.of(producer.pk, producer.high, batch.received_at.date())
+            stored = window.store(line, raw, kind, getattr(said, "loop_id", None))
+            self._add(line, producer, seq, "line", batch.received_at, len(raw), stored)
         source = SOURCES.get(producer.format, producer.format)
         about = (line, producer.pk, batch.received_at, source)
         if isinstance(said, Reading):
             return Line(*about, said.original(source), producer.is_demo, said.origin)
         return Line(*about, said, producer.is_demo, "read" if seq is None else "")
+
+    def _add(
+        self,
+        line: int,
+        producer: Producer,
+        seq: int | None,
+        kind: str,
+        at: datetime,
+        size: int,
+        stored: Stored,
+    ) -> None:
+        about = (line, self.project, producer.pk, seq, kind, tables.moment()(at))
+        self._lines.append((*about, size, stored.pieces, stored.own))
 
     def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
         return self._translation.understood(producer, foreign, batch.received_at)
@@ -202,8 +201,8 @@ class Journal:
         return [self._line(producer, batch, parse(raw, limits=NO_LIMITS), raw, None) for raw in raws]
 
     def _flush(self, producer: Producer, received_at: datetime) -> int:
-        line, at = next(self._ids), tables.moment()(received_at)
-        self._lines.append((line, self.project, producer.pk, None, "flush", at, b""))
+        line = next(self._ids)
+        self._add(line, producer, None, "flush", received_at, 0, Stored(b""))
         return line
 
     def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
@@ -220,10 +219,11 @@ class Journal:
 
     def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
         rows = tables.read(
-            "SELECT seq, raw FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
+            "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
             *(producer.pk, first, first + number - 1),
         )
-        stored = {seq: bytes(raw) for seq, raw in rows}
+        lines = texts([line for _, line in rows])
+        stored = {seq: lines[line] for seq, line in rows}
         pending = ((seq, self._written.get((producer.pk, seq))) for seq in range(first, first + number))
         return stored | {seq: raw for seq, raw in pending if raw is not None}
 
@@ -252,9 +252,8 @@ def note_readers(translation: Translation) -> None:
     )
 
 
-def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequence[bytes]) -> list[int]:
+def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> list[int]:
     """Put other readings of a line in place of those that are stored; return their keys."""
-    keys = [each.pk for each in stored]
     JournalEvent.objects.filter(pk__in=keys).delete()
     if len(keys) != len(raws):
         ids = tables.next_ids({LINES: len(raws)})[LINES]
@@ -263,7 +262,7 @@ def read_anew(entry: JournalEvent, stored: Sequence[JournalEvent], raws: Sequenc
     about = (entry.project_id, entry.producer_id, None, "read", at)
     tables.write(
         tables.insert(LINES, LINE_COLUMNS),
-        [(key, *about, raw) for key, raw in zip(keys, raws, strict=True)],
+        [(key, *about, len(raw), None, raw) for key, raw in zip(keys, raws, strict=True)],
     )
     return keys
 

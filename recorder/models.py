@@ -85,7 +85,10 @@ class Producer(models.Model):
 
 
 class JournalEvent(models.Model):
-    """One recorded line, verbatim. Never changed; `consolidated_at` alone is ever set.
+    """One recorded line. Never changed; `consolidated_at` alone is ever set.
+
+    `own` are the bytes that no earlier line of the producer held, `pieces` says where the others are, and
+    `recorder.lines` puts them together.
 
     A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
     A `read` is what the foreign line after it says in native words; it has no number either.
@@ -97,7 +100,9 @@ class JournalEvent(models.Model):
     seq = models.BigIntegerField(null=True)
     kind = models.CharField(max_length=8, default="line")  # line | flush | read
     received_at = models.DateTimeField()
-    raw = models.BinaryField(default=b"")
+    size = models.IntegerField(default=0)  # bytes of the line
+    pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
+    own = models.BinaryField(default=b"")
     consolidated_at = models.DateTimeField(null=True)
 
     class Meta:

@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import lru_cache
+from itertools import islice
 from typing import NamedTuple, cast
 
 from django.db.models import QuerySet
@@ -36,10 +37,12 @@ from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.memory import Memory
 from recorder.core.recorder import Line, Recorder
 from recorder.journal import SOURCES
+from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, LoopRecord, ParallelGroupRecord, Producer
 from recorder.models import ModelConfig as ConfigRow
 from recorder.models import Session as SessionRow
 
+LINES = 200  # read at once: a line may have megabytes
 MOST_SESSIONS = 200  # sub-agents of sub-agents that are folded with a session
 
 
@@ -59,7 +62,6 @@ class _Row(NamedTuple):
     pk: int
     producer: int
     received_at: datetime
-    raw: bytes
     origin: str
     type: str
     loop_id: str | None
@@ -69,7 +71,7 @@ class _Row(NamedTuple):
 
 
 COLUMNS = (
-    *("pk", "journal__producer_id", "journal__received_at", "journal__raw", "origin", "type"),
+    *("pk", "journal__producer_id", "journal__received_at", "origin", "type"),
     *("loop__loop_id", "loop_key", "session__session_id", "occurred_at"),
 )
 
@@ -141,11 +143,20 @@ def _told(sessions: Collection[int], at: int) -> Iterator[Line | tuple[int, date
     }
     flushes = JournalEvent.objects.filter(producer__in=producers, kind="flush", pk__lte=at).order_by("pk")
     waiting = deque(flushes.values_list("producer_id", "received_at", "pk"))
-    for row in rows.values_list(*COLUMNS).iterator(2_000):
-        while waiting and waiting[0][2] < row[0]:
+    for row, raw in _with_lines(rows):
+        while waiting and waiting[0][2] < row.pk:
             yield waiting.popleft()
-        yield _line(_Row(*row), *producers[row[1]])
+        yield _line(row, raw, *producers[row.producer])
     yield from waiting
+
+
+def _with_lines(rows: QuerySet[EventRecord]) -> Iterator[tuple[_Row, bytes]]:
+    """Return rows and what their lines say, some at a time; of streamed text that is not read."""
+    found = rows.values_list(*COLUMNS).iterator(2_000)
+    while some := [_Row(*row) for row in islice(found, LINES)]:
+        raws = texts([row.pk for row in some if not _is_update(row)])
+        for row in some:
+            yield row, raws.get(row.pk, b"")
 
 
 def _producers(sessions: Collection[int]) -> QuerySet[Producer]:
@@ -153,19 +164,19 @@ def _producers(sessions: Collection[int]) -> QuerySet[Producer]:
     return Producer.objects.filter(pk__in=told)
 
 
-def _line(row: _Row, form: str, is_demo: bool) -> Line:  # noqa: FBT001  as its row has it
+def _line(row: _Row, raw: bytes, form: str, is_demo: bool) -> Line:  # noqa: FBT001  as its row has it
     source = SOURCES.get(form, form)
-    event = _event(row, form)
+    event = _event(row, raw, form)
     return Line(row.pk, row.producer, row.received_at, source, event, is_demo, cast("Origin", row.origin))
 
 
-def _event(row: _Row, form: str) -> Event:
+def _event(row: _Row, raw: bytes, form: str) -> Event:
     """Return what a line says; a foreign one that others retell only stands where it stood."""
-    if row.type == "MessageUpdate" and row.loop_id is not None:  # most are, and no record keeps what they say
-        return _update(row.loop_id)
+    if _is_update(row):
+        return _update(row.loop_id or "")
     if form == "native" or row.origin == "read":
         try:
-            return parse(bytes(row.raw), limits=NO_LIMITS)
+            return parse(raw, limits=NO_LIMITS)
         except Refused:
             pass
     return SourceEvent.model_construct(
@@ -176,6 +187,12 @@ def _event(row: _Row, form: str) -> Event:
         timestamp=row.occurred_at,
         understood=row.origin in ("told", "kept"),
     )
+
+
+def _is_update(row: _Row) -> bool:
+    return (
+        row.type == "MessageUpdate" and row.loop_id is not None
+    )  # most are, and no record keeps what they say
 
 
 @lru_cache(maxsize=64)

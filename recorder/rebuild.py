@@ -14,9 +14,10 @@ from recorder.core.changes import ModelConfig as Config
 from recorder.core.needs import needs
 from recorder.core.recorder import Line, Recorder
 from recorder.faults import STORE_ERRORS, blame
+from recorder.lines import texts
 from recorder.models import JournalEvent, ModelConfig, Project
 from recorder.progress import Progress
-from recorder.retelling import Flush, Retelling, unread
+from recorder.retelling import Entry, Flush, Retelling, unread
 
 log = logging.getLogger(__name__)
 
@@ -73,9 +74,10 @@ def _save(project: int, told: Sequence[Line | Flush], slots: dict[str, int], kep
     store.save(project, changes, kept)
 
 
-def _batches(project: Project) -> Iterator[list[JournalEvent]]:
+def _batches(project: Project) -> Iterator[list[Entry]]:
     rows = JournalEvent.objects.filter(project=project).select_related("producer").order_by("pk")
     last = 0
-    while batch := list(rows.filter(pk__gt=last)[:BATCH]):
+    while batch := list(rows.filter(pk__gt=last).defer("own", "pieces")[:BATCH]):
         last = batch[-1].pk
-        yield batch
+        raws = texts([entry.pk for entry in batch])
+        yield [(entry, raws[entry.pk]) for entry in batch]

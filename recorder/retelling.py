@@ -25,6 +25,9 @@ from recorder.translation import READERS, Translation
 log = logging.getLogger(__name__)
 
 
+Entry = tuple[JournalEvent, bytes]  # a row, and its line
+
+
 class Flush(NamedTuple):
     """A producer is done."""
 
@@ -40,30 +43,30 @@ class Retelling:
         self.unreadable = 0
         self._translation = Translation(project)
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
-        self._readings: dict[int, list[JournalEvent]] = defaultdict(list)  # by producer: of the next line
+        self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
 
-    def lines(self, entries: Sequence[JournalEvent]) -> Iterator[Line | Flush]:
+    def lines(self, entries: Sequence[Entry]) -> Iterator[Line | Flush]:
         """Return what the recorder is to be fed."""
-        for entry in entries:
+        for entry, raw in entries:
             if entry.kind == "read":
-                self._readings[entry.producer_id].append(entry)
+                self._readings[entry.producer_id].append((entry, raw))
             elif entry.kind == "flush":
                 if entry.producer.format in READERS:
                     yield from self._read(entry, self._reader(entry.producer).flush(entry.received_at))
                 yield Flush(entry.pk, entry.producer_id, entry.received_at)
             else:
-                yield from self._line(entry)
+                yield from self._line(entry, raw)
 
     def finish(self) -> None:
         """Write down where the readers have got to."""
         journal.note_readers(self._translation)
 
-    def _line(self, entry: JournalEvent) -> Iterator[Line]:
+    def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         try:
             if entry.producer.format in READERS:
-                yield from self._foreign(entry)
+                yield from self._foreign(entry, raw)
             else:
-                event = parse(bytes(entry.raw), limits=NO_LIMITS)
+                event = parse(raw, limits=NO_LIMITS)
                 yield Line(*_about(entry), event, entry.producer.is_demo)
         except Refused:
             self.unreadable += 1
@@ -71,8 +74,8 @@ class Retelling:
             log.exception("line %d of the journal breaks its reader", entry.pk)
             yield Line(*_about(entry), Unread(), entry.producer.is_demo)
 
-    def _foreign(self, entry: JournalEvent) -> Iterator[Line]:
-        foreign = parse_foreign(bytes(entry.raw), limits=NO_LIMITS)
+    def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+        foreign = parse_foreign(raw, limits=NO_LIMITS)
         said = self._translation.understood(self._anew(entry.producer), foreign, entry.received_at)
         if isinstance(said, Refused):
             raise said
@@ -83,9 +86,9 @@ class Retelling:
     def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
         raws = [native(event) for event in events]
         stored = self._readings.pop(entry.producer_id, [])
-        keys = [each.pk for each in stored]
-        if [bytes(each.raw) for each in stored] != raws:
-            keys = journal.read_anew(entry, stored, raws)
+        keys = [each.pk for each, _ in stored]
+        if [raw for _, raw in stored] != raws:
+            keys = journal.read_anew(entry, keys, raws)
         for key, raw in zip(keys, raws, strict=True):
             event = parse(raw, limits=NO_LIMITS)
             yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, "read")

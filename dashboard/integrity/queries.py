@@ -124,7 +124,12 @@ def refused(project: int, _slug: str, before: int | None = None) -> Part:
 
 def orphans(project: int, slug: str, before: int | None = None) -> Part:
     """Return events that wait for their loop, newest first. One query."""
-    rows = _orphans(project).select_related("journal__producer").defer("journal__raw").order_by("-pk")
+    rows = (
+        _orphans(project)
+        .select_related("journal__producer")
+        .defer("journal__own", "journal__pieces")
+        .order_by("-pk")
+    )
     found = list((rows if before is None else rows.filter(pk__lt=before))[: PAGE + 1])
     shown = [
         Orphan(

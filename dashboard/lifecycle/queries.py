@@ -41,7 +41,9 @@ class Ended:
 def events(lines: Collection[int]) -> list[Event]:
     """Return those of `lines` that may ring, in recorded order; not what an import brings in of the past."""
     found = EventRecord.objects.filter(pk__in=lines, type__in=KINDS, session__isnull=False, late=False)
-    rows = found.select_related("session", "loop", "journal__producer").defer("journal__raw")
+    rows = found.select_related("session", "loop", "journal__producer").defer(
+        "journal__own", "journal__pieces"
+    )
     rows = rows.annotate(waits=Exists(_open_then()))
     return [_event(row, waits=row.waits) for row in rows.order_by("pk") if not _is_past(row)]
 

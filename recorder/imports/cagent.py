@@ -19,6 +19,7 @@ from recorder.core.formats.foreign import Fields, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
 from recorder.imports.stores import columns, names, opened
+from recorder.lines import texts
 from recorder.models import JournalEvent, LoopRecord, Project
 
 FORMAT = "cagent-db"
@@ -146,7 +147,7 @@ class _Import:
         lines = JournalEvent.objects.filter(
             producer__project=self.project, producer__name=self.name, kind="line"
         )
-        return [bytes(raw) for raw in lines.order_by("seq").values_list("raw", flat=True)]
+        return list(texts(lines.values_list("pk", flat=True)).values())
 
 
 def _new(rows: list[bytes], stored: list[bytes]) -> list[bytes]:

@@ -20,6 +20,7 @@ from recorder.core.formats.phi_session import GroupLines, SessionLines, sessions
 from recorder.imports.files import opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
+from recorder.lines import texts
 from recorder.models import EventRecord, LoopRecord, Project
 
 SIZE_MAX = 512 * 1024 * 1024
@@ -118,8 +119,8 @@ class _Import:
         return [line for line in lines if line not in stored]
 
     def _stored(self, **where: object) -> list[bytes]:
-        rows = EventRecord.objects.filter(**where).order_by("journal_id").values_list("journal__raw")
-        return [bytes(raw) for (raw,) in rows]
+        rows = EventRecord.objects.filter(**where).order_by("pk").values_list("pk", flat=True)
+        return list(texts(rows).values())
 
     def _send(self, lines: Iterable[bytes]) -> None:
         rest = iter(lines)

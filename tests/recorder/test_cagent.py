@@ -15,6 +15,7 @@ from recorder import tables
 from recorder.core.formats.cagent import READ
 from recorder.ingest import Batch, ingest
 from recorder.integrity import findings
+from recorder.lines import texts
 from recorder.models import (
     Anomaly,
     Approval,
@@ -107,13 +108,13 @@ def test_every_type_of_event_is_understood(project):
     assert compaction.summary == "User wants build cleaned but keep b.o; rm was rejected."
     assert (compaction.tokens_before, compaction.tokens_after) == (1770, 210)
     assert (compaction.messages_before, compaction.messages_after) == (None, None)
-    kinds = {json.loads(bytes(raw))["kind"] for raw in notices()}
+    kinds = {json.loads(raw)["kind"] for raw in notices()}
     assert kinds == {"warning", "mcp", "rag", "hook_blocked", "model_fallback", "shell"}
     assert not Anomaly.objects.exists()
 
 
 def notices():
-    return EventRecord.objects.filter(type="Notice").values_list("journal__raw", flat=True)
+    return texts(EventRecord.objects.filter(type="Notice").values_list("pk", flat=True)).values()
 
 
 def test_no_type_of_the_runtime_is_unknown_and_all_but_two_are_on_the_tapes():
@@ -161,8 +162,8 @@ def test_a_session_that_starts_again_before_it_stopped_was_cut(project):
 @pytest.mark.parametrize("path", TAPES)
 def test_lines_come_back_byte_for_byte_and_stand_with_their_session(project, path):
     play(project, path, flush=True)
-    stored = JournalEvent.objects.filter(kind="line").order_by("seq").values_list("raw", flat=True)
-    assert [bytes(raw) for raw in stored] == tape(path)
+    stored = texts(JournalEvent.objects.filter(kind="line").values_list("pk", flat=True))
+    assert list(stored.values()) == tape(path)
     assert not EventRecord.objects.filter(session=None).exists()
     assert sum(Session.objects.values_list("events", flat=True)) == len(tape(path))
     assert list(findings()) == []
@@ -243,7 +244,7 @@ def test_an_event_of_a_vendor_is_kept_and_shown_as_unknown(project):
     vendor = line("acme.metric", vendor_name="acme", value=7)
     send(project, [started(), vendor], "cagent")
     record = EventRecord.objects.get(type="acme.metric")
-    assert (record.origin, bytes(record.journal.raw)) == ("", vendor)
+    assert (record.origin, texts([record.pk])[record.pk]) == ("", vendor)
     assert anomalies() == ["unknown_type"]
 
 
@@ -400,7 +401,7 @@ def test_a_row_that_holds_no_json_is_named_and_the_rest_is_imported(project, tmp
         bring_in(store)
     assert Turn.objects.count() == 1
     kept = JournalEvent.objects.filter(kind="line").order_by("pk").first()
-    assert json.loads(bytes(kept.raw))["message_json"] == "{oops"
+    assert json.loads(texts([kept.pk])[kept.pk])["message_json"] == "{oops"
 
 
 @pytest.mark.parametrize("cut", [100, 5000])

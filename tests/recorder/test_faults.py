@@ -16,6 +16,7 @@ from recorder.batch import Batch, Busy
 from recorder.core.recorder import Recorder
 from recorder.faults import Broken, blame
 from recorder.integrity import findings
+from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, Producer, QuarantinedLine, Session
 from recorder.progress import Progress
 from recorder.reserve import Reserve
@@ -51,7 +52,8 @@ def batch(project, lines, producer="p", first=0):
 @database_sync_to_async
 def stored():
     rows = JournalEvent.objects.filter(producer__name="p").order_by("id")
-    return [(seq, bytes(raw)) for seq, raw in rows.values_list("seq", "raw")]
+    lines = texts(rows.values_list("id", flat=True))
+    return [(seq, lines[pk]) for seq, pk in rows.values_list("seq", "id")]
 
 
 @database_sync_to_async

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from dashboard import asgi
 from recorder import ingest, tokens
+from recorder.lines import texts
 from recorder.models import AccessToken, JournalEvent, Producer, Project, QuarantinedLine
 from tests.build import agent_end, agent_start, line, turn_start
 from tests.doors import post, request
@@ -26,7 +27,7 @@ def body(*lines):
 
 
 def stored():
-    return [bytes(raw) for raw in JournalEvent.objects.order_by("id").values_list("raw", flat=True)]
+    return list(texts(JournalEvent.objects.values_list("id", flat=True)).values())
 
 
 def test_lines_are_stored_as_they_came_and_acknowledged(token):

@@ -8,6 +8,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 
 from recorder import tokens, writer
+from recorder.lines import texts
 from recorder.models import JournalEvent, LoopRecord, QuarantinedLine
 from tests.build import agent_end, agent_start, line, turn_start
 from tests.doors import Client
@@ -18,7 +19,7 @@ BAD = b'{"type":"TurnStart","loop_id":"s.a.1"}'
 
 @database_sync_to_async
 def stored():
-    return [bytes(raw) for raw in JournalEvent.objects.order_by("id").values_list("raw", flat=True)]
+    return list(texts(JournalEvent.objects.values_list("id", flat=True)).values())
 
 
 async def test_a_greeting_tells_where_to_go_on_and_what_is_allowed(token):

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from django.db.models.functions import Length
-
 from dashboard.api.schemas import rfc3339
 from recorder.core.formats.foreign import unframed
+from recorder.lines import texts
 from recorder.models import EventRecord
 
 ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that
@@ -27,11 +26,11 @@ def _next(session: int, last: int) -> list[int]:
     lines = EventRecord.objects.filter(session=session, journal__gt=last, journal__kind="line").order_by(
         "journal"
     )
-    sizes = lines.annotate(size=Length("journal__raw")).values_list("pk", "size")[:ROWS]
+    sizes = lines.values_list("pk", "journal__size")[:ROWS]
     keys: list[int] = []
     total = 0
-    for pk, size in sizes[:ROWS]:
-        total += size or 0
+    for pk, size in sizes:
+        total += size
         if keys and total > BYTES:
             break
         keys.append(pk)
@@ -39,16 +38,14 @@ def _next(session: int, last: int) -> list[int]:
 
 
 def _piece(keys: Sequence[int], *, envelope: bool) -> bytes:
+    raws = texts(keys)
+    if not envelope:
+        return b"".join(raws[key] + b"\n" for key in keys)
     lines = EventRecord.objects.filter(pk__in=keys).select_related("journal__producer").order_by("journal")
-    wrap = _wrapped if envelope else _raw
-    return b"".join(wrap(line) for line in lines)
+    return b"".join(_wrapped(line, raws[line.pk]) for line in lines.defer("journal__own", "journal__pieces"))
 
 
-def _raw(line: EventRecord) -> bytes:
-    return bytes(line.journal.raw) + b"\n"
-
-
-def _wrapped(line: EventRecord) -> bytes:
+def _wrapped(line: EventRecord, raw: bytes) -> bytes:
     about = {
         "id": line.pk,
         "producer": line.journal.producer.name,
@@ -59,4 +56,4 @@ def _wrapped(line: EventRecord) -> bytes:
         "type": line.type,
     }
     # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
-    return json.dumps(about)[:-1].encode() + b', "event": ' + unframed(bytes(line.journal.raw)) + b"}\n"
+    return json.dumps(about)[:-1].encode() + b', "event": ' + unframed(raw) + b"}\n"

@@ -11,7 +11,8 @@ from dashboard.api.asked import ById, OfApprovals, OfSession
 from dashboard.api.queries.pages import by_id
 from recorder.core.changes import Json
 from recorder.core.formats.native import NO_LIMITS, read_object
-from recorder.models import Approval, Compaction, JournalEvent, Project, QuarantinedLine, Turn
+from recorder.lines import texts
+from recorder.models import Approval, Compaction, Project, QuarantinedLine, Turn
 
 
 def compactions(project: Project, asked: OfSession) -> schemas.Compactions:
@@ -73,8 +74,8 @@ def _sent(rows: Sequence[Compaction]) -> Mapping[int, int]:
         events = [event for event in requests[row.loop_id] if row.end_event and event > row.end_event]
         if events:
             after[row.pk] = events[0]
-    bodies = JournalEvent.objects.filter(pk__in=set(after.values())).values_list("pk", "raw")
-    sizes = {pk: _messages(read_object(bytes(raw), NO_LIMITS)) for pk, raw in bodies.iterator(chunk_size=10)}
+    bodies = texts(set(after.values()))
+    sizes = {pk: _messages(read_object(raw, NO_LIMITS)) for pk, raw in bodies.items()}
     return {pk: size for pk, event in after.items() if (size := sizes.get(event)) is not None}
 
 

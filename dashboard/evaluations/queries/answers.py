@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from dashboard.evaluations.asked import Answer as How
 from dashboard.evaluations.queries.groups import Branch
 from dashboard.evaluations.words import Stretch, changes, is_cut
+from recorder import lines
 from recorder.core.changes import Json
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.messages import text_of
 from recorder.core.text import clean
-from recorder.models import EventRecord, JournalEvent
+from recorder.models import EventRecord
 
 SHOWN = 16_000  # characters of one answer
 LATEST = 20  # lines of a judge among which its reply must be
@@ -41,16 +42,15 @@ def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
 
 
 def reply(judge: int) -> str:
-    """Return what a judge said last. One query."""
+    """Return what a judge said last. Two queries."""
     rows = EventRecord.objects.filter(loop=judge, type__in=("MessageEnd", "TurnEnd"))
-    latest = rows.order_by("-pk").values_list("journal__raw", flat=True)[:LATEST]
-    said = (_said(bytes(raw)) for raw in latest)
+    latest = lines.texts(rows.order_by("-pk").values_list("pk", flat=True)[:LATEST])
+    said = (_said(raw) for raw in reversed(latest.values()))
     return next((text for text in said if text), "")
 
 
 def _texts(events: Collection[int]) -> Mapping[int, str]:
-    rows = JournalEvent.objects.filter(pk__in=events).values_list("pk", "raw")
-    return {pk: _said(bytes(raw)) for pk, raw in rows.iterator(chunk_size=10)}
+    return {pk: _said(raw) for pk, raw in lines.texts(events).items()}
 
 
 def _said(raw: bytes) -> str:

@@ -9,25 +9,22 @@ from typing import Any, Literal
 
 from django.db.models import (
     BigIntegerField,
-    BinaryField,
-    Case,
     Count,
     Exists,
-    F,
     OuterRef,
     Q,
     QuerySet,
     Subquery,
     Value,
-    When,
 )
-from django.db.models.functions import Coalesce, Length
+from django.db.models.functions import Coalesce
 
 from dashboard import links
 from dashboard.loops.bodies import decode
 from dashboard.loops.summaries import summary, tick
 from recorder.core.formats.native import KNOWN
 from recorder.core.text import clean
+from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
 PAGE = 200
@@ -138,36 +135,31 @@ def between(scope: Scope, first: int, last: int | None) -> list[int]:
 
 
 def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
-    """Return events as rows. One query."""
-    size = Length("journal__raw")
-    small = Case(
-        When(size__lte=SUMMED_BYTES, then=F("journal__raw")), default=None, output_field=BinaryField()
-    )
+    """Return events as rows. Two queries."""
     begun = JournalEvent.objects.filter(pk=OuterRef("loop__start_event"))
     found = (
         scope.rows.filter(pk__in=pks)
-        .annotate(size=size, previous=_previous(scope))
-        .annotate(body=small, deltas=_deltas(scope), begun=Subquery(begun.values("received_at")))
+        .annotate(previous=_previous(scope))
+        .annotate(deltas=_deltas(scope), begun=Subquery(begun.values("received_at")))
         .select_related("loop", "session__project", "journal__project")
-        .defer("journal__raw")
+        .defer("journal__own", "journal__pieces")
     )
+    bodies = texts([record.pk for record in found if record.journal.size <= SUMMED_BYTES])
     return {
-        record.pk: _row(scope, record, _Read(record.size, record.body, record.deltas, record.begun))
+        record.pk: _row(scope, record, _Read(bodies.get(record.pk), record.deltas, record.begun))
         for record in found
     }
 
 
 def deltas(scope: Scope, before: int) -> Sequence[tuple[datetime, str]]:
-    """Return the streaming deltas right before an event. One query."""
+    """Return the streaming deltas right before an event. Two queries."""
     previous = _or_zero(scope.rows.filter(pk__lt=before).order_by("-pk").values("pk")[:1])
     found = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous).order_by(
         "pk"
     )
-    columns = ("occurred_at", "journal__received_at", "journal__raw")
-    return [
-        (at or received, summary(DELTA, decode(raw)))
-        for at, received, raw in found.values_list(*columns)[:DELTAS_SHOWN]
-    ]
+    shown = list(found.values_list("pk", "occurred_at", "journal__received_at")[:DELTAS_SHOWN])
+    raws = texts([pk for pk, _, _ in shown])
+    return [(at or received, summary(DELTA, decode(raws[pk]))) for pk, at, received in shown]
 
 
 def _or_zero(found: QuerySet[EventRecord, Any]) -> Coalesce:
@@ -211,7 +203,6 @@ def _of_kind(kind: Kind) -> Q:
 class _Read:
     """What the query adds to an event."""
 
-    size: int
     body: bytes | None  # None when it is too large to read for a line
     deltas: int
     begun: datetime | None  # when its loop's start was received
@@ -236,7 +227,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         type=clean(record.type),
         tick=tick(record.type, event),
         summary=summary(record.type, event) if read.body is not None else "too large for a summary",
-        size=read.size,
+        size=record.journal.size,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
         is_unknown=record.type not in KNOWN and record.origin != "kept",

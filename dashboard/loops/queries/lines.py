@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from dashboard.loops.bodies import Body, decode
+from recorder.lines import texts
 from recorder.models import EventRecord
 
 # A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
@@ -14,8 +15,6 @@ SILENT = ("MessageUpdate", "TurnRequest", "AgentStart", "AgentEnd", "UsageSnapsh
 
 # Nor lines of another runtime: what they say is read from them.
 FOREIGN = ("told", "kept")
-
-JOURNAL = ("journal__received_at", "journal__raw")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,16 +27,17 @@ class Line:
 
 
 def read(which: Q, *, newest: int | None = None) -> list[Line]:
-    """Return lines in recorded order; of more than `newest` only the last. One query."""
-    columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late")
+    """Return lines in recorded order; of more than `newest` only the last. Two queries."""
+    columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late", "journal__received_at")
     rows = (
         EventRecord.objects.filter(which)
         .exclude(origin__in=FOREIGN)
         .exclude(type__in=SILENT)
-        .values_list(*columns, *JOURNAL)
+        .values_list(*columns)
     )
-    chosen = rows.order_by("pk") if newest is None else reversed(rows.order_by("-pk")[:newest])
+    chosen = list(rows.order_by("pk") if newest is None else reversed(rows.order_by("-pk")[:newest]))
+    raws = texts([row[0] for row in chosen])
     return [
-        Line(turn, loop, Body(pk, kind, decode(raw), at or received, is_received=at is None, late=late))
-        for pk, kind, turn, loop, at, late, received, raw in chosen
+        Line(turn, loop, Body(pk, kind, decode(raws[pk]), at or received, is_received=at is None, late=late))
+        for pk, kind, turn, loop, at, late, received in chosen
     ]

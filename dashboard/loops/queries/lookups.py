@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recorder.core.formats.foreign import unframed
+from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent
 
 
@@ -24,8 +25,10 @@ def place(project: int, pk: int) -> Place:
 
 def event(project: int, pk: int) -> bytes:
     """Return an event as a native line, or as whatever was recorded. Raises JournalEvent.DoesNotExist."""
-    raw = JournalEvent.objects.exclude(kind="flush").values_list("raw", flat=True).get(pk=pk, project=project)
-    return unframed(bytes(raw))
+    found = (
+        JournalEvent.objects.exclude(kind="flush").values_list("pk", flat=True).get(pk=pk, project=project)
+    )
+    return unframed(texts([found])[found])
 
 
 def line(project: int, pk: int) -> bytes:
@@ -34,4 +37,4 @@ def line(project: int, pk: int) -> bytes:
     if entry.kind == "read":
         lines = JournalEvent.objects.filter(producer=entry.producer_id, kind="line", pk__gt=pk)
         entry = lines.order_by("pk").first() or entry  # at a flush the last words have no line
-    return bytes(entry.raw)
+    return texts([entry.pk])[entry.pk]

@@ -1,0 +1,42 @@
+"""How far two texts are the same, at the speed of comparing whole parts of them."""
+
+from __future__ import annotations
+
+_BIT_BY_BIT = 64  # so few bytes are compared as one number
+
+
+def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
+    """Return how many bytes are the same from two places on."""
+    low, high, step = 0, min(len(one) - at, len(other) - start), _BIT_BY_BIT
+    while low < high:
+        middle = min(low + step, high)
+        a, b = one[at + low : at + middle], other[start + low : start + middle]
+        if a != b:
+            return low + _same(a, b)
+        low, step = middle, step * 4
+    return high
+
+
+def behind(one: bytes, at: int, other: bytes, start: int, most: int) -> int:
+    """Return how many bytes are the same before two places, `most` at most."""
+    high = min(most, start)
+    for size in range(0, high, _BIT_BY_BIT):
+        step = min(_BIT_BY_BIT, high - size)
+        a, b = one[at - size - step : at - size], other[start - size - step : start - size]
+        if a != b:
+            differ = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
+            return size + step - (differ.bit_length() + 7) // 8
+    return high
+
+
+def _same(one: bytes, other: bytes) -> int:
+    """Return how many bytes are the same at the beginning of two texts of one length that differ."""
+    low, high = 0, len(one)
+    while high - low > _BIT_BY_BIT:
+        middle = (low + high) // 2
+        if one[low:middle] == other[low:middle]:
+            low = middle
+        else:
+            high = middle
+    differ = int.from_bytes(one[low:high], "big") ^ int.from_bytes(other[low:high], "big")
+    return high - (differ.bit_length() + 7) // 8

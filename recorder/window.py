@@ -1,0 +1,242 @@
+"""What a process remembers of a producer's last lines, so that bytes which come again are not stored again.
+
+A window may forget at any time, and need never have known: that costs bytes and nothing else. Its lines were
+received on one day, so that no day's lines need those of another.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from datetime import date
+from typing import NamedTuple
+
+from recorder.alike import ahead, behind
+from recorder.pieces import Stored
+
+WORTH = 128  # bytes: a shorter line is stored as it is
+LEAST = 48  # bytes of a piece
+FINEST = 14  # of a large line pieces are larger: there are at most 2 to the power of this
+COST, STEP = 128 * 1024 * 1024, 128 * 1024  # bytes to put a line together, and what each line on the way adds
+TEXTS_WORTH = 256  # bytes: in a shorter one nobody looks for texts
+HEAD, MOST_HEADS = 512, 4096
+GROWN = 64  # bytes by which another state of a line is better to compare with than the one before
+GENERATION = 8 * 1024 * 1024  # bytes
+# These come again and again in one loop, each much like the one before.
+STATES = frozenset(("MessageUpdate", "TurnRequest", "ToolExecutionUpdate", "SourceEvent"))
+
+_TEXT = re.compile(rb'": ?"(?![\w$.:+/=-]{0,80}")')  # where a text begins, that is no name and no id
+_BEFORE, _AFTER = 16, 40  # bytes around it by which it is known again
+_QUOTES = 4  # bytes that a text begins after
+_SAME, _NEAR, _MUCH = 24, 64, 1000
+_TRIES = 16
+_WINDOW_BYTES, _TEXT_BYTES, _HEAD_BYTES = 4096, 400, 800  # of memory: an empty one, and what each takes
+
+
+class Kept(NamedTuple):
+    """A line that others may be made of. A tuple, as the collector of garbage does not go through those."""
+
+    line: int
+    raw: bytes
+    cost: int  # of putting it together
+
+
+Run = tuple[int, int, Kept, int]  # where, how many bytes, and in which line they stand from where
+State = tuple[str, str | None]  # a kind of line and a loop
+Texts = dict[bytes, tuple[Kept, int]]
+
+
+class Window:
+    """The lines of one producer and one day that came last."""
+
+    def __init__(self, day: date) -> None:
+        self.day = day
+        self.high = -1  # the producer's high water when the last one was stored
+        self._texts: Texts = {}
+        self._older: Texts = {}
+        self._noted = self._noted_older = 0  # bytes of memory
+        self._states: dict[State, Kept] = {}
+        self._newest: dict[str, State] = {}
+        self._held = 0  # bytes of the states
+        self._heads: dict[State, Kept] = {}
+
+    @property
+    def size(self) -> int:
+        """Return about how many bytes of memory it takes."""
+        heads = _HEAD_BYTES * len(self._heads)
+        return _WINDOW_BYTES + self._noted + self._noted_older + self._held + heads
+
+    def store(self, line: int, raw: bytes, kind: str, loop: str | None) -> Stored:
+        """Return how a line is stored, and remember it."""
+        if len(raw) < WORTH:
+            return Stored(raw)
+        runs: list[Run] = []
+        texts: list[int] = []
+        if kind in STATES:
+            self._store_state(line, raw, (kind, loop), runs, texts)
+        else:
+            self._store_other(line, raw, (kind, loop), runs, texts)
+        return _stored(line, raw, runs) if runs else Stored(raw)
+
+    def _store_state(self, line: int, raw: bytes, state: State, runs: list[Run], texts: list[int]) -> None:
+        like = self._like(*state)
+        common = 0
+        for run in _alike(raw, like) if like else ():
+            self._find(raw, run[0], runs, texts)
+            runs.append(run)
+            common += run[1]
+        if len(raw) - common >= TEXTS_WORTH:
+            self._find(raw, len(raw), runs, texts)
+        is_next = common * 2 > len(raw)
+        if like is None or not is_next or len(raw) > len(like.raw) + GROWN:
+            self._hold(_kept(line, raw, runs), state)
+        if not is_next:
+            self._note(_kept(line, raw, runs), texts)
+
+    def _store_other(self, line: int, raw: bytes, state: State, runs: list[Run], texts: list[int]) -> None:
+        first = self._heads.get(state)
+        if first is not None:
+            self._take_head(raw, first, state, runs)
+        if len(raw) >= TEXTS_WORTH:
+            self._find(raw, len(raw), runs, texts)
+        kept = _kept(line, raw, runs)
+        if texts:
+            self._note(kept, texts)
+        if first is None:
+            if len(self._heads) > MOST_HEADS:
+                self._heads.clear()
+            self._heads[state] = Kept(line, raw[:HEAD], kept.cost)
+
+    def _take_head(self, raw: bytes, first: Kept, state: State, runs: list[Run]) -> None:
+        """Add how all lines of a kind begin in a loop."""
+        if not raw.startswith(first.raw):
+            same = raw[: ahead(raw, 0, first.raw, 0)]
+            first = self._heads[state] = Kept(first.line, same, first.cost)
+        if len(first.raw) >= LEAST:
+            runs.append((0, len(first.raw), first, 0))
+
+    def _like(self, kind: str, loop: str | None) -> Kept | None:
+        """Return the line of a kind to compare with: the last of its loop, or else of any."""
+        found = self._states.get((kind, loop))
+        if found is None and (newest := self._newest.get(kind)):
+            found = self._states.get(newest)
+        return found if found is None or found.cost < COST else None
+
+    def _hold(self, kept: Kept, state: State) -> None:
+        before = self._states.pop(state, None)
+        self._states[state] = kept
+        self._newest[state[0]] = state
+        self._held += len(kept.raw) - (len(before.raw) if before else 0)
+        while self._held > GENERATION and len(self._states) > 1:
+            self._held -= len(self._states.pop(next(iter(self._states))).raw)
+
+    def _note(self, kept: Kept, texts: list[int]) -> None:
+        raw, noted = kept.raw, self._texts
+        for at in texts:
+            noted[raw[at - _BEFORE : at + _AFTER]] = noted[raw[at : at + _AFTER]] = kept, at
+        self._noted += len(raw) + _TEXT_BYTES * len(texts)
+        if self._noted > GENERATION:
+            self._older, self._noted_older = noted, self._noted
+            self._texts, self._noted = {}, 0
+
+    def _find(self, raw: bytes, end: int, runs: list[Run], texts: list[int]) -> None:
+        """Add the runs before `end` that have texts known from other lines; note all that begin there."""
+        at = look = low = 0
+        least = max(LEAST, len(raw) >> FINEST)
+        if runs:
+            low, size = runs[-1][:2]
+            at = low + size
+            look = _text_begin(raw, low, at)
+        while end - at >= least and (text := _TEXT.search(raw, look, end)):
+            begin = text.end()
+            texts.append(begin)
+            look = begin + least
+            place = self._place(raw, begin)
+            if place is None:
+                continue
+            kept, start = place
+            back = behind(raw, begin, kept.raw, start, begin - (at if begin >= at else low))
+            size = back + min(_rest(raw, begin, kept.raw, start), end - begin)
+            first = begin - back
+            if first + size - max(at, first) < least:
+                continue
+            if first < at:
+                runs[-1] = (low, first - low, *runs[-1][2:])
+            runs.append((first, size, kept, start - back))
+            low, at = first, first + size
+            look = at
+
+    def _place(self, raw: bytes, at: int) -> tuple[Kept, int] | None:
+        """Return where a text stood last in like surroundings, or else at all."""
+        near, text = raw[at - _BEFORE : at + _AFTER], raw[at : at + _AFTER]
+        young, old = self._texts, self._older
+        found = young.get(near) or old.get(near) or young.get(text) or old.get(text)
+        return found if found is None or found[0].cost < COST else None
+
+
+def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:
+    return Kept(line, raw, len(raw) + STEP + max([run[2].cost for run in runs], default=0))
+
+
+def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
+    """Return what a row holds of a line that has these runs."""
+    own: list[bytes] = []
+    pieces: list[str] = []
+    at = 0
+    for begin, size, kept, start in runs:
+        if size < LEAST:
+            continue
+        if begin > at:
+            own.append(raw[at:begin])
+            pieces.append(str(begin - at))
+        pieces.append(f"[{line - kept.line},{start},{size}]")
+        at = begin + size
+    if at < len(raw):
+        own.append(raw[at:])
+        pieces.append(str(len(raw) - at))
+    return Stored(b"".join(own), f"[{','.join(pieces)}]")
+
+
+def _alike(raw: bytes, like: Kept) -> Iterator[Run]:
+    """Yield what a line has in common with one of its kind, in order."""
+    old = like.raw
+    at = start = common = 0
+    for _ in range(_TRIES):
+        size = ahead(raw, at, old, start)
+        if size >= LEAST:
+            yield at, size, like, start
+        at, start, common = at + size, start + size, common + size
+        if len(raw) - at < LEAST:
+            return
+        if (found := _resume(raw, at, old, start, has_much=common > _MUCH)) is None:
+            return
+        at, start = found
+
+
+def _resume(raw: bytes, at: int, old: bytes, start: int, *, has_much: bool) -> tuple[int, int] | None:
+    """Return where two lines that differ here go on alike: after another value, or after what was put in."""
+    after, before = raw.find(b',"', at, at + _NEAR), old.find(b',"', start, start + _NEAR)
+    if after >= 0 <= before and raw[after : after + _SAME] == old[before : before + _SAME]:
+        return after, before
+    if not has_much or len(old) - start < _SAME:
+        return None
+    after = raw.find(old[start : start + _SAME], at)
+    if after >= 0 and raw[after : after + LEAST] == old[start : start + LEAST]:
+        return after, start
+    text = _TEXT.search(raw, at)
+    before = old.find(raw[text.end() : text.end() + _AFTER], start) if text else -1
+    return (text.end(), before) if text and before >= 0 else None
+
+
+def _text_begin(raw: bytes, low: int, at: int) -> int:
+    """Return where to look for texts after a run: where it ends, or where the text begins that it ends in."""
+    if raw.find(b'"', at, at + _NEAR) >= 0:
+        return max(at - _QUOTES, low)
+    begin = raw.rfind(b'":', low, at)
+    return begin if begin > 0 and raw[begin - 1] != ord("\\") else at
+
+
+def _rest(raw: bytes, at: int, old: bytes, start: int) -> int:
+    """Return how many bytes are the same: often all to the end of the old line, but for its last brace."""
+    rest = old[start:-1]
+    return len(rest) if raw.startswith(rest, at) else ahead(raw, at, old, start)

@@ -1,0 +1,117 @@
+"""A long loop as phi-core writes it: every request repeats all messages, with their keys in another order."""
+
+import json
+import random
+
+LOOP = "long.anthropic.claude-sonnet-4-6.1"
+ABOUT = {"model": "claude-sonnet-4-6", "provider": "anthropic", "role": "assistant", "stopReason": "toolUse"}
+USAGE = {"cache_read": 0, "cache_write": 0, "input": 900, "output": 150, "reasoning": 0, "total_tokens": 1050}
+TOOLS = [
+    {"name": name, "description": f"Runs {name} in the project and says what came of it", "parameters": {}}
+    for name in ("bash", "edit", "grep", "read_file")
+]  # fmt: skip
+LETTERS = "abcdefghijklmnopqrstuvwxyz"
+
+
+class LongLoop:
+    """The lines of one loop. `deltas` is how many pieces each answer streams in."""
+
+    def __init__(self, turns=200, deltas=0, seed=1):
+        self.turns, self.deltas = turns, deltas
+        self.chance = random.Random(seed)
+        self.messages = []
+
+    def lines(self):
+        yield self._line(
+            "AgentStart", agent_id="a", session_id="long", continuation_kind="Initial", timestamp=_at(0)
+        )
+        for turn in range(self.turns):
+            yield from self._turn(turn)
+        yield self._line(
+            "AgentEnd", messages=self.messages, usage=USAGE, timestamp=_at(self.turns), rejection=None
+        )
+
+    def _turn(self, turn):
+        yield self._line("TurnStart", turn_index=turn, timestamp=_at(turn), triggered_by="User")
+        if turn == 0:
+            yield from self._whole({"content": self._content(300), "role": "user", "timestamp": turn})
+        yield self._request(turn)
+        said, call = self._content(700), f"toolu_{self.chance.randrange(2**60):015x}"
+        arguments = {"command": self._words(200), "timeout": turn}
+        asked = {"arguments": arguments, "id": call, "name": "bash", "type": "toolCall"}
+        empty = {"content": [], **ABOUT, "timestamp": turn, "usage": USAGE}
+        yield self._line("MessageStart", message=empty)
+        yield from self._streamed(empty, said[0]["text"])
+        yield from self._ended({**empty, "content": [*said, asked]})
+        yield self._line("ToolExecutionStart", tool_call_id=call, tool_name="bash", args=arguments)
+        content = self._content(900)
+        yield self._line(
+            "ToolExecutionEnd",
+            tool_call_id=call,
+            tool_name="bash",
+            result={"content": content, "details": None},
+            is_error=False,
+        )
+        result = {
+            "content": content,
+            "isError": False,
+            "role": "toolResult",
+            "timestamp": turn,
+            "toolCallId": call,
+            "toolName": "bash",
+        }
+        yield from self._whole(result)
+        yield self._line(
+            "TurnEnd", message=self.messages[-2], usage=USAGE, timestamp=_at(turn), tool_results=[result]
+        )
+
+    def _request(self, turn):
+        payload = {
+            "system_prompt": "You are a careful engineer. " * 40,
+            "messages": [_sent(message) for message in self.messages],
+            "provenance": [{"kind": "history"} for _ in self.messages],
+            "tools": TOOLS,
+            "model_id": "claude-sonnet-4-6",
+            "thinking_level": "off",
+        }
+        return self._line("TurnRequest", turn_index=turn, payload=payload, timestamp=_at(turn))
+
+    def _streamed(self, empty, text):
+        size = len(text) // max(self.deltas, 1) + 1
+        for at in range(0, len(text) if self.deltas else 0, size):
+            yield self._line("MessageUpdate", message=empty, delta={"Text": {"delta": text[at : at + size]}})
+
+    def _whole(self, message):
+        yield self._line("MessageStart", message=message)
+        yield from self._ended(message)
+
+    def _ended(self, message):
+        self.messages.append(message)
+        yield self._line("MessageEnd", message=message)
+
+    def _content(self, size):
+        return [{"text": self._words(size), "type": "text"}]
+
+    def _words(self, size):
+        words = (
+            "".join(self.chance.choices(LETTERS, k=self.chance.randrange(2, 9))) for _ in range(size // 5)
+        )
+        return ' "quoted"\n'.join((" ".join(words)[:size], str(size)))
+
+    @staticmethod
+    def _line(kind, **fields):
+        return json.dumps(
+            {"type": kind, "loop_id": LOOP, **fields}, separators=(",", ":"), ensure_ascii=False
+        ).encode()
+
+
+def _sent(message):
+    """Return a message as a request has it."""
+    content = [{"type": block["type"], **block} for block in message["content"]]
+    return {"role": message["role"], "content": content} | {
+        k: v for k, v in message.items() if k != "content"
+    }
+
+
+def _at(second):
+    return f"2026-02-11T{9 + second // 3600:02}:{second // 60 % 60:02}:{second % 60:02}.000000000Z"

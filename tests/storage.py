@@ -1,0 +1,58 @@
+"""How many bytes the journal takes, and how many of what was sent are not said a second time.
+
+Unique content is each distinct message once, in whatever line and order of keys it stands, and likewise each
+system prompt, tool and streamed piece. Closer, with `blocks`, it is not messages but what they hold: each
+distinct text, thought and tool call once. The allowance for each event is for all else.
+"""
+
+import json
+
+from django.db import connection
+
+SHARE, AN_EVENT = 1.35, 300
+JOURNAL = ("recorder_journalevent", "one_line")  # the table, and the index of its numbers
+
+
+def allowed(lines, *, blocks=False):
+    """Return the bytes that these lines may take."""
+    return SHARE * unique_bytes(lines, blocks=blocks) + AN_EVENT * len(lines)
+
+
+def unique_bytes(lines, *, blocks=False):
+    found = {said for line in lines for said in _said(json.loads(line), blocks=blocks)}
+    return sum(len(said.encode()) for said in found)
+
+
+def _said(event, *, blocks):
+    payload = event.get("payload") or {}
+    messages = [event.get("message"), *(event.get("messages") or []), *(event.get("tool_results") or [])]
+    messages += payload.get("messages") or []
+    results = [event.get("result"), event.get("partial_result")]
+    for message in filter(None, [*messages, *results] if blocks else messages):
+        yield from map(_text, message.get("content") or []) if blocks else [_text(message)]
+    yield from map(_text, payload.get("tools") or [])
+    yield from map(_text, filter(None, (payload.get("system_prompt"), event.get("delta"))))
+
+
+def _text(content):
+    return json.dumps(content, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+
+
+def journal_bytes():
+    """Return the bytes of the pages of the journal's table and its indexes."""
+    if connection.vendor == "postgresql":
+        return _ask("SELECT pg_total_relation_size('recorder_journalevent')")
+    return _ask("SELECT SUM(pgsize) FROM dbstat WHERE name IN (%s, %s)", *JOURNAL)
+
+
+def database_bytes():
+    """Return the bytes of the whole database, with all its records and the free pages."""
+    if connection.vendor == "postgresql":
+        return _ask("SELECT pg_database_size(current_database())")
+    return _ask("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
+
+
+def _ask(sql, *values):
+    with connection.cursor() as cursor:
+        cursor.execute(sql, values)
+        return cursor.fetchone()[0]
