@@ -129,7 +129,7 @@ def while_it_runs(studio: Studio) -> None:
 
 
 def when_it_ended(studio: Studio) -> None:
-    """Show what stays: an evaluation, sub-agents, events."""
+    """Show what stays: an evaluation, sub-agents, what it cost, events."""
     evaluation = studio.path_of("Which model explains")
     with studio.page(evaluation) as page:
         winner = page.locator(".is-win a").first.get_attribute("href") or evaluation
@@ -141,6 +141,7 @@ def when_it_ended(studio: Studio) -> None:
     studio.shoot("evaluation-light", compared)
     studio.shoot("evaluation-390", compared, size=PHONE)
     studio.shoot("sub-agents", studio.path_of("How should we keep"))
+    studio.shoot("costs", "/p/default/costs?since=24h", themes=("light", "dark"))
     studio.shoot("events", f"{studio.path_of('Fix the billing')}?tab=events")
 
 
