@@ -3,6 +3,7 @@
 import json
 import re
 from html import unescape
+from pathlib import Path
 
 import pytest
 from django.contrib.auth.models import User
@@ -11,6 +12,8 @@ from recorder import tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import Project
 from tests.dashboard.leaderboard.four import evaluation, sixty
+
+TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """The leaderboard as a page, as a file and in the API, against what was added up by hand (see four.py)."""
 
 import csv
+import json
 from io import StringIO
 from itertools import chain
 
@@ -9,7 +10,7 @@ import pytest
 from dashboard.formats import NONE
 from recorder.models import ModelConfig, Project
 from tests import build
-from tests.dashboard.leaderboard.conftest import Page
+from tests.dashboard.leaderboard.conftest import TAPES, Page
 from tests.dashboard.leaderboard.four import (
     COST_NANO,
     JUDGE,
@@ -279,3 +280,13 @@ def test_forty_one_wins_of_eighty_read_as_they_should(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", int(n >= 41)) for n in range(80)))
 
     assert see().table[0][1:3] == [OPUS, "51.3% 40.5-61.9"]
+
+
+def test_what_phi_core_recorded_is_few_and_a_rule_is_no_judge(see, feed, get):
+    for scenario in ("03-parallel-judge", "12-total-tokens-zero"):
+        feed(*map(json.loads, (TAPES / f"{scenario}.events.jsonl").read_text().splitlines()))
+    page = see()
+
+    assert "1 judged evaluation, 1 judge, 1 decided by rule." in page.text
+    assert {row[0] for row in page.table} <= {"too few", NONE}
+    assert [item["wins"] for item in get("configs")["items"] if item["judged"]].count(1) == 1
