@@ -17,6 +17,7 @@ from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, T
 
 OPEN = ("pending", "running", "waiting")
 MS = timedelta(milliseconds=1)
+BODIES = ("metadata", "error", "rejection", "continuation_tag")  # that may be large, and are not shown here
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +102,7 @@ def groups(pks: Collection[int]) -> Mapping[int, Group]:
     )
     last = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal").values("end_event")[:1]
     loops: dict[int, list[LoopRecord]] = defaultdict(list)
-    found = LoopRecord.objects.filter(group__in=pks).select_related("config")
+    found = LoopRecord.objects.filter(group__in=pks).select_related("config").defer(*BODIES)
     for loop in found.annotate(answer_event=Subquery(last)).order_by("branch_index", "pk"):
         loops[loop.group_id or 0].append(loop)
     judges = [record.judge for record in records if record.judge]
