@@ -23,7 +23,8 @@ if TYPE_CHECKING:
 SOON_MS = 300
 LATER_MS = 2_000  # a table may be large, and while branches run it changes with every turn
 
-HEAD = Panel("evaluations/head", heads.heads, every_ms=SOON_MS)
+HEAD = Panel("evaluations/head", heads.heads)
+HEAD_SOON = Panel("evaluations/head", heads.heads, every_ms=SOON_MS)
 LANES = Panel("evaluations/lanes", lanes.all_lanes)
 LANE = Panel("evaluations/lane", lanes.lanes, every_ms=SOON_MS)
 JUDGE = Panel("evaluations/judge", judges.judges)
@@ -53,11 +54,11 @@ class EvaluationPage:
         self._judges.update(loop for loop, group in bell.judges.items() if group == self.group)
         self._judge_turns.update(turn for turn, loop in bell.turns.items() if loop in self._judges)
         wanted: Wants = []
-        if bell.groups or self._session in bell.sessions:  # others are before and after it
-            wanted.append((HEAD, [self.group]))
-        if self.group in bell.groups:
-            wanted += [(LANES, [self.group]), (table_panel(self.asked), [self.group]), (JUDGE, [self.group])]
+        if self.group in bell.groups:  # a winner waits for nothing
+            wanted += [(panel, [self.group]) for panel in self._panels]
         else:
+            if bell.groups or self._session in bell.sessions:  # others come before and after it
+                wanted.append((HEAD_SOON, [self.group]))
             wanted += self._moved(bell)
         blocks = [block for block, turn in bell.blocks.items() if turn in self._judge_turns]
         return [*wanted, (BLOCK, blocks)]
@@ -76,7 +77,11 @@ class EvaluationPage:
         self._session, self._branches = place.session, place.branches
         self._judges = {place.judge} if place.judge else set()
         self._judge_turns = set(place.judge_turns)
-        return [(panel, [self.group]) for panel in (HEAD, LANES, table_panel(self.asked), JUDGE)]
+        return [(panel, [self.group]) for panel in self._panels]
+
+    @property
+    def _panels(self) -> tuple[Panel, ...]:
+        return HEAD, LANES, table_panel(self.asked), JUDGE
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
