@@ -1,12 +1,27 @@
 """The sums of what a project spends: however lines come in, they are those of its turns and loops."""
 
 from collections import defaultdict
+from io import StringIO
 
 import pytest
 from django.db.models import Q
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from recorder.models import LoopRecord, Spending, Turn
+from recorder.progress import Progress
+from recorder.rebuild import rebuild
 from recorder.spent import FIGURES
+from tests.build import (
+    agent_end,
+    agent_start,
+    line,
+    parallel_end,
+    parallel_start,
+    turn_end,
+    turn_start,
+    usage,
+)
 from tests.recorder.test_store import TAPES, Projects, lines_of, send
 
 pytestmark = pytest.mark.django_db
@@ -72,3 +87,42 @@ def test_the_sums_of_a_tape_are_those_of_its_records_however_it_is_cut(fresh, ta
     assert kept(whole) == added_up(whole)
     assert kept(cut) == added_up(cut)
     assert kept(whole)
+
+
+CONFIGS = [
+    {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthropic_messages"},
+    {"model": "gpt-4o", "provider": "openai", "api": "open_ai_completions"},
+    {"model": "new", "provider": "acme"},
+]
+COUNTS = st.integers(0, 300_000)
+USAGE = st.builds(usage, COUNTS, cache_read=COUNTS, cache_write=COUNTS, output=COUNTS, reasoning=COUNTS)
+
+
+@st.composite
+def streams(draw):
+    """Return a parallel group and what its loops spend, in any order; whatever ends, or does not."""
+    loops = ["s.a.1", "s.b.2"]
+    events = [parallel_start(*loops)] if draw(st.booleans()) else []
+    events += [agent_start(loop, config_snapshot=draw(st.sampled_from(CONFIGS))) for loop in loops]
+    for _ in range(draw(st.integers(0, 6))):
+        loop, at, said = (
+            draw(st.sampled_from(loops)),
+            draw(st.integers(0, 9_000)),
+            draw(st.none() | st.just("0.5")),
+        )
+        events += [turn_start(loop), {**turn_end(loop, at=at, cost=said), "usage": draw(USAGE)}]
+    for loop in draw(st.permutations(loops)):
+        end = {**agent_end(loop, at=draw(st.integers(0, 9_000))), "usage": draw(USAGE)}
+        events += [end] if draw(st.booleans()) else []
+    return [*events, parallel_end(draw(st.sampled_from(loops)))] if draw(st.booleans()) else events
+
+
+@settings(max_examples=25, deadline=None)
+@given(streams(), st.lists(st.integers(0, 30)), st.booleans())
+def test_whatever_comes_the_sums_are_those_of_the_records(events, cuts, flush):
+    project = Projects()()
+    send(project, [line(event) for event in events], cuts=cuts, flush=flush)
+
+    assert kept(project) == added_up(project)
+    rebuild(project, Progress(StringIO(), 1, "lines"))
+    assert kept(project) == added_up(project)
