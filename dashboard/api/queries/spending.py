@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
 
-from django.db.models import Sum
+from django.db.models import OuterRef, Q, Subquery, Sum, Value
 
 from dashboard.api import amounts, schemas
 from dashboard.api.asked import OfUsage
@@ -19,6 +19,7 @@ from recorder.models import LoopRecord, ModelConfig, Project, Spending
 from recorder.spent import FIGURES
 
 HOUR = timedelta(hours=1)
+SAMPLE = 1_000  # loops of a config whose times count: the newest
 Key = tuple[int | None, str]  # config and day
 
 
@@ -30,7 +31,7 @@ def usage_rows(project: Project, asked: OfUsage) -> schemas.UsageRows:
     found = [_Row(row["config_id"], row.get("day", ""), row) for row in sums]
     found.sort(key=lambda row: (row.day, row.config or 0))
     shown = found[asked.cursor : asked.cursor + asked.limit]
-    times = _times(project, asked)
+    times = _times(asked, {row.config for row in shown if row.config})
     around = ModelConfig.objects.in_bulk([row.config for row in shown if row.config])
     named = chips(set(around))
     return schemas.UsageRows(
@@ -91,27 +92,19 @@ def percentile(ordered: Sequence[int], rank: int) -> int | None:
     return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
 
 
-def _times(project: Project, asked: OfUsage) -> Mapping[Key, list[int]]:
-    """Return how long the loops took that ended, in order, by config and day."""
-    loops = LoopRecord.objects.filter(
-        session__project=project, duration_ms__isnull=False, **_within("ended_at", asked)
-    )
+def _times(asked: OfUsage, configs: Collection[int]) -> Mapping[Key, list[int]]:
+    """Return how long the newest loops of each config took that ended, in order, by config and day."""
+    ended = LoopRecord.objects.filter(duration_ms__isnull=False, **_within("ended_at", asked))
+    newest = ended.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
+    floors = ModelConfig.objects.filter(pk__in=configs).annotate(floor=Subquery(newest[SAMPLE - 1 : SAMPLE]))
+    wanted = Q(pk__in=())
+    for config_, floor in floors.values_list("pk", "floor"):
+        wanted |= Q(config=config_, pk__gte=floor or 0)
     times: dict[Key, list[int]] = {}
-    for used, day, ms in _durations(loops, by_day=asked.by_day):
-        times.setdefault((used, day), []).append(ms)
+    loops = ended.filter(wanted).annotate(day=Day("ended_at") if asked.by_day else Value(""))
+    for key in loops.order_by("duration_ms").values_list("config_id", "day", "duration_ms"):
+        times.setdefault((key[0], key[1]), []).append(key[2] or 0)
     return times
-
-
-def _durations(loops: Any, *, by_day: bool) -> Iterator[tuple[int | None, str, int]]:
-    if by_day:
-        yield from (
-            loops.annotate(day=Day("ended_at"))
-            .order_by("duration_ms")
-            .values_list("config_id", "day", "duration_ms")
-        )
-    else:
-        for used, ms in loops.order_by("duration_ms").values_list("config_id", "duration_ms"):
-            yield used, "", ms
 
 
 def _within(column: str, asked: OfUsage) -> dict[str, datetime]:

@@ -121,7 +121,7 @@ def test_usage_takes_the_same_few_queries_however_much_there_is(get, feed, djang
     get("usage")  # the first request after a start reads more
     for number in range(50):
         feed(*loop(f"s{number}.a.1", config={**SONNET, "temperature": number / 100}, at=number * 3_600))
-    with django_assert_num_queries(5):
+    with django_assert_num_queries(6):
         assert len(get("usage", group_by="config,day", limit=200)["items"]) == 50
 
 
