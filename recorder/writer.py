@@ -116,6 +116,9 @@ class Writer:
                 repricing.go_on(lambda: not self._jobs.empty())
         except Broken as broken:
             self._break(str(broken))
+        except Exception:
+            log.exception("a bug of ours ended the writing thread")
+            self._break("the writing thread is gone: nothing can be stored until a new start")
         finally:
             watch.close()
             connection.close()

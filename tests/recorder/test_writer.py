@@ -143,3 +143,14 @@ def hold_lock(locked, free):
         free.wait(60)
         cursor.execute("ROLLBACK")
     connection.close()
+
+
+async def test_a_bug_that_ends_the_writing_thread_ends_the_process(project, writer, monkeypatch):
+    ended = []
+    writer.when_broken = ended.append
+    monkeypatch.setattr(writing.Attempts, "write", None)
+    with pytest.raises(Busy):
+        await writer.submit(batch(project, 0, LINES))
+    assert "the writing thread is gone" in ended[0]
+    with pytest.raises(Busy):
+        await writer.submit(batch(project, 0, LINES))
