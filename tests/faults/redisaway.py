@@ -14,7 +14,7 @@ import sys
 import tempfile
 import threading
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from html import unescape
 from pathlib import Path
@@ -32,6 +32,7 @@ from tests.nodes.nodes import Nodes, Reader
 PRODUCERS = 8
 BEFORE_S = 2.0
 RETURN_S = 5.0
+COMES_BACK_S = 0.25
 LONGEST_S = 60.0  # that is waited to learn how long it takes
 LIST = "/p/default/sessions"
 LIVE = re.compile(r'ws-connect="([^"]+)"')
@@ -54,7 +55,7 @@ class Course:
 
 
 class OpenPage(threading.Thread):
-    """A page that is opened once and then takes what it is sent, as a browser does."""
+    """A page that is opened once, takes what it is sent and comes back when it is cut off."""
 
     def __init__(self, reader: Reader, node: Server, path: str) -> None:
         super().__init__(daemon=True)
@@ -63,17 +64,26 @@ class OpenPage(threading.Thread):
         html = self._fresh()
         self._shown = ShownPage(html)
         self._lock = threading.Lock()
-        self.page = reader.look(unescape(LIVE.search(html)[1]), node)
+        self._socket = reader.look(unescape(LIVE.search(html)[1]), node)
+        self._is_left = False
 
     def run(self) -> None:
-        try:
-            while True:
-                frame = self.page.hear(wait=None)
-                with self._lock:
-                    answer = self._shown.show(frame)
-                self.page.say(answer)
-        except ConnectionClosed:
-            return
+        while not self._is_left:
+            with suppress(ConnectionClosed, OSError), self._socket:
+                self._follow()
+            time.sleep(COMES_BACK_S)
+
+    def leave(self) -> None:
+        """Close the page."""
+        self._is_left = True
+        self._socket.__exit__()
+
+    def _follow(self) -> None:
+        while True:
+            frame = self._socket.hear(wait=None)
+            with self._lock:
+                answer = self._shown.show(frame)
+            self._socket.say(answer)
 
     def is_true(self) -> bool:
         """Say whether it shows what a reload would."""
@@ -104,8 +114,8 @@ def _run(nodes: list[Server], redis: Service, seconds: float, seed: int) -> Cour
     with ExitStack() as stack:
         pages = _pages(nodes)
         for page in pages:
-            stack.enter_context(page.page)
             page.start()
+            stack.callback(page.leave)
         time.sleep(BEFORE_S)
         acks_before = sum(producer.acks for producer in producers)
         redis.kill()
@@ -119,11 +129,14 @@ def _run(nodes: list[Server], redis: Service, seconds: float, seed: int) -> Cour
 
 
 def _pages(nodes: list[Server]) -> list[OpenPage]:
-    """Return the same pages at both nodes: the list of sessions, a session, a loop of it."""
+    """Return the same pages at both nodes: the list of sessions, and two loops within their sessions.
+
+    Not the page of a session: a reload shows its latest loop, an open page the one that it was opened at.
+    """
     reader = Reader(nodes[0])
-    session = nodes[0].read("/api/v1/sessions?limit=1")["items"][0]["url"]
-    loop = nodes[0].read("/api/v1/loops?limit=1")["items"][0]["url"]
-    return [OpenPage(reader, node, path) for path in (LIST, session, loop) for node in nodes]
+    loops = nodes[0].read("/api/v1/loops?limit=50")["items"]
+    paths = (LIST, loops[0]["url"], loops[-1]["url"])
+    return [OpenPage(reader, node, path) for path in paths for node in nodes]
 
 
 def _until_true(pages: list[OpenPage]) -> list[float]:
