@@ -60,5 +60,5 @@ def test_a_price_of_one_window_is_seen_in_another(window, spent):
     page.locator("#reprice-form button").click()
 
     other.get_by_text("have another cost").or_(other.get_by_text("has another cost")).wait_for()
-    page.goto(page.url)
+    page.reload()
     assert page.locator(".price-note", has_text=MODEL).count() == 0

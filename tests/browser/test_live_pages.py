@@ -207,7 +207,7 @@ def test_what_the_reader_opened_typed_selected_and_scrolled_stays(server, window
     details = page.locator("details.tool").last
     details.locator("summary").click()
     assert details.get_attribute("open") is not None
-    page.evaluate("getSelection().selectAllChildren(document.querySelector('.turn p'))")
+    page.evaluate("getSelection().selectAllChildren(document.querySelector('.turn .prose p'))")
     selection = page.evaluate("getSelection().toString()")
     top = page.evaluate("[...document.querySelectorAll('*')].map((el) => el.scrollTop)")
 
