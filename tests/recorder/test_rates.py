@@ -4,6 +4,7 @@ import asyncio
 from time import sleep
 
 import pytest
+from channels.db import database_sync_to_async
 
 from recorder import rates as rates_module
 from recorder.batch import Batch, Busy
@@ -70,7 +71,8 @@ def test_http_is_told_429_and_after_how_long(token, rates):
 
 
 async def test_a_socket_is_told_where_to_go_on(token, rates):
-    rates.count(Batch(1, "others", 0, [b""] * (BURST + RATE), token=(await AccessToken.objects.aget()).pk))
+    known = await database_sync_to_async(AccessToken.objects.get)()
+    rates.count(Batch(1, "others", 0, [b""] * (BURST + RATE), token=known.pk))
     async with Client(token) as client:
         await client.hello("p")
         await client.send(0, *lines(0, 3))

@@ -5,8 +5,8 @@ import json
 from contextlib import asynccontextmanager
 
 import pytest
-from asgiref.sync import sync_to_async
 from asgiref.testing import ApplicationCommunicator
+from channels.db import database_sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 
@@ -89,7 +89,7 @@ async def listening(token=None, *, query="", cookie=None):
     await communicator.wait(5)
 
 
-@sync_to_async
+@database_sync_to_async
 def play(project, *events, form="native", producer="p", flush=False):
     lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in events]
     ingest(Batch(project.pk, producer, None, lines, form, flush=flush))
@@ -216,18 +216,18 @@ async def test_what_an_import_brings_in_of_the_past_is_silent(project, token):
 
 
 async def test_nobody_hears_another_project(project, token):
-    other = await sync_to_async(Project.objects.create)(slug="other")
+    other = await database_sync_to_async(Project.objects.create)(slug="other")
     async with listening(token) as listener:
         await play(other, *build.small_loop("s.a.1"))
         await listener.silence()
 
 
 async def test_somebody_signed_in_hears_all_their_projects(project, client):
-    user = await sync_to_async(User.objects.create_superuser)("me", password="x")
-    await sync_to_async(client.force_login)(user)
+    user = await database_sync_to_async(User.objects.create_superuser)("me", password="x")
+    await database_sync_to_async(client.force_login)(user)
     name = settings.SESSION_COOKIE_NAME
     cookie = f"{name}={client.cookies[name].value}"
-    other = await sync_to_async(Project.objects.create)(slug="other")
+    other = await database_sync_to_async(Project.objects.create)(slug="other")
     async with listening(cookie=cookie) as listener:
         await play(other, build.agent_start("s.a.1"))
         assert await heard(listener, 1) == ["turn-started s"]
@@ -241,7 +241,7 @@ async def test_who_may_not_read_hears_nothing(project):
         assert status == 401
     async with listening("lsk_wrong_token") as status:
         assert status == 401
-    ingest_only = await sync_to_async(tokens.issue)(project, "agent", ["ingest"])
+    ingest_only = await database_sync_to_async(tokens.issue)(project, "agent", ["ingest"])
     async with listening(ingest_only) as status:
         assert status == 403
 
@@ -250,7 +250,7 @@ async def test_a_token_that_is_revoked_is_heard_out_no_longer(project, token, mo
     monkeypatch.setattr(door, "RECHECK_S", 0.0)
     monkeypatch.setattr(door, "BEAT_S", 0.05)
     async with listening(token) as listener:
-        await sync_to_async(project.tokens.all().delete)()
+        await database_sync_to_async(project.tokens.all().delete)()
         with pytest.raises(AssertionError, match="the channel ended"):
             await listener.rings(1)
 
