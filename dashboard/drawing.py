@@ -30,7 +30,7 @@ def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
 def _whole_page(page: Page) -> list[Key] | None:
     try:
         return keys(page.wants(None))
-    except Exception:
+    except Exception:  # a bug of one page must not stop what the others see
         log.exception("a page cannot tell what it shows")
         return None
 
@@ -44,7 +44,7 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
             pks = [pk for _, pk in group]
             try:
                 html = panel.draw(pks, oob=True)
-            except Exception:
+            except Exception:  # nor one panel the rest
                 log.exception("panel %s cannot be drawn", panel.name)
             else:
                 drawn.update({(panel, pk): html.get(pk) or _removal(panel.dom_id(pk)) for pk in pks})

@@ -54,7 +54,7 @@ class Topic:
         while True:
             try:
                 await self._tick()
-            except Exception:
+            except Exception:  # the outermost frame of this task: without it pages would fall silent
                 log.exception("the hub cannot tell what to draw: its %d viewers come back", len(self.viewers))
                 for viewer in self.viewers:
                     viewer.drop()
@@ -132,7 +132,7 @@ class Topic:
         try:
             # A config names itself by what tells it from the others of its model: a new one renames them.
             viewer.mark(keys(viewer.page.wants(bell)), self._due, has_everything_changed=bool(bell.configs))
-        except Exception:
+        except Exception:  # a bug of one page must not stop what the others see
             log.exception("a page cannot tell what a bell means for it")
             viewer.drop()
 

@@ -20,6 +20,7 @@ from recorder.core.formats import DEFAULT_LIMITS, Foreign, Limits, Refused
 from recorder.core.formats.native import read_object
 
 Fields = dict[str, Json]
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")  # phi-core's usage
 
 
 @dataclass(slots=True)

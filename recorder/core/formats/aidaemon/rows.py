@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from recorder.core.changes import Json
 from recorder.core.fields import is_id
-from recorder.core.formats.aidaemon.tasks import AGENT, COUNTS, Known, Spawn, Task
-from recorder.core.formats.foreign import Fields, count, text
+from recorder.core.formats.aidaemon.tasks import AGENT, Known, Spawn, Task
+from recorder.core.formats.foreign import COUNTS, Fields, count, text
 
 OUTCOMES = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
 _SCOPES = {"tool_error": "tool", "permission_denied": "tool", "llm_error": "turn"}

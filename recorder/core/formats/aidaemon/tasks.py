@@ -7,10 +7,9 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from recorder.core.changes import Json
-from recorder.core.formats.foreign import Fields, count, text
+from recorder.core.formats.foreign import COUNTS, Fields, count, text
 
 AGENT = "aidaemon"
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")
 _SPAWNS_KEPT = 50
 _KEPT = 1_000  # sessions, and answers without a usage row
 

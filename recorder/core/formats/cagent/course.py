@@ -11,8 +11,6 @@ from recorder.core.fields import is_id
 from recorder.core.formats.cagent.stream import Stream
 from recorder.core.formats.foreign import Fields, NextLoop, text
 
-API = "cagent"  # in a config: its usage counts cached tokens apart from input, whatever the provider
-
 
 @dataclass(slots=True)
 class Told:
@@ -123,7 +121,7 @@ def _config(model: str, agent: str) -> Json:
     provider, _, name = model.rpartition("/")
     if not name:
         return None
-    return {"model": name, "provider": provider, "config_id": None, "name": agent, "api": API}
+    return {"model": name, "provider": provider, "config_id": None, "name": agent}
 
 
 def _link(parent: Stream, child: Stream, now: str) -> Fields:

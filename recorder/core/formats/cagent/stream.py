@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from recorder.core.changes import Json
-from recorder.core.formats.foreign import Fields, arguments, count, text
+from recorder.core.formats.foreign import COUNTS, Fields, arguments, count, text
 
-COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")
 _USAGE = {
     "input": "input_tokens",
     "output": "output_tokens",
