@@ -95,7 +95,11 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
                 LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
             ),
             failed_tools=_counted(
-                ToolCall.objects.filter(loop__session=OuterRef("pk"), state="failed"), "loop__session"
+                # One that was denied before it began is no execution, and not counted as one either.
+                ToolCall.objects.filter(
+                    loop__session=OuterRef("pk"), state="failed", start_event__isnull=False
+                ),
+                "loop__session",
             ),
         )
     )
