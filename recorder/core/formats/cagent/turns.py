@@ -76,7 +76,8 @@ def used(course: Course, line: Fields) -> Iterator[Fields]:
     """What the last message used, and how large the context is; without a session it is of a RAG index."""
     stream, usage = course.stream, inside(line, "usage")
     if not text(line, "session_id"):
-        yield from course.tell("rag", "", {"usage": usage})
+        words = f"An index used {count(usage, 'input_tokens'):,} tokens."
+        yield from course.tell("rag", words, {"usage": usage})
         return
     if stream is None:
         return
