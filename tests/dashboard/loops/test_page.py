@@ -339,3 +339,9 @@ def test_a_page_asks_the_database_as_often_with_fifty_loops_as_with_one(feed, se
     assert Turn.objects.filter(loop=large).count() == 50
     assert max(few) <= 46
     assert many == few
+
+
+def test_a_tool_that_was_denied_is_neither_run_nor_failed(feed, session):
+    feed(tape="all-event-types")
+
+    assert "Tool calls 1 Context" in session().text
