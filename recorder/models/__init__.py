@@ -1,0 +1,51 @@
+"""The tables: the journal, which is the truth, and the records, which are an index over it."""
+
+from recorder.models.access import AccessToken, Membership, Project, SignInLink
+from recorder.models.journal import JournalEvent, Producer, QuarantinedLine
+from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
+from recorder.models.records import (
+    ACTIVITY,
+    KNOWN_COST,
+    Anomaly,
+    Approval,
+    ChildLoopRef,
+    Compaction,
+    EventRecord,
+    LoopRecord,
+    ModelConfig,
+    ParallelGroupRecord,
+    Session,
+    TextBlock,
+    ToolCall,
+    Turn,
+)
+
+__all__ = (
+    "ACTIVITY",
+    "ID",
+    "KNOWN_COST",
+    "AccessToken",
+    "Anomaly",
+    "Approval",
+    "ChildLoopRef",
+    "Compaction",
+    "EventRecord",
+    "JournalEvent",
+    "LoopRecord",
+    "Membership",
+    "ModelConfig",
+    "ParallelGroupRecord",
+    "Price",
+    "Producer",
+    "Project",
+    "QuarantinedLine",
+    "Repricing",
+    "Session",
+    "SignInLink",
+    "Spend",
+    "Spending",
+    "TextBlock",
+    "Tokens",
+    "ToolCall",
+    "Turn",
+)

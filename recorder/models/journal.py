@@ -1,0 +1,65 @@
+"""The journal, which is the truth: who sent which line, as it came."""
+
+from django.db import models
+
+from recorder.fields import JsonText
+from recorder.models.access import Project
+
+
+class Producer(models.Model):
+    """One numbered stream of lines. `high` is the highest number stored with no hole below it."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="producers")
+    name = models.CharField(max_length=200)
+    high = models.BigIntegerField(default=-1)
+    epoch = models.BigIntegerField(default=0)  # of the connection it belongs to; older ones are refused
+    format = models.CharField(max_length=20, default="native")
+    reading = JsonText(null=True)  # what a reader of foreign lines must remember to go on
+    is_demo = models.BooleanField(default=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    last_seen_at = models.DateTimeField(null=True, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "name"), name="one_producer"),)
+
+
+class JournalEvent(models.Model):
+    """One recorded line. Never changed; `consolidated_at` alone is ever set.
+
+    `own` are the bytes that no earlier line of the producer held, `pieces` says where the others are, and
+    `recorder.lines` puts them together.
+
+    A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
+    A `read` is what the foreign line after it says in native words; it has no number either.
+    """
+
+    # Without indexes of their own: each would cost every line, and nobody asks for lines by them alone.
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False)
+    producer = models.ForeignKey(Producer, models.CASCADE, related_name="lines", db_index=False)
+    seq = models.BigIntegerField(null=True)
+    kind = models.CharField(max_length=8, default="line")  # line | flush | read
+    received_at = models.DateTimeField()
+    size = models.IntegerField(default=0)  # bytes of the line
+    pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
+    own = models.BinaryField(default=b"")
+    consolidated_at = models.DateTimeField(null=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("producer", "seq"), name="one_line"),)
+
+
+class QuarantinedLine(models.Model):
+    """A line that was refused: its first 64 KiB and why. Kept 7 days."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="quarantine")
+    producer = models.ForeignKey(Producer, models.CASCADE)
+    seq = models.BigIntegerField()
+    code = models.CharField(max_length=32)
+    path = models.CharField(max_length=500, blank=True)
+    message = models.CharField(max_length=1000)
+    raw = models.BinaryField()
+    size = models.BigIntegerField()
+    received_at = models.DateTimeField()
+
+    class Meta:
+        indexes = (models.Index(fields=("project", "-id"), name="quarantine_newest"),)
