@@ -3,7 +3,7 @@
 python -m bench.costs [--turns 1000000] [--requests 20] [--database postgres://…]
 
 The records are put into the tables as if they had come in over the last thirty days: five turns a loop, ten
-loops a session, three agents; with the hourly sums that the recorder would have kept of them.
+loops a session, three agents; with the sums that the recorder would have kept of them.
 """
 
 from __future__ import annotations
@@ -124,13 +124,21 @@ class Filling:
         self._put(models.LoopRecord, loops, self._loop(producer.pk, configs[0].pk))
         turns = f"recorder_looprecord l CROSS JOIN {counted(TURNS_A_LOOP)}"
         self._put(models.Turn, turns, TURN)
-        hour = "substr(l.ended_at, 1, 13) || ':00:00'" if self.is_sqlite else "date_trunc('hour', l.ended_at)"
-        key = (hour, "l.config_id", "l.agent_id", "l.segment")
-        named = dict(zip(("hour", "config_id", "agent_id", "segment"), key, strict=True))
+        for span in ("hour", "day"):
+            self._sum_up(project, span)
+
+    def _sum_up(self, project: Any, span: str) -> None:
+        start = f"date_trunc('{span}', l.ended_at AT TIME ZONE 'UTC') AT TIME ZONE 'UTC'"
+        if self.is_sqlite:
+            length, rest = {"hour": (13, ":00:00"), "day": (10, " 00:00:00")}[span]
+            start = f"substr(l.ended_at, 1, {length}) || '{rest}'"
+        key = (start, "l.config_id", "l.agent_id", "l.segment")
+        named = dict(zip(("start", "config_id", "agent_id", "segment"), key, strict=True))
+        named["span"] = f"'{span}'"
         sums = {name: f"SUM(t.{name})" for name in (*TOKENS, "cost_nano")}
         counts = {"turns": "COUNT(*)", "priced": "COUNT(*)", "loops": f"COUNT(*) / {TURNS_A_LOOP}"}
         source = f"recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id GROUP BY {', '.join(key)}"
-        self._put(models.Spending, source, {"project_id": str(project.pk), **named, **sums, **counts})
+        self._put(self.models.Spending, source, {"project_id": str(project.pk), **named, **sums, **counts})
 
     def _config(self, project: Any, n: int) -> Any:
         model = f"model-{n // 2}"

@@ -1,4 +1,4 @@
-"""The sums of what a project spends, by hour, config, agent and segment, in the transaction of its records.
+"""The sums of what a project spends, by hour and by day, in the transaction of its records.
 
 They are exact after any batching: a line is fed once, so what it spends is added once.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
+from typing import Literal
 
 from django.db import connection
 
@@ -16,6 +17,7 @@ from recorder.core.changes import Loop, ModelConfig, Regrouped, Segment, Spent, 
 from recorder.core.prices import MOST_NANO
 
 TABLE = "recorder_spending"
+Span = Literal["hour", "day"]
 ENDED = "r.status NOT IN ('pending', 'running')"
 
 
@@ -43,7 +45,8 @@ class Figures:
 class Place:
     """Where it is added."""
 
-    hour: datetime
+    span: Span
+    start: datetime
     config: ModelConfig | int | None  # its key: as stored records have it
     agent_id: str
     segment: Segment
@@ -64,23 +67,26 @@ class Sums:
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
-        place = Place(_hour(record.ended_at), record.config, loop.agent_id, segment)
-        sums = self.by_place.setdefault(place, Figures())
-        for name, more in figures(record).items():
-            setattr(sums, name, getattr(sums, name) + sign * more)
+        more = figures(record)
+        for span, start in _spans(record.ended_at):
+            place = Place(span, start, record.config, loop.agent_id, segment)
+            sums = self.by_place.setdefault(place, Figures())
+            for name, count in more.items():
+                setattr(sums, name, getattr(sums, name) + sign * count)
 
     def write(self, project: int) -> None:
         """Add them to what the table holds."""
         moment = tables.moment()
         rows: list[tuple[tables.Value, ...]] = [
             (
-                *(project, moment(place.hour), _key(place.config), place.agent_id, place.segment),
+                *(project, place.span, moment(place.start)),
+                *(_key(place.config), place.agent_id, place.segment),
                 *(max(-MOST_NANO, min(MOST_NANO, getattr(sums, name))) for name in FIGURES),
             )
             for place, sums in self.by_place.items()
             if any(getattr(sums, name) for name in FIGURES)
         ]
-        tables.write(_addition(), sorted(rows, key=lambda row: (row[1], row[2] or 0, *row[3:5])))
+        tables.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
 
 
 def figures(record: Turn | Loop) -> Mapping[str, int]:
@@ -164,8 +170,9 @@ def _of_call(call: Turn | Loop) -> dict[str, int]:
     return adds if call.unreconciled else {**adds, **{name: getattr(call, name) or 0 for name in BUCKETS}}
 
 
-def _hour(at: datetime) -> datetime:
-    return at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+def _spans(at: datetime) -> tuple[tuple[Span, datetime], ...]:
+    hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+    return ("hour", hour), ("day", hour.replace(hour=0))
 
 
 def _key(config: ModelConfig | int | None) -> int | None:
@@ -176,6 +183,6 @@ def _addition() -> str:
     """Return the SQL that adds; hostile counts stop where a column would overflow."""
     least = "LEAST" if connection.vendor == "postgresql" else "MIN"
     sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
-    columns = ("project_id", "hour", "config_id", "agent_id", "segment", *FIGURES)
-    conflict = "(project_id, hour, COALESCE(config_id, 0), agent_id, segment)"
+    columns = ("project_id", "span", "start", "config_id", "agent_id", "segment", *FIGURES)
+    conflict = "(project_id, span, start, COALESCE(config_id, 0), agent_id, segment)"
     return f"{tables.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"

@@ -39,7 +39,8 @@ def spending(project):
     """Return the sums of what a project spends, those that are not nothing."""
     sums = Spending.objects.filter(project=project).select_related("config")
     return sorted(
-        f"Spending {row.hour} {row.config and row.config.key} {row.agent_id} {row.segment} {figures}"
+        f"Spending {row.span} {row.start} {row.config and row.config.key} {row.agent_id} {row.segment}"
+        f" {figures}"
         for row in sums
         if any((figures := {name: getattr(row, name) for name in FIGURES}).values())
     )

@@ -72,14 +72,15 @@ class Price(models.Model):
 
 
 class Spending(models.Model):
-    """What a project spent in one hour with one config and agent, in one segment of the ledger.
+    """What a project spent in an hour, or a day of UTC, with one config and agent in a segment of the ledger.
 
-    Calls count in the hour in which they ended, `loops`, their `errors` and the `failed` ones in that of the
-    loop's end. The buckets are of calls that reconcile, `cost_nano` is of those that are `priced`.
+    Calls count when they ended, `loops`, their `errors` and the `failed` ones when the loop ended. The
+    buckets are of calls that reconcile, `cost_nano` is of those that are `priced`.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="spending", db_index=False)
-    hour = models.DateTimeField()
+    span = models.CharField(max_length=4)  # hour | day
+    start = models.DateTimeField()
     config = models.ForeignKey("ModelConfig", models.CASCADE, null=True, related_name="+", db_index=False)
     agent_id = models.CharField(max_length=ID, blank=True)
     segment = models.CharField(max_length=10, default="single")
@@ -101,7 +102,7 @@ class Spending(models.Model):
     class Meta:
         constraints = (
             models.UniqueConstraint(
-                "project", "hour", Coalesce("config", 0), "agent_id", "segment", name="one_spending"
+                "project", "span", "start", Coalesce("config", 0), "agent_id", "segment", name="one_spending"
             ),
         )
 

@@ -144,7 +144,7 @@ def test_a_model_without_a_price_gets_one_also_where_only_the_loops_end_tells(pr
     assert LoopRecord.objects.get(loop_id="s.a.1").cost_nano == 1_000_000_000
     assert (session.cost_nano, session.cost_source, session.unpriced) == (1_500_000_000, "mixed", 0)
     assert kept(project) == added_up(project)
-    assert sum(row.cost_nano for row in Spending.objects.all()) == session.cost_nano
+    assert sum(row.cost_nano for row in Spending.objects.filter(span="hour")) == session.cost_nano
 
 
 def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(tapes, monkeypatch):

@@ -34,11 +34,10 @@ def fresh(db):
 
 
 def kept(project):
-    rows = Spending.objects.filter(project=project)
-    sums = {
-        (row.hour, row.config_id, row.agent_id, row.segment): {name: getattr(row, name) for name in FIGURES}
-        for row in rows
-    }
+    sums = {}
+    for row in Spending.objects.filter(project=project):
+        place = row.span, row.start, row.config_id, row.agent_id, row.segment
+        sums[place] = {name: getattr(row, name) for name in FIGURES}
     return {key: figures for key, figures in sums.items() if any(figures.values())}
 
 
@@ -47,23 +46,24 @@ def added_up(project):
     sums = defaultdict(lambda: dict.fromkeys(FIGURES, 0))
     turns = Turn.objects.filter(loop__session__project=project, state="done").select_related("loop")
     for turn in turns:
-        row = sums[place(turn, turn.loop)]
-        row["turns"] += 1
-        call(row, turn)
+        for row in (sums[place] for place in places(turn, turn.loop)):
+            row["turns"] += 1
+            call(row, turn)
     ended = LoopRecord.objects.filter(~Q(status__in=("pending", "running")), session__project=project)
     for loop in ended:
-        row = sums[place(loop, loop)]
-        row["loops"] += 1
-        row["errors"] += loop.errors
-        row["failed"] += loop.outcome == "failed"
-        if loop.is_one_call:
-            call(row, loop)
+        for row in (sums[place] for place in places(loop, loop)):
+            row["loops"] += 1
+            row["errors"] += loop.errors
+            row["failed"] += loop.outcome == "failed"
+            if loop.is_one_call:
+                call(row, loop)
     return dict(sums)
 
 
-def place(record, loop):
+def places(record, loop):
     hour = record.ended_at.replace(minute=0, second=0, microsecond=0)
-    return hour, record.config_id, loop.agent_id, loop.segment
+    where = record.config_id, loop.agent_id, loop.segment
+    return ("hour", hour, *where), ("day", hour.replace(hour=0), *where)
 
 
 def call(row, record):

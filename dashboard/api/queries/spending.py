@@ -1,10 +1,10 @@
-"""What configs spent, as items of the read API: read from the hourly sums, never from turns."""
+"""What configs spent, as items of the read API: read from the sums that are kept, never from turns."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.db.models import OuterRef, Q, Subquery, Sum, Value
@@ -25,9 +25,11 @@ Key = tuple[int | None, str]  # config and day
 
 def usage_rows(project: Project, asked: OfUsage) -> schemas.UsageRows:
     """Return what each config spent in the hours from `since` to `until`, by day if that is asked for."""
-    hours = Spending.objects.filter(project=project, **_within("hour", asked)).annotate(day=Day("hour"))
+    within = _within("start", asked)
+    span = "hour" if any(edge.astimezone(UTC).hour for edge in within.values()) else "day"
+    kept = Spending.objects.filter(project=project, span=span, **within).annotate(day=Day("start"))
     by = ("config_id", "day") if asked.by_day else ("config_id",)
-    sums = hours.values(*by).annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
+    sums = kept.values(*by).annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
     found = [_Row(row["config_id"], row.get("day", ""), row) for row in sums]
     found.sort(key=lambda row: (row.day, row.config or 0))
     shown = found[asked.cursor : asked.cursor + asked.limit]

@@ -1,4 +1,4 @@
-"""Whether accounts agree: each loop with its turns, each session with its loops, hourly sums with both."""
+"""Whether accounts agree: each loop with its turns, each session with its loops, kept sums with both."""
 
 from __future__ import annotations
 
@@ -41,11 +41,12 @@ class Accounts:
     stray_sessions: tuple[Stray, ...]
     sessions_nano: int
     hourly_nano: int
+    daily_nano: int
     stray_judges: int  # that are not of exactly one group
 
     @property
     def do_reconcile(self) -> bool:
-        agree = self.sessions_nano == self.hourly_nano and not self.stray_judges
+        agree = self.sessions_nano == self.hourly_nano == self.daily_nano and not self.stray_judges
         return agree and not self.stray_loops and not self.stray_sessions
 
 
@@ -53,6 +54,8 @@ def accounts(project: Project, period: Period) -> Accounts:
     """Compare the records of a period with their parts. Seven queries, of which one reads every turn."""
     loops = LoopRecord.objects.filter(session__project=project, ended_at__gte=period.start)
     sessions = Session.objects.filter(project=project)
+    spending = Spending.objects.filter(project=project).values("span").annotate(nano=Sum("cost_nano"))
+    kept = dict(spending.values_list("span", "nano"))
     judges = loops.filter(role="judge").annotate(groups=Count("judged_groups"))
     return Accounts(
         loops=loops.count(),
@@ -60,9 +63,8 @@ def accounts(project: Project, period: Period) -> Accounts:
         stray_loops=tuple(_stray_loops(project, period)),
         stray_sessions=tuple(_stray_sessions(project, period)),
         sessions_nano=sessions.aggregate(nano=Sum("cost_nano", default=0))["nano"],
-        hourly_nano=Spending.objects.filter(project=project).aggregate(nano=Sum("cost_nano", default=0))[
-            "nano"
-        ],
+        hourly_nano=kept.get("hour", 0),
+        daily_nano=kept.get("day", 0),
         stray_judges=judges.exclude(groups=1).count(),
     )
 

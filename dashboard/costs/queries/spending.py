@@ -1,4 +1,4 @@
-"""What was spent, from the sums that are kept by hour, config, agent and kind of loop."""
+"""What was spent, from the sums that are kept by hour and by day, config, agent and kind of loop."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def pieces(project: int, asked: Asked, period: Period) -> list[Piece]:
 
 def bars(project: int, asked: Asked, period: Period) -> list[Piece]:
     """Return what it cost, bar by bar. One query: grouping everything by day, too, takes longer than both."""
-    stamped = _within(project, asked, period).annotate(at=stamp("hour", period))
+    stamped = _within(project, asked, period).annotate(at=stamp("start", period))
     grouped = stamped.values("at", *_told_apart(asked)).annotate(nano=Sum("cost_nano"))
     placed = period.places()
     return [
@@ -78,8 +78,9 @@ def _told_apart(asked: Asked) -> tuple[str, ...]:
 
 
 def _within(project: int, asked: Asked, period: Period) -> QuerySet[Spending]:
+    span = "hour" if period.is_hourly else "day"
     return Spending.objects.filter(
-        asked_for(asked), project=project, hour__gte=period.start, hour__lt=period.end
+        asked_for(asked), project=project, span=span, start__gte=period.start, start__lt=period.end
     )
 
 

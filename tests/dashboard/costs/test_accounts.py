@@ -48,7 +48,7 @@ def test_a_loop_without_turns_that_said_what_it_used_agrees(feed, see):
     start, *_, end = loop(tokens=1_000)
     feed(start, end)
 
-    assert Spending.objects.get().turns == 0
+    assert Spending.objects.get(span="hour").turns == 0
     assert "The accounts reconcile: 1 loop " in words(see(path=PATH))
 
 
