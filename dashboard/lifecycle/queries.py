@@ -8,11 +8,22 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord
+from dashboard import links
+from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
-KINDS = ("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd")
+GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they lead to their session, not to one of many loops
+KINDS = ("AgentStart", "AgentEnd", "ApprovalRequested", *GROUP_KINDS)
 RINGING = "normal"  # the role of loops that ring: branches, judges, passes and sub-agents do not
 IMPORT, OLD = "import:", timedelta(minutes=2)
+
+
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """The session that a ring is about, and where to see it."""
+
+    project: int
+    session_id: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +32,7 @@ class Event:
 
     kind: str
     pk: int
-    session_id: str
+    whose: Whose
     loop: int | None
     role: str
     outcome: str
@@ -41,7 +52,7 @@ class Ended:
 def events(lines: Collection[int]) -> list[Event]:
     """Return those of `lines` that may ring, in recorded order; not what an import brings in of the past."""
     found = EventRecord.objects.filter(pk__in=lines, type__in=KINDS, session__isnull=False, late=False)
-    rows = found.select_related("session", "loop", "journal__producer").defer(
+    rows = found.select_related("session__project", "loop", "journal__producer").defer(
         "journal__own", "journal__pieces"
     )
     rows = rows.annotate(waits=Exists(_open_then()))
@@ -55,12 +66,16 @@ def groups(events: Collection[int]) -> dict[int, int]:
     return {event: pk for event, pk in [*started, *ended] if event is not None}
 
 
-def running(of: type[LoopRecord | ParallelGroupRecord]) -> dict[int, tuple[int, str]]:
-    """Return the loops, or groups, that ring and run now: project and session by key."""
-    rings = {"role": RINGING} if of is LoopRecord else {}
-    found = of.objects.filter(status="running", **rings)
-    columns = ("pk", "session__project_id", "session__session_id")
-    return {pk: (project, session_id) for pk, project, session_id in found.values_list(*columns)}
+def running_loops() -> dict[int, Whose]:
+    """Return the loops that ring and run now, by key."""
+    found = LoopRecord.objects.filter(status="running", role=RINGING).select_related("session__project")
+    return {loop.pk: _whose(loop.session, loop.pk) for loop in found}
+
+
+def running_groups() -> dict[int, Whose]:
+    """Return the groups that run now, by key."""
+    found = ParallelGroupRecord.objects.filter(status="running").select_related("session__project")
+    return {group.pk: _whose(group.session, None) for group in found}
 
 
 def ended_loops(loops: Collection[int]) -> list[Ended]:
@@ -87,7 +102,7 @@ def _event(row: EventRecord, *, waits: bool) -> Event:
     return Event(
         kind=row.type,
         pk=row.pk,
-        session_id=session.session_id,
+        whose=_whose(session, None if row.type in GROUP_KINDS else row.loop_id),
         loop=row.loop_id,
         role=loop.role if loop else "",
         outcome=loop.outcome if loop else "",
@@ -95,6 +110,12 @@ def _event(row: EventRecord, *, waits: bool) -> Event:
         waits=waits,
         at=row.occurred_at or row.journal.received_at,
     )
+
+
+def _whose(session: Session, loop: int | None) -> Whose:
+    slug = session.project.slug
+    url = links.loop(slug, session.pk, loop) if loop else links.session(slug, session.pk)
+    return Whose(session.project_id, session.session_id, url)
 
 
 def _is_past(row: EventRecord) -> bool:

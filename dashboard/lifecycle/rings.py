@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Literal
 
 from dashboard.lifecycle import queries
-from dashboard.lifecycle.queries import RINGING, Event
-from recorder.models import LoopRecord, ParallelGroupRecord
+from dashboard.lifecycle.queries import RINGING, Event, Whose
 from recorder.notify import Bell
 
-REASONS = {
+Type = Literal["turn-started", "approval-requested", "turn-finished"]
+Reason = Literal["finish", "abort", "error"]
+REASONS: dict[str, Reason] = {
     "completed": "finish",
     "limit": "finish",
     "failed": "error",
@@ -35,13 +37,13 @@ class Ring:
 class Rings:
     """What runs, as far as it has rung: so each start has one end, whatever the commits hold."""
 
-    loops: dict[int, tuple[int, str]] = field(default_factory=dict)  # project and session
-    groups: dict[int, tuple[int, str]] = field(default_factory=dict)
+    loops: dict[int, Whose] = field(default_factory=dict)
+    groups: dict[int, Whose] = field(default_factory=dict)
 
     def begin(self) -> None:
         """Take what runs now for known. Queries."""
-        self.loops = queries.running(LoopRecord)
-        self.groups = queries.running(ParallelGroupRecord)
+        self.loops = queries.running_loops()
+        self.groups = queries.running_groups()
 
     def of(self, bell: Bell) -> list[Ring]:
         """Return what a commit rings. Queries."""
@@ -50,62 +52,58 @@ class Rings:
             each for at in range(0, len(lines), AT_ONCE) for each in queries.events(lines[at : at + AT_ONCE])
         ]
         groups = queries.groups([each.pk for each in found if each.kind.startswith("Parallel")])
-        rings = [ring for each in found for ring in self._event(bell.project, each, groups.get(each.pk))]
+        rings = [ring for each in found for ring in self._event(each, groups.get(each.pk))]
         return [*rings, *self._cut(bell)]
 
-    def _event(self, project: int, event: Event, group: int | None) -> Iterator[Ring]:
+    def _event(self, event: Event, group: int | None) -> Iterator[Ring]:
         match event.kind:
             case "AgentStart" if event.role == RINGING and event.loop is not None:
-                self.loops[event.loop] = project, event.session_id
-                yield _started(project, event)
+                self.loops[event.loop] = event.whose
+                yield _started(event)
             case "AgentEnd" if event.loop in self.loops:
                 del self.loops[event.loop]
-                yield _finished(project, event, event.outcome)
+                yield _finished(event, event.outcome)
             case "ApprovalRequested":
-                yield _asked(project, event)
+                yield _ring("approval-requested", event.whose, event.at)
             case "ParallelLoopStart" if group is not None:
-                self.groups[group] = project, event.session_id
-                yield _started(project, event)
+                self.groups[group] = event.whose
+                yield _started(event)
             case "ParallelLoopEnd" if group in self.groups:
                 del self.groups[group]
-                yield _finished(project, event, "completed")
+                yield _finished(event, "completed")
 
     def _cut(self, bell: Bell) -> Iterator[Ring]:
         """Ring for what was cut off: a flush has no event of a loop's own."""
         touched = [pk for pk in bell.loops if pk in self.loops]
         for ended in queries.ended_loops(touched) if touched else ():
-            yield _ended(*self.loops.pop(ended.pk), ended.outcome)
+            yield _cut_off(self.loops.pop(ended.pk), ended.outcome)
         cut = [pk for pk in bell.groups if pk in self.groups]
         for ended in queries.ended_groups(cut) if cut else ():
-            yield _ended(*self.groups.pop(ended.pk), ended.outcome)
+            yield _cut_off(self.groups.pop(ended.pk), ended.outcome)
 
 
-def _started(project: int, event: Event) -> Ring:
-    return Ring(project, {"type": "turn-started", **_of(event), "at": _ms(event.at)})
+def _started(event: Event) -> Ring:
+    return _ring("turn-started", event.whose, event.at, **_prompt(event))
 
 
-def _finished(project: int, event: Event, outcome: str) -> Ring:
+def _finished(event: Event, outcome: str) -> Ring:
     reason = REASONS.get(outcome, "finish")
     how: Frame = {"reason": reason, "pending_approval": event.waits and reason == "finish"}
-    return Ring(project, {"type": "turn-finished", **_of(event), **how, "at": _ms(event.at)})
+    return _ring("turn-finished", event.whose, event.at, **_prompt(event), **how)
 
 
-def _asked(project: int, event: Event) -> Ring:
-    frame: Frame = {"type": "approval-requested", "session_id": event.session_id, "at": _ms(event.at)}
-    return Ring(project, frame)
-
-
-def _ended(project: int, session_id: str, outcome: str) -> Ring:
+def _cut_off(whose: Whose, outcome: str) -> Ring:
     how: Frame = {"reason": REASONS.get(outcome, "finish"), "pending_approval": False}
-    frame: Frame = {"type": "turn-finished", "session_id": session_id, **how, "at": _ms(datetime.now(UTC))}
-    return Ring(project, frame)
+    return _ring("turn-finished", whose, datetime.now(UTC), **how)
 
 
-def _of(event: Event) -> Frame:
-    """Return whose turn it is, and the prompt's id where it is known."""
-    whose: Frame = {"session_id": event.session_id}
-    return whose | {"message_id": event.message_id} if event.message_id else whose
+def _prompt(event: Event) -> Frame:
+    """Return the prompt's id where it is known."""
+    return {"message_id": event.message_id} if event.message_id else {}
 
 
-def _ms(at: datetime) -> int:
-    return int(at.timestamp() * 1000)
+def _ring(kind: Type, whose: Whose, at: datetime, **more: str | int | bool) -> Ring:
+    ms = int(at.timestamp() * 1000)
+    return Ring(
+        whose.project, {"type": kind, "session_id": whose.session_id, "url": whose.url, **more, "at": ms}
+    )

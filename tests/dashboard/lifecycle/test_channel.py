@@ -16,7 +16,7 @@ from dashboard.lifecycle.feed import KEPT, Subscriber, feed
 from dashboard.lifecycle.rings import Ring
 from recorder import tokens
 from recorder.ingest import Batch, ingest
-from recorder.models import Project
+from recorder.models import LoopRecord, Project, Session
 from tests import build
 from tests.doors import HOST
 from tests.foreign import tape
@@ -142,6 +142,26 @@ async def test_an_approval_rings_before_the_end_of_the_turn_that_it_blocks(proje
         await play(project, build.agent_start("s.a.1"), asks, build.agent_end("s.a.1"))
         rings = await heard(listener, 3)
     assert rings == ["turn-started s", "approval-requested s", "turn-finished s finish pending"]
+
+
+async def test_a_ring_says_where_to_see_its_loop(project, token):
+    async with listening(token) as listener:
+        await play(project, build.agent_start("s.a.1"))
+        (started,) = await listener.rings(1)
+    loop = await database_sync_to_async(LoopRecord.objects.get)()
+    assert started["url"] == f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}"
+    async with listening(token) as listener:
+        await play(project, flush=True)
+        (cut,) = await listener.rings(1)
+    assert cut["url"] == started["url"]
+
+
+async def test_a_group_leads_to_its_session(project, token):
+    async with listening(token) as listener:
+        await play(project, *tape("phi-core/03-parallel-judge.events.jsonl")[:40])
+        rings = await listener.rings(1)
+    session = await database_sync_to_async(Session.objects.get)()
+    assert f"/p/default/sessions/{session.pk}" in [ring["url"] for ring in rings]
 
 
 async def test_what_is_cut_off_ends_as_aborted(project, token):
