@@ -20,12 +20,14 @@ from django.conf import settings
 
 from dashboard.channel import Channel
 from dashboard.sockets import Inbox, Socket
+from recorder.clock import Clock
 from recorder.writer import writer
 
 log = logging.getLogger(__name__)
 
 GOING_AWAY = 1001
 DRAIN_S = 3.0
+STOP_S = 1.0  # for a daily job to end
 ANSWERS_S = 0.05  # from the last commit to its answer on the wire
 LINGER_S = 0.5  # for the answers and close frames to leave
 
@@ -72,6 +74,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         self._listening = listening
         self._where = f"{host} port {port}"
         self._ports: list[Any] = []
+        self._clock = Clock()
         self.failure = ""
 
     def serve(self) -> None:
@@ -79,6 +82,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         try:
             self.run()
         finally:
+            self._clock.stop(STOP_S)
             writer().close()
 
     def _prepare(self) -> None:
@@ -90,6 +94,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         loop = asyncio.get_event_loop()
         writer().when_broken = _end_at_once
         writer().start()
+        self._clock.start()
         if settings.REDIS_URL:
             self._relay = loop.create_task(_relay())
         for number in (signal.SIGTERM, signal.SIGINT):

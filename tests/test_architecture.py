@@ -25,13 +25,15 @@ TEMPLATES = [
     file for file in FILES if file.suffix == ".html" and file.relative_to(ROOT).parts[0] == "templates"
 ]
 
-# Records are written by the store, with their sums; lines by the journal; prices are no records.
+# Records are written by the store, with their sums; lines by the journal. Neither prices nor what the clock
+# knows of its jobs are records.
 WRITERS = {
     "recorder/store.py",
     "recorder/spent.py",
     "recorder/journal.py",
     "recorder/pricebook.py",
     "recorder/repricing.py",
+    "recorder/clock.py",
 }
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}

@@ -1,6 +1,7 @@
 """The tables: the journal, which is the truth, and the records, which are an index over it."""
 
 from recorder.models.access import AccessToken, Membership, Project, SignInLink
+from recorder.models.clock import DailyJob
 from recorder.models.journal import JournalEvent, Producer, QuarantinedLine
 from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
@@ -29,6 +30,7 @@ __all__ = (
     "Approval",
     "ChildLoopRef",
     "Compaction",
+    "DailyJob",
     "EventRecord",
     "JournalEvent",
     "LoopRecord",
