@@ -180,8 +180,8 @@ class Filling:
         fields = [field for field in model._meta.concrete_fields if field.column not in ("id", *given)]
         values = [field.get_db_prep_save(field.get_default(), self.connection) for field in fields]
         columns = ", ".join((*given, *(field.column for field in fields)))
-        selected = ", ".join((*given.values(), *("%s" for _ in fields)))
-        source = f"{source}" if "GROUP BY" in source else f"{source} WHERE true"
+        selected = ", ".join((*(each.replace("%", "%%") for each in given.values()), *("%s" for _ in fields)))
+        source = (source if "GROUP BY" in source else f"{source} WHERE true").replace("%", "%%")
         with self.connection.cursor() as cursor:
             table = model._meta.db_table
             cursor.execute(f"INSERT INTO {table} ({columns}) SELECT {selected} FROM {source}", values)
@@ -189,7 +189,7 @@ class Filling:
 
 def counted(count: int) -> str:
     """Return a source of the numbers 0, 1, 2, ... as `i`."""
-    numbers = f"SELECT 0 AS i UNION ALL SELECT i + 1 FROM counted WHERE i + 1 < {count}"
+    numbers = f"SELECT CAST(0 AS bigint) AS i UNION ALL SELECT i + 1 FROM counted WHERE i + 1 < {count}"
     return f"(WITH RECURSIVE counted AS ({numbers}) SELECT i FROM counted) numbers"
 
 
