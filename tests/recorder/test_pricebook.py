@@ -10,9 +10,10 @@ from django.db import transaction
 from recorder import pricebook, pricelist
 from recorder.core.prices import Band, Rates
 from recorder.ingest import Batch, ingest
-from recorder.models import Price, Project, Turn
+from recorder.models import LoopRecord, Price, Project, Session, Turn
 from recorder.progress import Progress
 from recorder.rebuild import rebuild
+from tests import build
 from tests.build import NINE, line, small_loop
 from tests.digest import digest
 
@@ -101,3 +102,33 @@ def test_a_rebuild_prices_every_call_as_it_was_priced(project):
 
 def test_bands_are_read_as_they_were_written():
     assert pricebook.banded(pricebook.written([FREE])) == (FREE,)
+
+
+def test_one_call_costs_the_same_whoever_counted_it_at_the_same_prices(project):
+    same = Rates(*map(Decimal, ("3", "0.3", "3.75", "6", "15", "15")))
+    shapes = {
+        "anthropic_messages": ("anthropic", 86, 0),
+        "open_ai_responses": ("openai", 17_903, 18_415),
+        "google_generative_ai": ("google", 17_903, 18_415),
+        "bedrock_converse_stream": ("bedrock", 86, 598),
+    }
+    for api, (provider, given, told) in shapes.items():
+        with transaction.atomic():
+            pricebook.add(project.pk, ("m", provider), [Band(0, same)], NINE - timedelta(days=1), "somebody")
+        usage = {"input": given, "output": 512, "reasoning": 300, "cache_read": 17_817, "total_tokens": told}
+        config = {"model": "m", "provider": provider, "api": api}
+        message = {"role": "assistant", "content": [], "model": "m", "provider": provider, "usage": usage}
+        name = f"s.{api}.1"
+        send(
+            project,
+            build.agent_start(name, config_snapshot=config),
+            build.turn_end(name, message=message, usage=usage),
+            build.agent_end(name, usage=usage),
+        )
+
+    # 86 x 3 + 17,817 x 0.3 + 512 x 15 = 13,283.1 millionths of a dollar; what was thought is in the 512
+    assert list(Turn.objects.values_list("cost_nano", flat=True)) == [13_283_100] * 4
+    assert list(LoopRecord.objects.values_list("cost_nano", flat=True)) == [13_283_100] * 4
+    assert Session.objects.get().cost_nano == 4 * 13_283_100
+    buckets = ("uncached_tokens", "cache_read_tokens", "visible_tokens", "reasoning_tokens")
+    assert set(Turn.objects.values_list(*buckets)) == {(86, 17_817, 212, 300)}
