@@ -5,24 +5,28 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 BUCKETS = 24
 LEAST_LOOPS = 4  # fewer make no line
 
 
+class Measured(NamedTuple):
+    """What a tile's figure needs of one loop that has started; one that goes on has no length yet."""
+
+    length_ms: int | None
+    has_error: bool
+
+
 @dataclass(frozen=True, slots=True)
 class LoopFigures:
-    """What a tile needs of one loop that has started."""
+    """What a tile's line needs besides."""
 
     session: int
     started_at: datetime
     ended_at: datetime | None
     tokens: int
-    has_error: bool
-
-    @property
-    def length(self) -> timedelta | None:
-        return max(self.ended_at - self.started_at, timedelta()) if self.ended_at else None
+    measured: Measured
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,16 +44,16 @@ class Lines:
 class LoopTotals:
     loops: int
     with_errors: int
-    p50: timedelta | None
-    p95: timedelta | None
+    p50: int | None  # milliseconds
+    p95: int | None
 
     @property
     def share(self) -> float | None:
         return self.with_errors / self.loops if self.loops else None
 
 
-def totals(loops: Sequence[LoopFigures]) -> LoopTotals:
-    lengths = [loop.length for loop in loops if loop.length is not None]
+def totals(loops: Sequence[Measured]) -> LoopTotals:
+    lengths = [loop.length_ms for loop in loops if loop.length_ms is not None]
     return LoopTotals(
         loops=len(loops),
         with_errors=sum(loop.has_error for loop in loops),
@@ -58,7 +62,7 @@ def totals(loops: Sequence[LoopFigures]) -> LoopTotals:
     )
 
 
-def percentile(lengths: Sequence[timedelta], rank: int) -> timedelta | None:
+def percentile(lengths: Sequence[int], rank: int) -> int | None:
     """Return the nearest-rank percentile: a length that really occurred."""
     ordered = sorted(lengths)
     return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
@@ -95,7 +99,7 @@ class _Buckets:
             running=[len(sessions) for sessions in self._live],
             sessions=self._starts(),
             tokens=self._of_ended(lambda loops: sum(loop.tokens for loop in loops)),
-            errors=self._of_ended(lambda loops: sum(loop.has_error for loop in loops)),
+            errors=self._of_ended(lambda loops: sum(loop.measured.has_error for loop in loops)),
             length=self._of_ended(_p95_seconds),
         )
 
@@ -117,5 +121,4 @@ class _Buckets:
 
 
 def _p95_seconds(loops: Sequence[LoopFigures]) -> float:
-    length = totals(loops).p95
-    return length.total_seconds() if length else 0.0
+    return (totals([loop.measured for loop in loops]).p95 or 0) / 1_000

@@ -11,12 +11,14 @@ from django.db.models import Count as CountRows
 from dashboard.search import Wanted, matching
 from dashboard.sessions.filters import WINDOWS
 from dashboard.sessions.queries.counts import COUNT_MAX, Count, count
-from dashboard.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
+from dashboard.sessions.summary import Lines, LoopFigures, LoopTotals, Measured, lines, totals
 from dashboard.usage import kinds
 from recorder.models import LoopRecord, Session
 
 SESSIONS_MAX = 2_000  # whose loops are looked at: the newest
-LOOPS_MAX = 5_000
+LOOPS_MAX = 5_000  # that lines are drawn of
+SAMPLE = 2_000  # loops that are measured where there are more
+MEASURED = ("duration_ms", "errors", "outcome")
 USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
 # What the columns of raw usage hold that counts cached input twice, or not, by provider.
 BUCKETS = {
@@ -69,14 +71,14 @@ class Figures:
 
 
 def figures(project: int, since: str, now: datetime) -> Figures:
-    """Return the tiles of one project. Three queries."""
+    """Return the tiles of one project. Three or four queries."""
     window = WINDOWS[since]
     start = now - window if window else None
     sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
     sums = _sums(sessions[:COUNT_MAX])
-    loops = _loops(sessions[:SESSIONS_MAX])
-    is_part = len(loops) > LOOPS_MAX or sums["sessions"] > SESSIONS_MAX
-    shown = loops[:LOOPS_MAX]
+    newest = sessions[:SESSIONS_MAX]
+    loops = _loops(newest) if sums["sessions"] <= SESSIONS_MAX else None
+    measured = _sample(newest) if loops is None else [loop.measured for loop in loops]
     return Figures(
         since=since,
         running=sums["running"],
@@ -85,9 +87,9 @@ def figures(project: int, since: str, now: datetime) -> Figures:
         spent=Spent(**{name: int(sums[name] or 0) for name in USAGE}),
         cost_nano=sums["cost_nano"],
         unpriced=sums["unpriced"] or 0,
-        loops=totals(shown),
-        lines=Lines() if is_part else lines(shown, start, now),
-        is_part=is_part,
+        loops=totals(measured),
+        lines=Lines() if loops is None else lines(loops, start, now),
+        is_part=loops is None,
     )
 
 
@@ -102,12 +104,27 @@ def _sums(sessions: QuerySet[Session]) -> dict[str, int]:
     )
 
 
-def _loops(sessions: QuerySet[Session]) -> list[LoopFigures]:
-    loops = LoopRecord.objects.filter(session__in=sessions.values("pk"), started_at__isnull=False)
+def _loops(sessions: QuerySet[Session]) -> list[LoopFigures] | None:
+    """Return the loops of sessions, or None where they are too many."""
     spent = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
-    columns = ("session", "started_at", "ended_at", spent, "errors", "outcome")
-    newest = loops.order_by("-pk").values_list(*columns)[: LOOPS_MAX + 1]
+    columns = ("session", "started_at", "ended_at", spent, *MEASURED)
+    found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
+    if len(found) > LOOPS_MAX:
+        return None
     return [
-        LoopFigures(session, started_at, ended_at, tokens, has_error=bool(errors) or outcome == "failed")
-        for session, started_at, ended_at, tokens, errors, outcome in newest
+        LoopFigures(session, started_at, ended_at, tokens, _measured(*rest))
+        for session, started_at, ended_at, tokens, *rest in found
     ]
+
+
+def _sample(sessions: QuerySet[Session]) -> list[Measured]:
+    return [_measured(*row) for row in _newest(sessions).values_list(*MEASURED)[:SAMPLE]]
+
+
+def _newest(sessions: QuerySet[Session]) -> QuerySet[LoopRecord]:
+    loops = LoopRecord.objects.filter(session__in=sessions.values("pk"), started_at__isnull=False)
+    return loops.order_by("-pk")
+
+
+def _measured(duration_ms: int | None, errors: int, outcome: str) -> Measured:
+    return Measured(duration_ms, bool(errors) or outcome == "failed")

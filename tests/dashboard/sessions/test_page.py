@@ -2,6 +2,7 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import pytest
 from hypothesis import given
@@ -341,3 +342,21 @@ def test_the_figures_above_add_up(see, feed):
     assert "Tokens 900 75% from cache" in tiles
     assert "Loops with errors 50% 1 of 2" in tiles
     assert "Loop time, p95 1m 00s p50 10s" in tiles
+
+
+@pytest.mark.parametrize("most", ["SESSIONS_MAX", "LOOPS_MAX"])
+def test_of_too_many_loops_the_newest_are_measured_and_no_line_is_drawn(see, feed, monkeypatch, most):
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    for place, name in enumerate("abcdef", start=1):
+        loop = Loop(name)
+        ended = (at + timedelta(seconds=place * 10)).isoformat()
+        feed(loop.start() | {"timestamp": at.isoformat()}, loop.end() | {"timestamp": ended})
+    assert '<svg class="spark' in see().html
+    reads = import_module("dashboard.sessions.queries.figures")
+    monkeypatch.setattr(reads, most, 2)
+    monkeypatch.setattr(reads, "SAMPLE", 2)
+
+    shown = see()
+    assert "Loops with errors 0% 0 of the newest 2" in shown.text
+    assert "Loop time, p95 1m 00s p50 50s" in shown.text
+    assert '<svg class="spark' not in shown.html

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.sessions.summary import BUCKETS, LoopFigures, lines, percentile, totals
+from dashboard.sessions.summary import BUCKETS, LoopFigures, Measured, lines, percentile, totals
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
@@ -13,19 +13,20 @@ NOW = datetime(2026, 1, 2, tzinfo=UTC)
 def loop(start_s, length_s=10, session=1, tokens=5, has_error=False):
     started = NOW - timedelta(seconds=start_s)
     ended = None if length_s is None else started + timedelta(seconds=length_s)
-    return LoopFigures(session, started, ended, tokens, has_error)
+    length_ms = None if length_s is None else max(0, length_s * 1_000)
+    return LoopFigures(session, started, ended, tokens, Measured(length_ms, has_error))
 
 
 def test_a_percentile_is_a_length_that_occurred():
-    lengths = [timedelta(seconds=s) for s in range(1, 101)]
-    assert percentile(lengths, 95) == timedelta(seconds=95)
-    assert percentile(lengths[:1], 95) == timedelta(seconds=1)
+    lengths = list(range(1, 101))
+    assert percentile(lengths, 95) == 95
+    assert percentile(lengths[:1], 95) == 1
     assert percentile([], 50) is None
 
 
 def test_open_loops_count_but_have_no_length():
-    found = totals([loop(50, None), loop(40, 8, has_error=True)])
-    assert (found.loops, found.with_errors, found.share, found.p95) == (2, 1, 0.5, timedelta(seconds=8))
+    found = totals([Measured(None, has_error=False), Measured(8_000, has_error=True)])
+    assert (found.loops, found.with_errors, found.share, found.p95) == (2, 1, 0.5, 8_000)
 
 
 def test_nothing_recorded_is_no_share_and_no_line():
