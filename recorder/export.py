@@ -20,7 +20,7 @@ from recorder.core.changes import Session as SessionRecord
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.phi import Entry, Kept, loop_object, session_object
 from recorder.core.phi_types import LoopObject, SessionObject
-from recorder.lines import texts
+from recorder.lines import Pruned, pruned, texts
 from recorder.models import EventRecord as EventRow
 from recorder.models import Session
 from recorder.tables import Kind, table
@@ -30,12 +30,12 @@ LINES = 50  # read at once: a line may have megabytes
 
 
 def phi_session(session: Session) -> SessionObject:
-    """Return a session as the object of phi-core's session files."""
+    """Return a session as the object of phi-core's session files. Raises Pruned."""
     return _Export(session.pk).object()
 
 
 def phi_loop(session: Session, loop: int) -> LoopObject:
-    """Return one loop as the object in phi-core's session files."""
+    """Return one loop as the object in phi-core's session files. Raises Pruned."""
     return _Export(session.pk).one(loop)
 
 
@@ -51,7 +51,9 @@ def phi_text(session: Session) -> str:
 
 
 def raw_lines(session: Session) -> Iterator[bytes]:
-    """Yield the session's lines byte for byte, in recorded order, a few at a time."""
+    """Yield the session's lines byte for byte, in recorded order, a few at a time. Raises Pruned."""
+    if session.pruned_on is not None:
+        raise Pruned(session.pruned_on)
     rows = EventRow.objects.filter(session=session).order_by("pk").values_list("pk", flat=True)
     last = 0
     while batch := list(rows.filter(pk__gt=last)[:LINES]):
@@ -88,7 +90,10 @@ class _Export:
     def _entries(self, loop: Loop) -> Iterator[Entry]:
         """Yield what was recorded of a loop; a streamed piece says nothing that its message does not."""
         records = self._of(EventRecord, loop, "AND r.type <> 'MessageUpdate'")
-        lines = texts([record.id for record in records])
+        keys = [record.id for record in records]
+        lines = texts(keys)
+        if len(lines) < len(keys) and (day := pruned(keys)) is not None:
+            raise Pruned(day)
         for record in records:
             yield Entry(record, read_object(lines[record.id], NO_LIMITS))
 

@@ -85,9 +85,10 @@ def _seen(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
 
 
 def _pieces() -> Iterator[str]:
-    """Lines are made of earlier ones of their producer and day, which a pruned day must not take away."""
+    """Lines are made of earlier ones of their producer and day, which pruning must not take away."""
     columns = ("pk", "producer_id", "received_at__date", "size", "pieces", "own_size")
-    rows = JournalEvent.objects.annotate(own_size=Length("own")).values_list(*columns).order_by("pk")
+    every = JournalEvent.objects.annotate(own_size=Length("own"))
+    rows = every.filter(pruned_on=None).values_list(*columns).order_by("pk")
     last = 0
     while batch := list(rows.filter(pk__gt=last)[:LINES]):
         last = batch[-1][0]

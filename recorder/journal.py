@@ -6,7 +6,7 @@ Lines and high water go into one transaction, so what is acknowledged and what i
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
@@ -22,9 +22,9 @@ from recorder.core.formats.foreign import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.core.text import clean
-from recorder.lines import texts
+from recorder.lines import fingerprints
 from recorder.models import JournalEvent, Producer, QuarantinedLine
-from recorder.pieces import Stored
+from recorder.pieces import Stored, fingerprint
 from recorder.reads import Appended, Read
 from recorder.translation import READERS, Translation
 from recorder.windows import Windows
@@ -210,7 +210,7 @@ class Journal:
         stored = self._stored(producer, first, known)
         found = []
         for seq, raw in enumerate(batch.lines[:known], start=first):
-            if seq in stored and stored[seq] != raw:
+            if seq in stored and stored[seq] != fingerprint(raw):
                 refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
                 found.append(refused)
                 if not self._is_quarantined(producer, seq, raw):
@@ -222,10 +222,10 @@ class Journal:
             "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
             *(producer.pk, first, first + number - 1),
         )
-        lines = texts([line for _, line in rows])
-        stored = {seq: lines[line] for seq, line in rows}
+        prints = fingerprints([line for _, line in rows])
+        stored = {seq: prints[line] for seq, line in rows}
         pending = ((seq, self._written.get((producer.pk, seq))) for seq in range(first, first + number))
-        return stored | {seq: raw for seq, raw in pending if raw is not None}
+        return stored | {seq: fingerprint(raw) for seq, raw in pending if raw is not None}
 
     def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
         kept = raw[:KEPT_BYTES]
@@ -283,10 +283,7 @@ def forget_demo(project: int) -> None:
     demo.delete()
 
 
-def prune_quarantine(before: datetime, at_once: int = 500) -> int:
-    """Delete refused lines that were received before a time, a few in each transaction; return how many."""
-    old = QuarantinedLine.objects.filter(received_at__lt=before).order_by("pk").values_list("pk", flat=True)
-    count = 0
-    while ids := list(old[:at_once]):
-        count += QuarantinedLine.objects.filter(pk__in=ids).delete()[0]
-    return count
+def mark_consolidated(lines: Collection[int], at: datetime) -> None:
+    """Say of lines that what they teach was learnt: from then on their bodies may be pruned."""
+    sql = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND {tables.among('id')}"  # noqa: S608
+    tables.write(sql, [(tables.moment()(at), tables.several(lines))])

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import islice
 from typing import NamedTuple, cast
 
-from django.db.models import QuerySet
+from django.db.models import Max, QuerySet
 
 from recorder import pricebook
 from recorder.core.changes import (
@@ -37,7 +37,7 @@ from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.memory import Memory
 from recorder.core.recorder import Line, Recorder
 from recorder.journal import SOURCES
-from recorder.lines import texts
+from recorder.lines import Pruned, texts
 from recorder.models import EventRecord, JournalEvent, LoopRecord, ParallelGroupRecord, Producer
 from recorder.models import ModelConfig as ConfigRow
 from recorder.models import Session as SessionRow
@@ -81,11 +81,17 @@ class NotOfSession(Exception):
 
 
 def fold(session: SessionRow, at: int) -> Past:
-    """Return a session and its sub-agents as they were at an event. Raises NotOfSession. Queries only."""
+    """Return a session and its sub-agents as they were at an event. Queries only.
+
+    Raises NotOfSession, or Pruned when the lines that it would be folded from are not whole.
+    """
     of_session = EventRecord.objects.filter(session=session, journal=at, journal__project=session.project_id)
     if not of_session.exists():
         raise NotOfSession
     sessions = _with_sub_agents(session.pk)
+    day = SessionRow.objects.filter(pk__in=sessions).aggregate(day=Max("pruned_on"))["day"]
+    if day is not None:
+        raise Pruned(day)
     records = _fed(session.project_id, sessions, at)
     _give_keys(session.project_id, sessions, records)
     past = Past()

@@ -6,10 +6,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
+
+from recorder.append_only import FINGERPRINT
 
 Piece = int | list[int]
 
@@ -19,6 +22,11 @@ class Stored(NamedTuple):
 
     own: bytes
     pieces: str | None = None
+
+
+def fingerprint(line: bytes) -> bytes:
+    """Return what is kept of a line whose body was pruned: by it one that comes again is known."""
+    return hashlib.blake2b(line, digest_size=FINGERPRINT).digest()
 
 
 def sources(line: int, pieces: str | None) -> set[int]:

@@ -24,9 +24,24 @@ log = logging.getLogger(__name__)
 BATCH = 500
 
 
+class BodiesPruned(Exception):
+    """What records say cannot be derived again: bodies of the project's lines were pruned."""
+
+    def __init__(self, project: Project, lines: int) -> None:
+        super().__init__(
+            f"bodies of {lines:,} lines of {project.slug} were pruned: their records could not be derived "
+            "again, so nothing was changed"
+        )
+
+
 def rebuild(project: Project, progress: Progress) -> int:
-    """Derive a project's records again in one transaction; return how many lines could not be read."""
+    """Derive a project's records again in one transaction; return how many lines could not be read.
+
+    Raises BodiesPruned.
+    """
     with transaction.atomic():
+        if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
+            raise BodiesPruned(project, gone)
         slots = dict(ModelConfig.objects.filter(project=project).values_list("key", "slot"))
         kept = store.forget(project.pk)
         retelling = Retelling(project.pk)

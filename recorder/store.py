@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from datetime import date
 
 from recorder import pricebook, spent, tables
 from recorder.core.changes import (
@@ -130,6 +131,11 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
         tables.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
     sums.write(project)
     return bell_for(project, written, removed, new)
+
+
+def note_pruned(sessions: Iterable[int], day: date) -> None:
+    """Say of sessions that bodies of their lines went on a day."""
+    tables.write("UPDATE recorder_session SET pruned_on = %s WHERE id = %s", [(day, pk) for pk in sessions])
 
 
 def forget(project: int) -> Kept:

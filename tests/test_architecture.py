@@ -34,6 +34,8 @@ WRITERS = {
     "recorder/pricebook.py",
     "recorder/repricing.py",
     "recorder/clock.py",
+    "recorder/pruning.py",
+    "recorder/pins.py",
 }
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}

@@ -13,10 +13,13 @@ from ninja.errors import HttpError, ValidationError
 from dashboard.access import NotSignedIn, Reader, reader
 from dashboard.api import records, sessions
 from recorder.faults import passing
+from recorder.lines import Pruned
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
 Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Money is in dollars,
 as exact decimal text. `project` chooses among a signed-in user's projects; a token has one."""
+
+STILL_THERE = "records and totals stay, and `/events?envelope=1` gives the lines that are left."
 
 
 def who(request: HttpRequest) -> Reader:
@@ -65,6 +68,11 @@ def _senseless(request: HttpRequest, error: ValidationError) -> HttpResponse:
 @api.exception_handler(HttpError)
 def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
     return problem(request, error.status_code, "bad_query", str(error))
+
+
+@api.exception_handler(Pruned)
+def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
+    return problem(request, 410, "pruned", f"{error}: {STILL_THERE}")
 
 
 @api.exception_handler(DatabaseError)

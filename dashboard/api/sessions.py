@@ -40,7 +40,7 @@ def events(request: HttpRequest, session_id: str, asked: Query[OfEvents]) -> obj
     """Return the recorded lines, byte for byte in recorded order."""
     if _is_of_the_id(request, session_id, "events"):
         return JsonResponse(detail(request, f"{session_id}/events").model_dump())
-    lines = pieces(_found(request, session_id).pk, envelope=asked.envelope)
+    lines = pieces(_found(request, session_id), envelope=asked.envelope)
     content = unhurried(lines) if isinstance(request, ASGIRequest) else lines
     return StreamingHttpResponse(content, content_type="application/x-ndjson")
 

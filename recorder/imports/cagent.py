@@ -19,8 +19,9 @@ from recorder.core.formats.foreign import Fields, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
 from recorder.imports.stores import columns, names, opened
-from recorder.lines import texts
+from recorder.lines import fingerprints
 from recorder.models import JournalEvent, LoopRecord, Project
+from recorder.pieces import fingerprint
 
 FORMAT = "cagent-db"
 BATCH = 200
@@ -143,18 +144,17 @@ class _Import:
             self.sender.flush()
         self.sender.close()
 
-    def _stored(self) -> list[bytes]:
+    def _stored(self) -> set[bytes]:
         lines = JournalEvent.objects.filter(
             producer__project=self.project, producer__name=self.name, kind="line"
         )
-        return list(texts(lines.values_list("pk", flat=True)).values())
+        return set(fingerprints(lines.values_list("pk", flat=True)).values())
 
 
-def _new(rows: list[bytes], stored: list[bytes]) -> list[bytes]:
+def _new(rows: list[bytes], stored: set[bytes]) -> list[bytes]:
     """Return the rows that are not stored. The last row, the session's own, comes again after new items."""
-    known = set(stored)
-    fresh = [row for row in rows[:-1] if row not in known]
-    return [*fresh, rows[-1]] if fresh or rows[-1] not in known else []
+    fresh = [row for row in rows[:-1] if fingerprint(row) not in stored]
+    return [*fresh, rows[-1]] if fresh or fingerprint(rows[-1]) not in stored else []
 
 
 def _producer(session_id: str) -> str:

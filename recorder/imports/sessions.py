@@ -20,8 +20,9 @@ from recorder.core.formats.phi_session import GroupLines, SessionLines, sessions
 from recorder.imports.files import opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
-from recorder.lines import texts
+from recorder.lines import fingerprints
 from recorder.models import EventRecord, LoopRecord, Project
+from recorder.pieces import fingerprint
 
 SIZE_MAX = 512 * 1024 * 1024
 _BATCH = 300
@@ -108,7 +109,7 @@ class _Import:
             return self._unrecorded("CompactionEnded", loop.only_here)
         lines = [timed.line for timed in loop.lines]
         stored = self._stored(loop=record)
-        return lines[len(stored) :] if lines[: len(stored)] == stored else []
+        return lines[len(stored) :] if list(map(fingerprint, lines[: len(stored)])) == stored else []
 
     def _unrecorded(self, kind: str, lines: list[bytes]) -> list[bytes]:
         if not lines:
@@ -116,11 +117,12 @@ class _Import:
         stored = self._stored(
             session__project=self.project, session__session_id=self.session.session_id, type=kind
         )
-        return [line for line in lines if line not in stored]
+        return [line for line in lines if fingerprint(line) not in stored]
 
     def _stored(self, **where: object) -> list[bytes]:
+        """Return the fingerprints of recorded lines: a body may be pruned."""
         rows = EventRecord.objects.filter(**where).order_by("pk").values_list("pk", flat=True)
-        return list(texts(rows).values())
+        return list(fingerprints(rows).values())
 
     def _send(self, lines: Iterable[bytes]) -> None:
         rest = iter(lines)

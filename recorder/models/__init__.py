@@ -2,7 +2,7 @@
 
 from recorder.models.access import AccessToken, Membership, Project, SignInLink
 from recorder.models.clock import DailyJob
-from recorder.models.journal import JournalEvent, Producer, QuarantinedLine
+from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
 from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
     ACTIVITY,
@@ -37,9 +37,11 @@ __all__ = (
     "Membership",
     "ModelConfig",
     "ParallelGroupRecord",
+    "Pin",
     "Price",
     "Producer",
     "Project",
+    "Pruning",
     "QuarantinedLine",
     "Repricing",
     "Session",

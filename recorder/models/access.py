@@ -9,6 +9,7 @@ class Project(models.Model):
 
     slug = models.SlugField(max_length=64, unique=True)
     title = models.CharField(max_length=200, blank=True)
+    retention_days = models.PositiveIntegerField(null=True, default=30)  # of bodies; null is "for good"
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:

@@ -4,6 +4,7 @@ from django.db import models
 
 from recorder.fields import JsonText
 from recorder.models.access import Project
+from recorder.models.money import ID
 
 
 class Producer(models.Model):
@@ -24,10 +25,12 @@ class Producer(models.Model):
 
 
 class JournalEvent(models.Model):
-    """One recorded line. Never changed; `consolidated_at` alone is ever set.
+    """One recorded line. Never changed, which the database sees to (`recorder.append_only`).
+
+    `consolidated_at` alone is ever set, and pruning takes the body and says when.
 
     `own` are the bytes that no earlier line of the producer held, `pieces` says where the others are, and
-    `recorder.lines` puts them together.
+    `recorder.lines` puts them together. Of a pruned line `own` is its fingerprint.
 
     A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
     A `read` is what the foreign line after it says in native words; it has no number either.
@@ -43,9 +46,44 @@ class JournalEvent(models.Model):
     pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
     own = models.BinaryField(default=b"")
     consolidated_at = models.DateTimeField(null=True)
+    pruned_on = models.DateField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("producer", "seq"), name="one_line"),)
+        indexes = (
+            # No line is in it when it is written, so it costs no line anything.
+            models.Index(
+                fields=("project", "producer", "received_at"),
+                condition=models.Q(consolidated_at__isnull=False, pruned_on__isnull=True, size__gt=0),
+                name="lines_to_prune",
+            ),
+        )
+
+
+class Pin(models.Model):
+    """A session whose bodies people want kept. By its name: a rebuild makes sessions anew."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="pins", db_index=False)
+    session_id = models.CharField(max_length=ID)
+    pinned_by = models.CharField(max_length=200, blank=True)
+    pinned_at = models.DateTimeField(auto_now_add=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "session_id"), name="one_pin"),)
+
+
+class Pruning(models.Model):
+    """One time that old bodies went: what went, and how many lines stayed for what reason. Kept for good."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="prunings")
+    before = models.DateTimeField()  # lines received before this were looked at
+    lines = models.BigIntegerField(default=0)
+    size = models.BigIntegerField(default=0)  # bytes that these lines had
+    unconsolidated = models.BigIntegerField(default=0)
+    pinned = models.BigIntegerField(default=0)
+    open = models.BigIntegerField(default=0)
+    needed = models.BigIntegerField(default=0)  # lines that stay are made of these
+    finished_at = models.DateTimeField()
 
 
 class QuarantinedLine(models.Model):

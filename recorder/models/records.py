@@ -67,6 +67,7 @@ class Session(Spend):
     waiting_since = models.DateTimeField(null=True)
     events = models.PositiveBigIntegerField(default=0)
     is_demo = models.BooleanField(default=False)
+    pruned_on = models.DateField(null=True)  # when last bodies of its lines went; set by pruning alone
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "session_id"), name="one_session"),)

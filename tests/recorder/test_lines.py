@@ -3,7 +3,6 @@
 from datetime import timedelta
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from recorder.models import JournalEvent, Project
 from recorder.pieces import sources
 from tests.long_loop import LongLoop
 from tests.phi_core import FOLDER
+from tests.tampering import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -117,8 +117,8 @@ def test_days_are_not_made_of_each_other(project):
 def test_damage_is_found(project):
     ingest(Batch(project, "p", 0, TAPE))
     of = next(of for of in in_pieces().values() if of)
-    with connection.cursor() as cursor:
-        cursor.execute("UPDATE recorder_journalevent SET own = %s WHERE id = %s", [b"", min(of)])
+    with tampering():
+        JournalEvent.objects.filter(pk=min(of)).update(own=b"")
 
     said = [finding for finding in findings() if finding.startswith("journal: line")]
 
@@ -128,7 +128,8 @@ def test_damage_is_found(project):
 
 def test_a_line_of_another_day_is_found(project):
     ingest(Batch(project, "p", 0, TAPE))
-    JournalEvent.objects.filter(seq=0).update(received_at=timezone.now() - timedelta(days=1))
+    with tampering():
+        JournalEvent.objects.filter(seq=0).update(received_at=timezone.now() - timedelta(days=1))
     made_of_it = [pk for pk, of in in_pieces().items() if JournalEvent.objects.get(seq=0).pk in of]
 
     said = [finding for finding in findings() if "cannot be put together" in finding]

@@ -7,14 +7,20 @@ from collections.abc import Iterator, Sequence
 
 from dashboard.api.schemas import rfc3339
 from recorder.core.formats.foreign import unframed
-from recorder.lines import texts
-from recorder.models import EventRecord
+from recorder.lines import Pruned, texts
+from recorder.models import EventRecord, Session
 
 ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that
 
 
-def pieces(session: int, *, envelope: bool) -> Iterator[bytes]:
-    """Return the lines in recorded order, some at a time."""
+def pieces(session: Session, *, envelope: bool) -> Iterator[bytes]:
+    """Return the lines in recorded order, some at a time. Raises Pruned if bare lines are not all there."""
+    if session.pruned_on is not None and not envelope:
+        raise Pruned(session.pruned_on)
+    return _pieces(session.pk, envelope=envelope)
+
+
+def _pieces(session: int, *, envelope: bool) -> Iterator[bytes]:
     last = 0
     while keys := _next(session, last):
         yield _piece(keys, envelope=envelope)
@@ -42,11 +48,14 @@ def _piece(keys: Sequence[int], *, envelope: bool) -> bytes:
     if not envelope:
         return b"".join(raws[key] + b"\n" for key in keys)
     lines = EventRecord.objects.filter(pk__in=keys).select_related("journal__producer").order_by("journal")
-    return b"".join(_wrapped(line, raws[line.pk]) for line in lines.defer("journal__own", "journal__pieces"))
+    return b"".join(
+        _wrapped(line, raws.get(line.pk)) for line in lines.defer("journal__own", "journal__pieces")
+    )
 
 
-def _wrapped(line: EventRecord, raw: bytes) -> bytes:
-    about = {
+def _wrapped(line: EventRecord, raw: bytes | None) -> bytes:
+    """Return a line in its envelope; of a pruned one only that."""
+    about: dict[str, object] = {
         "id": line.pk,
         "producer": line.journal.producer.name,
         "seq": line.journal.seq,
@@ -55,5 +64,9 @@ def _wrapped(line: EventRecord, raw: bytes) -> bytes:
         "loop": line.loop_id,
         "type": line.type,
     }
+    if raw is None:
+        day = line.journal.pruned_on
+        about |= {"event": None, "pruned_on": day.isoformat() if day else None}
+        return json.dumps(about).encode() + b"\n"
     # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
     return json.dumps(about)[:-1].encode() + b', "event": ' + unframed(raw) + b"}\n"

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.export import phi_text, raw_lines
+from recorder.lines import Pruned
 from recorder.models import Session
 
 
@@ -26,6 +27,12 @@ class Command(BaseCommand):
         session = Session.objects.filter(project__slug=project, session_id=session_id).first()
         if session is None:
             raise CommandError(f"project {project!r} has no session {session_id!r}")
+        try:
+            self._write(session, shape)
+        except Pruned as error:
+            raise CommandError(f"{error}: the session cannot be exported whole") from error
+
+    def _write(self, session: Session, shape: str) -> None:
         if shape == "phi-session":
             self.stdout.write(phi_text(session))
             return

@@ -2,22 +2,69 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
+import sys
+from datetime import datetime, timedelta
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
+from recorder import pruning
 from recorder.integrity import QUARANTINE_DAYS
-from recorder.journal import prune_quarantine
+from recorder.models import Project, Pruning
+from recorder.progress import Progress
+
+NOT_CONSOLIDATED = "nothing is pruned before it is consolidated: run `manage.py consolidate`"
 
 
 class Command(BaseCommand):
-    """For now the quarantine; in small transactions, so that the server may run."""
+    """In small transactions, so that the server may run. Broken off, the next call goes on."""
 
-    help = f"Remove rejected lines that are older than {QUARANTINE_DAYS} days."
+    help = (
+        "Remove the bodies of lines that are older than their project keeps them, and rejected lines older "
+        f"than {QUARANTINE_DAYS} days. Records and totals stay."
+    )
 
-    def handle(self, **_: Any) -> None:
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Name the project."""
+        parser.add_argument("--project", help="by default every project")
+
+    def handle(self, *, project: str | None, **_: Any) -> None:
         """Remove them."""
-        count = prune_quarantine(timezone.now() - timedelta(days=QUARANTINE_DAYS))
-        self.stdout.write(f"{count} rejected lines removed")
+        projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
+        if project and not projects:
+            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+        now = timezone.now()
+        bodies = sum(self._prune(each, now) for each in projects)
+        refused = pruning.prune_quarantine(now - timedelta(days=QUARANTINE_DAYS))
+        gone = _number(bodies, "body", "bodies"), _number(refused, "rejected line")
+        self.stdout.write(f"removed: {' and '.join(gone)}")
+
+    def _prune(self, project: Project, now: datetime) -> int:
+        progress = Progress(sys.stderr, pruning.due(project, now), "lines")
+        try:
+            done = pruning.prune(project, now, lambda lines: progress.step(lines, project.slug))
+        finally:
+            progress.close()
+        self.stdout.write(f"{project.slug}: {_said(done)}")
+        return done.lines if done else 0
+
+
+def _said(done: Pruning | None) -> str:
+    if done is None:
+        return "bodies are kept for good"
+    gone = f"{_number(done.lines, 'body', 'bodies')} pruned ({done.size:,} bytes)"
+    text = f"{gone} that came before {done.before:%Y-%m-%d}"
+    kept = {
+        "not consolidated": done.unconsolidated,
+        "pinned": done.pinned,
+        "open": done.open,
+        "needed by others": done.needed,
+    }
+    if said := ", ".join(f"{number:,} {why}" for why, number in kept.items() if number):
+        text += f"; kept: {said}"
+    return f"{text}; {NOT_CONSOLIDATED}" if done.unconsolidated else text
+
+
+def _number(count: int, one: str, many: str = "") -> str:
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -10,7 +10,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from recorder import server
 from recorder.models import JournalEvent, Project
 from recorder.progress import Progress
-from recorder.rebuild import rebuild
+from recorder.rebuild import BodiesPruned, rebuild
 
 
 class Command(BaseCommand):
@@ -38,6 +38,8 @@ class Command(BaseCommand):
         progress = Progress(sys.stderr, lines, "lines")
         try:
             unreadable = rebuild(project, progress)
+        except BodiesPruned as error:
+            raise CommandError(str(error)) from error
         finally:
             progress.close()
         self.stdout.write(f"{project.slug}: rebuilt from {lines} lines")

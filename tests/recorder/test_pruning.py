@@ -1,0 +1,381 @@
+"""Pruning: old bodies go, whatever must stay is whole, and records and totals are as they were."""
+
+import json
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.core.management import CommandError, call_command
+from django.utils import timezone
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from recorder import export, journal, past, pins, pruning, store
+from recorder.ingest import Batch, ingest
+from recorder.integrity import findings
+from recorder.lines import Pruned, fingerprints, texts
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Producer, Project, Pruning, Session
+from recorder.pieces import fingerprint, sources
+from recorder.rebuild import BodiesPruned, rebuild
+from tests.build import agent_end, agent_start, line, turn_end
+from tests.digest import records
+from tests.long_loop import LongLoop
+from tests.phi_core import FOLDER
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+TAPES = sorted(FOLDER.glob("*.events.jsonl"))
+OPEN = "09-process-killed-in-tool"
+NOW = timezone.now()
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="default")
+
+
+def play(project, tape, days_ago, producer=None):
+    lines = tape if isinstance(tape, list) else (FOLDER / f"{tape}.events.jsonl").read_bytes().splitlines()
+    name = producer or f"{tape} {days_ago}"
+    ingest(Batch(project.pk, name, None, lines, received_at=NOW - timedelta(days=days_ago)))
+    return lines
+
+
+def consolidate(**of):
+    keys = JournalEvent.objects.filter(**of).values_list("pk", flat=True)
+    journal.mark_consolidated(list(keys), NOW)
+
+
+def prune(project):
+    return pruning.prune(project, NOW)
+
+
+def bodies():
+    return texts(JournalEvent.objects.filter(size__gt=0).values_list("pk", flat=True))
+
+
+def left():
+    return JournalEvent.objects.filter(pruned_on=None, size__gt=0)
+
+
+def test_bodies_go_when_they_are_old_and_consolidated(project):
+    play(project, "01-tools-two-prompts", 40)
+    young = play(project, "05-sub-agents", 29)
+    consolidate()
+    before = records(project)
+
+    done = prune(project)
+
+    assert list(bodies().values()) == young
+    assert done.lines == JournalEvent.objects.exclude(pruned_on=None).count() > 20
+    assert records(project) == before
+    assert list(findings()) == []
+    assert prune(project).lines == 0
+
+
+def test_nothing_goes_that_is_not_consolidated(project):
+    lines = play(project, "01-tools-two-prompts", 40)
+
+    done = prune(project)
+
+    assert (done.lines, done.unconsolidated) == (0, len(lines))
+    assert list(bodies().values()) == lines
+    out = StringIO()
+    call_command("prune", stdout=out)
+    assert f"{len(lines)} not consolidated; nothing is pruned before it is consolidated" in out.getvalue()
+
+
+def test_nothing_goes_from_a_project_that_keeps_it_for_good(project):
+    project.retention_days = None
+    project.save()
+    lines = play(project, "01-tools-two-prompts", 4000)
+    consolidate()
+
+    assert prune(project) is None
+    assert list(bodies().values()) == lines
+    out = StringIO()
+    call_command("prune", stdout=out)
+    assert "default: bodies are kept for good" in out.getvalue()
+
+
+def test_today_and_yesterday_stay_whatever_is_asked(project):
+    project.retention_days = 0
+    project.save()
+    play(project, "01-tools-two-prompts", 1)
+    consolidate()
+
+    assert prune(project).lines == 0
+
+
+def test_other_projects_keep_theirs(project):
+    other = Project.objects.create(slug="other")
+    lines = play(other, "01-tools-two-prompts", 40)
+    consolidate()
+
+    assert prune(project).lines == 0
+    assert list(bodies().values()) == lines
+
+
+def test_a_pinned_session_stays_until_it_is_let_go(project):
+    lines = play(project, "01-tools-two-prompts", 40)
+    consolidate()
+    session = Session.objects.get()
+    pins.pin(session, "ada")
+    pins.pin(session, "bob")
+
+    assert (prune(project).pinned, list(bodies().values())) == (len(lines), lines)
+    pins.unpin(session)
+    assert prune(project).lines == len(lines)
+
+
+def test_what_runs_stays_and_goes_when_it_has_ended(project):
+    lines = play(project, OPEN, 40, "p")
+    consolidate()
+
+    kept = prune(project)
+    assert kept.open > 0
+    assert LoopRecord.objects.filter(status="running").exists()
+    open_lines = EventRecord.objects.filter(loop__status="running").values_list("pk", flat=True)
+    assert not JournalEvent.objects.filter(pk__in=open_lines).exclude(pruned_on=None).exists()
+
+    ingest(Batch(project.pk, "p", None, [], flush=True))
+    consolidate()
+    assert prune(project).open == 0
+    assert not left().exists()
+    assert Producer.objects.get(name="p").high == len(lines) - 1
+
+
+def test_an_open_question_keeps_its_session(project):
+    asked = {
+        "type": "ApprovalRequested",
+        "session_id": "s",
+        "loop_id": "s.a.1",
+        "approval_id": "q",
+        "kind": "tool",
+        "timestamp": agent_start()["timestamp"],
+    }
+    lines = [line(event) for event in (agent_start("s.a.1"), asked, agent_end("s.a.1"))]
+    play(project, lines, 40, "p")
+    consolidate()
+    assert Session.objects.get().waiting == 1
+
+    assert prune(project).open == len(lines)
+    assert list(bodies().values()) == lines
+
+
+def test_lines_that_others_are_made_of_stay(project):
+    play(project, list(LongLoop(12).lines()), 40, "p")
+    newest = JournalEvent.objects.order_by("-pk").values_list("pk", flat=True)[:5]
+    consolidate()
+    JournalEvent.objects.filter(pk__in=list(newest)).update(consolidated_at=None)
+    before = bodies()
+
+    done = prune(project)
+
+    assert done.needed > 0
+    assert done.lines > 0
+    assert texts(list(newest)) == {pk: before[pk] for pk in newest}
+    assert bodies() == {pk: before[pk] for pk in left().values_list("pk", flat=True)}
+    assert list(findings()) == []
+
+
+PLAYED = st.lists(
+    st.tuples(st.sampled_from(TAPES), st.sampled_from((5, 31, 40, 40, 90)), st.sampled_from("pq")),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(max_examples=12)
+@given(PLAYED, st.randoms(use_true_random=False), st.integers(1, 40))
+def test_whatever_was_recorded_all_that_must_stay_is_whole(played, random, at_once):
+    project = Project.objects.create(slug=f"p{Project.objects.count()}")
+    for number, (tape, days, producer) in enumerate(played):
+        play(project, tape.read_bytes().splitlines(), days, f"{producer}{days}{number % 2}")
+    mine = JournalEvent.objects.filter(project=project, size__gt=0)
+    keys = list(mine.values_list("pk", flat=True))
+    unread = set(random.sample(keys, random.randrange(len(keys)) // 3))
+    journal.mark_consolidated([pk for pk in keys if pk not in unread], NOW)
+    pinned = [each for each in Session.objects.filter(project=project) if random.random() < 0.3]
+    for session in pinned:
+        pins.pin(session, "ada")
+    before, told = texts(keys), records(project)
+    before_prints = fingerprints(keys)
+
+    broken = _break_off(project, random, at_once)
+    done = prune(project)
+
+    gone = set(mine.exclude(pruned_on=None).values_list("pk", flat=True))
+    stays = set(keys) - gone
+    must = _must_stay(project, keys, unread, pinned)
+    made_of = {source for pk, pieces in mine.filter(pk__in=stays).values_list("pk", "pieces")
+               for source in sources(pk, pieces)}  # fmt: skip
+    assert stays == must | (made_of & set(keys))
+    assert texts(keys) == {pk: before[pk] for pk in stays}
+    assert fingerprints(keys) == before_prints
+    assert records(project) == told
+    assert done.lines + broken == len(gone)
+    assert not _faults(keys)
+
+
+def _break_off(project, random, at_once):
+    """Prune, killed somewhere: between two transactions or within one; return how many bodies went."""
+    places = random.randrange(12)
+    pruning.AT_ONCE, usual = at_once, pruning.AT_ONCE
+    note, calls = store.note_pruned, []
+
+    def breaks(*given):
+        calls.append(given)
+        note(*given)
+        if len(calls) > places:
+            raise KeyboardInterrupt
+
+    store.note_pruned = breaks
+    try:
+        pruning.prune(project, NOW, lambda _: _kill(random))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        store.note_pruned, pruning.AT_ONCE = note, usual
+        Pruning.objects.filter(project=project).delete()
+    return JournalEvent.objects.filter(project=project).exclude(pruned_on=None).count()
+
+
+def _kill(random):
+    if random.random() < 0.2:
+        raise KeyboardInterrupt
+
+
+def _must_stay(project, keys, unread, pinned):
+    day = (NOW - timedelta(days=project.retention_days)).replace(hour=0, minute=0, second=0, microsecond=0)
+    young = set(JournalEvent.objects.filter(pk__in=keys, received_at__gte=day).values_list("pk", flat=True))
+    rows = EventRecord.objects.filter(pk__in=keys).select_related("loop", "session")
+    groups = set(Session.objects.filter(group_records__status="running").values_list("pk", flat=True))
+    return young | unread | {
+        row.pk
+        for row in rows
+        if row.session in pinned
+        or row.session_id in groups
+        or (row.session and row.session.waiting)
+        or (row.loop.status in ("running", "pending") if row.loop else row.session and row.session.open_loops)
+    }  # fmt: skip
+
+
+def _faults(keys):
+    return [said for said in findings() if said.startswith("journal") or "database" in said]
+
+
+def test_a_pruned_line_that_comes_again_is_known(project):
+    lines = play(project, "01-tools-two-prompts", 40, "p")
+    consolidate()
+    prune(project)
+    told = records(project)
+
+    again = ingest(Batch(project.pk, "p", 0, lines))
+    other = ingest(Batch(project.pk, "p", 0, [lines[0].replace(b"{", b"{ ", 1), *lines[1:]]))
+
+    assert (again.duplicates, again.rejected, again.upto) == (len(lines), [], len(lines) - 1)
+    assert [each.code for each in other.rejected] == ["seq_conflict"]
+    assert records(project) == told
+    assert fingerprints(JournalEvent.objects.values_list("pk", flat=True)) == {
+        pk: fingerprint(raw)
+        for pk, raw in zip(
+            JournalEvent.objects.values_list("pk", flat=True).order_by("pk"), lines, strict=True
+        )
+    }
+
+
+@pytest.mark.parametrize(
+    "name", ["phi-core/01-tools-two-prompts.sessions.json", "cagent/store", "aidaemon/store"]
+)
+def test_importing_again_what_was_pruned_changes_nothing(project, name, tmp_path):
+    files = {"cagent/store": "cagent/*.db", "aidaemon/store": "aidaemon/*.db"}
+    found = sorted((FOLDER.parent).glob(files.get(name, name)))
+    assert found
+    call_command("import_runs", *found, stdout=StringIO(), stderr=StringIO())
+    consolidate()
+    pruning.prune(project, NOW + timedelta(days=60))
+    assert JournalEvent.objects.exclude(pruned_on=None).exists()
+    told, lines = records(project), JournalEvent.objects.count()
+
+    call_command("import_runs", *found, stdout=StringIO(), stderr=StringIO())
+
+    assert JournalEvent.objects.count() == lines
+    assert records(project) == told
+
+
+def test_a_session_says_when_bodies_went(project):
+    play(project, "01-tools-two-prompts", 40)
+    consolidate()
+    assert Session.objects.get().pruned_on is None
+
+    prune(project)
+
+    assert Session.objects.get().pruned_on == NOW.date()
+
+
+def test_what_needs_bodies_says_that_they_are_gone(project):
+    play(project, "01-tools-two-prompts", 40)
+    consolidate()
+    prune(project)
+    session = Session.objects.get()
+    event = EventRecord.objects.order_by("-pk").first()
+    loop = LoopRecord.objects.first()
+
+    for ask in (
+        lambda: export.phi_session(session),
+        lambda: export.phi_loop(session, loop.pk),
+        lambda: list(export.raw_lines(session)),
+        lambda: past.fold(session, event.pk),
+    ):
+        with pytest.raises(Pruned, match=f"bodies pruned on {NOW.day} {NOW:%b %Y}"):
+            ask()
+    for shape in ("events", "phi-session"):
+        with pytest.raises(CommandError, match=r"bodies pruned on .*: the session cannot be exported whole"):
+            call_command("export_session", session.session_id, "--as", shape, stdout=StringIO())
+
+
+def test_a_rebuild_destroys_no_records(project):
+    other = Project.objects.create(slug="other")
+    play(project, "01-tools-two-prompts", 40)
+    play(other, "01-tools-two-prompts", 40)
+    consolidate(project=project)
+    prune(project)
+    told = records(project)
+
+    with pytest.raises(CommandError, match=r"bodies of .* lines of default were pruned"):
+        call_command("rebuild", "--project", "default", stdout=StringIO(), stderr=StringIO())
+    with pytest.raises(BodiesPruned):
+        rebuild(project, None)
+    call_command("rebuild", "--project", "other", stdout=StringIO(), stderr=StringIO())
+
+    assert records(project) == told
+    assert list(findings()) == []
+
+
+def test_a_line_whose_source_was_pruned_is_found(project):
+    play(project, list(LongLoop(6).lines()), 40, "p")
+    needed = {s for pk, of in JournalEvent.objects.exclude(pieces=None).values_list("pk", "pieces")
+              for s in sources(pk, of)}  # fmt: skip
+    pk = min(needed)
+    JournalEvent.objects.filter(pk=pk).update(own=bytes(16), pieces=None, pruned_on=NOW.date())
+
+    assert any("cannot be put together" in said for said in findings())
+
+
+def test_the_session_goes_on_after_its_bodies_went(project):
+    play(
+        project,
+        [line(agent_start("s.a.1")), line(turn_end("s.a.1", tokens=7)), line(agent_end("s.a.1"))],
+        40,
+        "p",
+    )
+    consolidate()
+    prune(project)
+
+    ingest(Batch(project.pk, "p", None, [line(agent_start("s.a.2", at=20)), line(agent_end("s.a.2", at=30))]))
+
+    session = Session.objects.get()
+    assert (session.loops, session.pruned_on) == (2, NOW.date())
+    assert json.loads(bodies()[EventRecord.objects.latest("pk").pk])["loop_id"] == "s.a.2"
+    assert list(findings()) == []
