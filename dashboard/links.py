@@ -64,6 +64,11 @@ def evaluation(slug: str, pk: int) -> str:
     return reverse("evaluation", args=(slug, pk))
 
 
+def attention(slug: str, **query: Value) -> str:
+    """Return the page of what asks for a person."""
+    return _with(reverse("attention", args=(slug,)), query)
+
+
 def integrity(slug: str) -> str:
     """Return the page of what was refused and what did not fit."""
     return reverse("integrity", args=(slug,))

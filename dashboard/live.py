@@ -33,6 +33,7 @@ SILENCE_S = 30.0
 
 PAGES = {
     "sessions": "dashboard.sessions.live",
+    "attention": "dashboard.attention.live",
     "session": "dashboard.loops.live",
     "evaluation": "dashboard.evaluations.live",
     "evaluations": "dashboard.evaluations.listing",
@@ -97,7 +98,7 @@ class PageConsumer:
         user, project = admit(self._key, self._slug)
         module = import_module(PAGES[self._name])
         params = QueryDict(self._scope["query_string"])
-        return with_shell(module.open_page(project, user, params))
+        return with_shell(module.open_page(project, user, params), user.pk or 0)
 
     async def _serve(self, page: Page) -> int | None:
         """Run until one side ends it; return the code to close with, None if the viewer left."""

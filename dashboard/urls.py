@@ -5,6 +5,7 @@ from django.urls import path
 from dashboard import demo
 from dashboard.account import views as account
 from dashboard.api.app import api
+from dashboard.attention import views as attention
 from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
 from dashboard.integrity import views as integrity
@@ -30,6 +31,8 @@ urlpatterns = [
     path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
     path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
+    path("p/<slug:slug>/attention", attention.index, name="attention"),
+    path("p/<slug:slug>/attention/seen", attention.mark_seen, name="attention-seen"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
     path("p/<slug:slug>/evaluations/<int:pk>", evaluations.detail, name="evaluation"),
     path("p/<slug:slug>/leaderboard", leaderboard.index, name="leaderboard"),

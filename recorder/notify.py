@@ -49,6 +49,7 @@ class Bell:
     blocks: dict[int, int] = field(default_factory=dict)  # text block: turn, or 0
     events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
+    people: set[int] = field(default_factory=set)  # whose own marks changed
     quarantined: bool = False
 
     def message(self) -> dict[str, Any]:

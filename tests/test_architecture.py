@@ -40,7 +40,7 @@ WRITERS = {
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}
 # Who may come in is not a record of what happened: these are written where access is given or taken.
-ACCESS = {"Project", "Membership", "AccessToken", "SignInLink"}
+ACCESS = {"Project", "Membership", "AccessToken", "SignInLink", "Seen"}
 RECORDS = {model.__name__ for model in apps.get_app_config("recorder").get_models()} - ACCESS
 WRITES = {
     "save",
@@ -66,6 +66,7 @@ WRITES |= {"a" + name for name in WRITES}
 # Reads stand in a page's queries; what two pages ask for stands in a module of its own.
 SHARED_READERS = {
     "dashboard/access.py",
+    "dashboard/attending.py",
     "dashboard/chips.py",
     "dashboard/money.py",
     "dashboard/search.py",

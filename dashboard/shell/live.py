@@ -1,7 +1,8 @@
-"""Adds to every live page what stands around it: the list of sessions that run or wait now."""
+"""Adds to every live page what stands around it: what asks for its reader, and what runs or waits now."""
 
 from dataclasses import dataclass
 
+from dashboard.attending import Counts
 from dashboard.panels import Panel
 from dashboard.shell.queries import live_now
 from dashboard.viewer import Page, Wants
@@ -10,21 +11,31 @@ from recorder.notify import Bell
 LIVE_NOW = Panel("shell/live", live_now, every_ms=1000)
 
 
+def attention_of(project: int) -> Panel:
+    """Return what counts in a project's navigation what asks for a person; its keys are people."""
+    return Panel("shell/attention", Counts(project), every_ms=1000)
+
+
 @dataclass(frozen=True, slots=True)
 class ShellPage:
-    """A page and its shell."""
+    """A page and its shell, and who reads it."""
 
     page: Page
+    user: int
 
     @property
     def project(self) -> int:
         return self.page.project
 
     def wants(self, bell: Bell | None) -> Wants:
-        shell: Wants = [(LIVE_NOW, [self.project])] if bell is None or bell.sessions else []
+        shell: Wants = []
+        if bell is None or bell.sessions or self.user in bell.people:
+            shell.append((attention_of(self.project), [self.user]))
+        if bell is None or bell.sessions:
+            shell.append((LIVE_NOW, [self.project]))
         return [*self.page.wants(bell), *shell]
 
 
-def with_shell(page: Page) -> Page:
+def with_shell(page: Page, user: int) -> Page:
     """Return the page as its viewer sees it."""
-    return ShellPage(page)
+    return ShellPage(page, user)

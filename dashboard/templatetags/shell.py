@@ -1,4 +1,4 @@
-"""What the shell around a page asks for by itself: the reader's projects and what is live now."""
+"""What the shell around a page asks for itself: the reader's projects, what is live, what asks for them."""
 
 from collections.abc import Sequence
 
@@ -6,7 +6,8 @@ from django import template
 from django.contrib.auth.models import AnonymousUser, User
 
 from dashboard import access
-from dashboard.shell.live import LIVE_NOW
+from dashboard.attending import Count, Counts
+from dashboard.shell.live import LIVE_NOW, attention_of
 from recorder.models import Project
 
 register = template.Library()
@@ -22,3 +23,17 @@ def projects_of(user: User | AnonymousUser) -> Sequence[Project]:
 def live_now(project: int) -> str:
     """Draw the sessions that run or wait, as the socket does."""
     return LIVE_NOW.draw([project]).get(project, "")
+
+
+@register.simple_tag
+def attention(project: Project | str, user: User | AnonymousUser) -> Count | None:
+    """Count what asks for the reader; None where nobody reads a project."""
+    if not isinstance(project, Project) or user.pk is None:
+        return None
+    return Counts(project.pk)([user.pk])[user.pk]
+
+
+@register.simple_tag
+def attention_panel(project: Project, user: User, asks: Count) -> str:
+    """Draw the count, as the socket does."""
+    return attention_of(project.pk).fragment(user.pk, asks)

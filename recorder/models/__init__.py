@@ -1,6 +1,6 @@
 """The tables: the journal, which is the truth, and the records, which are an index over it."""
 
-from recorder.models.access import AccessToken, Membership, Project, SignInLink
+from recorder.models.access import AccessToken, Membership, Project, Seen, SignInLink
 from recorder.models.clock import DailyJob
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
 from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
@@ -44,6 +44,7 @@ __all__ = (
     "Pruning",
     "QuarantinedLine",
     "Repricing",
+    "Seen",
     "Session",
     "SignInLink",
     "Spend",

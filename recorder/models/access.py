@@ -1,4 +1,4 @@
-"""Who may come in: projects, their members, and what people and machines sign in with."""
+"""Who may come in: projects, their members, what they sign in with, and what each person has seen."""
 
 from django.conf import settings
 from django.db import models
@@ -54,3 +54,14 @@ class SignInLink(models.Model):
     secret_hash = models.CharField(max_length=64, unique=True)
     expires_at = models.DateTimeField()
     used_at = models.DateTimeField(null=True, blank=True)
+
+
+class Seen(models.Model):
+    """A failure that somebody has seen. A loop fails once; what fails later in its session is another."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
+    loop = models.BigIntegerField()  # a number: rebuilding makes records anew under the keys they had
+    seen_at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "loop"), name="seen_once"),)

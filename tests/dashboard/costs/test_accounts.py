@@ -77,6 +77,6 @@ def test_it_asks_as_often_for_many_loops_as_for_one(feed, see, django_assert_num
         *events, _ = loop(f"s{n}.a.1")
         feed(*events, build.agent_end(f"s{n}.a.1", tokens=7), producer=f"p{n}")
 
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(15):
         page = see(path=PATH)
     assert page.count("<li>Loop ") == 20

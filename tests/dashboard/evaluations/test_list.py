@@ -90,7 +90,7 @@ def test_50_rows_take_as_many_queries_as_one(feed, reader):
         with CaptureQueriesContext(connection) as queries:
             reader.get("/p/default/evaluations")
         counts.append(len(queries))
-    assert counts == [16, 16]
+    assert counts == [18, 18]
 
 
 def whole(n):

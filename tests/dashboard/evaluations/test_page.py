@@ -345,7 +345,7 @@ def test_the_number_of_queries_depends_on_nothing(feed, reader, branches):
 
     with CaptureQueriesContext(connection) as queries:
         reader.get(path)
-    assert len(queries) == 29, "\n".join(query["sql"] for query in queries)
+    assert len(queries) == 31, "\n".join(query["sql"] for query in queries)
 
 
 def test_its_session_and_the_list_of_sessions_lead_to_it(feed, see):

@@ -134,5 +134,5 @@ def test_the_queries_do_not_grow_with_the_rows(client, someone, acme, rows, djan
         tokens.issue(acme, f"t{number}", ["ingest"], user=user)
     client.get(PAGE)
 
-    with django_assert_num_queries(11):
+    with django_assert_num_queries(13):
         assert client.get(PAGE).status_code == 200

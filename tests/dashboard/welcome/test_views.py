@@ -77,5 +77,5 @@ def test_the_python_programs_are_python(program):
 
 def test_the_page_asks_the_same_few_queries(client, member, django_assert_num_queries):
     client.get(PAGE)
-    with django_assert_num_queries(7):
+    with django_assert_num_queries(9):
         client.get(PAGE)

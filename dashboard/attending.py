@@ -1,0 +1,71 @@
+"""What asks for a person: open approvals, and what failed lately, seen by this person or not."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.utils import timezone
+
+from dashboard.lifecycle.queries import IMPORT
+from recorder.models import Approval, Seen, Session
+
+FAILED = ("failed", "rejected", "aborted")
+FINISHED = ("completed", "limit")
+LATELY = timedelta(hours=24)
+MOST = 99  # more are not counted
+
+
+@dataclass(frozen=True, slots=True)
+class Count:
+    """How much of a project asks for one person; root of the panel shell/attention."""
+
+    waiting: int
+    unseen: int
+
+    @property
+    def all(self) -> int:
+        return self.waiting + self.unseen
+
+    @property
+    def text(self) -> str:
+        return f"{MOST}+" if self.all > MOST else str(self.all)
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The query of the panel shell/attention of one project; its keys are people."""
+
+    project: int
+
+    def __call__(self, users: Collection[int]) -> Mapping[int, Count]:
+        """Count. A query, and one more for each person."""
+        now = timezone.now()
+        asked, broke = waiting(self.project)[: MOST + 1].count(), failed(self.project, now)
+        return {user: Count(asked, broke.filter(~seen_by(user))[: MOST + 1].count()) for user in users}
+
+
+def waiting(project: int) -> QuerySet[Approval]:
+    """Return the questions that nobody has answered, in no order."""
+    return Approval.objects.filter(session__project=project, resolved_at=None)
+
+
+def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Session]:
+    """Return the sessions that lately ended so, in no order: not sub-agents', nor what an import brings in
+    of the past."""
+    since = now - LATELY
+    lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
+    roots = lately.filter(waiting=0).exclude(head__role="sub_agent")
+    return roots.exclude(Q(ended_at__lt=since), head__producer__name__startswith=IMPORT)
+
+
+def failed(project: int, now: datetime) -> QuerySet[Session]:
+    """Return the sessions that failed lately, in no order."""
+    return ended(project, FAILED, now)
+
+
+def seen_by(user: int) -> Exists:
+    """Say of a failed session whether this person has seen it."""
+    return Exists(Seen.objects.filter(user=user, loop=OuterRef("head")))

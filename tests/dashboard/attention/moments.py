@@ -1,0 +1,31 @@
+"""Loops that fail, wait or finish now: the page shows what happened lately."""
+
+from datetime import UTC, datetime, timedelta
+
+from tests import build
+
+
+def ago(**past):
+    """Return a moment as events tell it."""
+    return (datetime.now(UTC) - timedelta(**past)).isoformat()
+
+
+def failing(session, error="the disk is full", **end):
+    """Return a loop that failed a moment ago."""
+    loop, how = f"{session}.a.1", {"outcome": "failed", "error": error, **end}
+    start = build.agent_start(loop, timestamp=ago(seconds=2))
+    return [start, {**build.agent_end(loop, timestamp=ago(seconds=1)), **how}]
+
+
+def asking(session, command="rm -rf build", **asked):
+    """Return a loop that waits for an answer."""
+    loop, at = f"{session}.a.1", ago(seconds=5)
+    asks = build.ours("ApprovalRequested", loop, kind="command", command=command, timestamp=at, **asked)
+    return [build.agent_start(loop, timestamp=ago(seconds=9)), asks]
+
+
+def finishing(session, text="Done."):
+    """Return a loop that ended well a moment ago."""
+    loop = f"{session}.a.1"
+    start = build.agent_start(loop, timestamp=ago(seconds=2))
+    return [start, build.agent_end(loop, messages=[build.assistant(text)], timestamp=ago(seconds=1))]
