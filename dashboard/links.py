@@ -74,6 +74,11 @@ def integrity(slug: str) -> str:
     return reverse("integrity", args=(slug,))
 
 
+def page(name: str, slug: str) -> str:
+    """Return a page of a project by the name of its route."""
+    return reverse(name, args=(slug,))
+
+
 def live(slug: str, page: str, **query: Value) -> str:
     """Return the page socket that keeps a page up to date."""
     return _with(f"/p/{slug}/live/{page}", query)

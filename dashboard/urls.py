@@ -8,6 +8,7 @@ from dashboard.api.app import api
 from dashboard.attention import views as attention
 from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
+from dashboard.find import views as find
 from dashboard.integrity import views as integrity
 from dashboard.leaderboard import views as leaderboard
 from dashboard.loops import views as loops
@@ -23,7 +24,9 @@ urlpatterns = [
     path("signin/<str:secret>", account.link, name="signin-link"),
     path("signout", account.signout, name="signout"),
     path("theme", account.theme, name="theme"),
+    path("p/<slug:slug>/find", find.find, name="find"),
     path("p/<slug:slug>/sessions", sessions.index, name="sessions"),
+    path("p/<slug:slug>/sessions/compare", sessions.compare, name="sessions-compare"),
     path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),

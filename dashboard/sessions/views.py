@@ -1,6 +1,6 @@
 """The list of sessions as a page."""
 
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -10,6 +10,8 @@ from dashboard.access import member
 from dashboard.sessions import live, queries
 from dashboard.sessions.filters import SORT_WORDS, Filters
 from recorder.models import Project
+
+COMPARED = 2
 
 
 @require_safe
@@ -31,3 +33,18 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "sorts": SORT_WORDS,
     }
     return render(request, "sessions/index.html", context)
+
+
+@require_safe
+@member
+def compare(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the figures of two sessions side by side."""
+    asked = dict.fromkeys(
+        int(pk) for pk in request.GET.getlist("of") if pk.isascii() and pk.isdecimal() and len(pk) < 19
+    )
+    found = queries.rows(project.pk, list(asked)[:COMPARED])
+    if len(found) < COMPARED:
+        raise Http404
+    shown = [found[pk] for pk in asked if pk in found]
+    context = {"project": project, "page": "sessions", "rows": shown, "sums": queries.compared(shown)}
+    return render(request, "sessions/compare.html", context)

@@ -4,7 +4,11 @@ from dataclasses import dataclass
 
 from django.http import HttpRequest, HttpResponse
 
-CHOICES = {"theme": ("light", "dark"), "nav": ("rail",)}  # any other value is the default and keeps no cookie
+CHOICES = {
+    "theme": ("light", "dark"),
+    "nav": ("rail",),
+    "keys": ("off",),
+}  # any other value is the default and keeps no cookie
 YEAR_S = 365 * 86_400
 
 
@@ -14,6 +18,7 @@ class Look:
 
     theme: str
     nav: str
+    keys: str  # single-key shortcuts
 
 
 def look(request: HttpRequest) -> dict[str, Look]:

@@ -1,4 +1,4 @@
-// Follow ([data-follow], key f) keeps the newest turn in view and lets go at the first scroll upward; then [data-unseen]
+// Follow ([data-follow]) keeps the newest turn in view and lets go at the first scroll upward; then [data-unseen]
 // counts the turns that came in below.
 const button = document.querySelector("[data-follow]");
 const pill = document.querySelector("[data-unseen]");
@@ -26,10 +26,6 @@ function follow(on) {
 if (button) {
   button.onclick = () => follow(!following());
   if (pill) pill.onclick = () => follow(true);
-  addEventListener("keydown", (event) => {
-    if (event.key != "f" || event.ctrlKey || event.metaKey || event.altKey) return;
-    if (!event.target.closest("input, textarea, select")) follow(!following());
-  });
   addEventListener("scroll", () => {
     if (pane.scrollTop < top && !isAtEnd()) button.ariaPressed = false;
     keepUp();

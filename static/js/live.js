@@ -10,7 +10,7 @@ htmx.config.wsReconnectDelay = (tries) => Math.min(250 * 2 ** tries, 4000) * (0.
 
 function words() {
   const gone = Date.now() - heard;
-  if (state == "live") return "Live";
+  if (state == "live") return "paused" in document.body.dataset ? "Paused" : "Live";
   if (state == "catching-up") return "Catching up";
   if (state == "lost" && gone < LOST_MS) return `Reconnecting, ${Math.round(gone / 1000)}s`;
   const since = new Date(heard).toLocaleTimeString("en-GB", { timeStyle: "short" });
@@ -60,6 +60,9 @@ function check() {
 }
 setInterval(check, 1000);
 addEventListener("visibilitychange", check);
+
+// What was left out while the page was paused, a new connection draws.
+addEventListener("live:pause", ({ detail: paused }) => (paused ? show() : socket?.reconnect()));
 
 addEventListener("htmx:wsOpen", ({ detail }) => {
   socket = { now: detail.event.target, reconnect: detail.socketWrapper.reconnect };

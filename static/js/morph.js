@@ -48,7 +48,7 @@ addEventListener("htmx:wsBeforeMessage", (event) => {
   if (!number) return;
   event.preventDefault();
   const frame = document.createElement("template");
-  frame.innerHTML = message;
+  if (!("paused" in document.body.dataset)) frame.innerHTML = message;
   for (const fresh of [...frame.content.children]) swap(fresh);
   socketWrapper.send(`{"ack":${number}}`);
   dispatchEvent(new Event("live:frame"));

@@ -1,30 +1,41 @@
-// Keys on the list of sessions: j and k move between rows, Enter opens (the row is a link), / searches, Escape leaves.
-const rows = () => [...document.querySelectorAll("[data-row]")];
-const typing = (el) => el.closest("input, textarea, select, [contenteditable]") && !["checkbox", "radio"].includes(el.type);
+// The list of sessions: x picks rows, c compares two ([data-picks]), l pauses ([data-pause]); menus close when left.
+const picked = () => [...document.querySelectorAll("[data-picked] [data-row]")];
+const bar = document.querySelector("[data-picks]");
 
-function move(step) {
-  const all = rows();
-  const at = all.indexOf(document.activeElement.closest("[data-row]"));
-  const next = all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1)];
-  next?.focus();
+function pick(row) {
+  if (row) row.toggleAttribute("data-picked");
+  else for (const link of picked()) link.closest("[data-picked]").removeAttribute("data-picked");
+  const rows = picked();
+  bar.hidden = !rows.length;
+  bar.firstElementChild.textContent = `${rows.length} selected${rows.length < 2 ? ": select another with x" : rows.length > 2 ? ": two can be compared" : ""}`;
+  const link = bar.querySelector("a");
+  link.hidden = rows.length != 2;
+  link.href = `${bar.dataset.picks}?${rows.map((each) => `of=${each.pathname.split("/").pop()}`).join("&")}`;
 }
 
-const keys = { j: () => move(1), k: () => move(-1), "/": () => document.querySelector("[data-search]")?.focus() };
-
-document.addEventListener("keydown", (event) => {
-  if (event.key === "Escape") {
-    const menu = document.querySelector(".facet[open]");
-    if (menu) {
-      menu.open = false;
-      menu.querySelector("summary").focus();
-    } else if (event.target.matches("[data-search]")) event.target.blur();
-  } else if (keys[event.key] && !event.ctrlKey && !event.metaKey && !event.altKey && !event.isComposing && !typing(event.target)) {
-    event.preventDefault();
-    keys[event.key]();
-  }
+addEventListener("key", (event) => {
+  const row = document.activeElement.closest("[data-row]")?.closest("[data-keep]");
+  if (event.detail != "x" || !row || !bar) return;
+  event.preventDefault();
+  pick(row);
 });
 
-// A menu closes when the reader goes elsewhere.
-document.addEventListener("click", (event) => {
+addEventListener("keydown", (event) => {
+  if (event.key != "Escape") return;
+  const menu = document.querySelector(".facet[open]");
+  if (menu) {
+    menu.open = false;
+    menu.querySelector("summary").focus();
+  } else if (event.target.matches("[type=search]")) event.target.blur();
+  else if (bar && !bar.hidden) pick();
+});
+
+addEventListener("click", (event) => {
   for (const menu of document.querySelectorAll(".facet[open]")) if (!menu.contains(event.target)) menu.open = false;
+  const button = event.target.closest("[data-pause]");
+  if (!button) return;
+  button.ariaPressed = String(document.body.toggleAttribute("data-paused"));
+  button.querySelector("span").textContent = button.ariaPressed == "true" ? "Paused" : "Live";
+  button.querySelector(".dot").className = `dot dot-${button.ariaPressed == "true" ? "off" : "live"}`;
+  dispatchEvent(new CustomEvent("live:pause", { detail: button.ariaPressed == "true" }));
 });

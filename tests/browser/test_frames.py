@@ -15,16 +15,18 @@ SCRIPTS = {
     "morph.js": ROOT / "static" / "js" / "morph.js",
     "live.js": ROOT / "static" / "js" / "live.js",
     "follow.js": ROOT / "static" / "js" / "follow.js",
+    "keys.js": ROOT / "static" / "js" / "keys.js",
 }
 PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
 <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false}'>
 <link rel="stylesheet" href="/page.css">
 <script src="/htmx.js" defer></script><script src="/ws.js" defer></script>
 <script src="/idiomorph.js" defer></script><script type="module" src="/morph.js"></script>
-<script type="module" src="/live.js"></script><script type="module" src="/follow.js"></script></head>
+<script type="module" src="/live.js"></script><script type="module" src="/follow.js"></script>
+<script type="module" src="/keys.js"></script></head>
 <body><div hx-ext="ws,morph" ws-connect="/p/default/live/session">
 <p data-connection><i class="dot dot-off"></i><span>Not live</span></p>
-<button data-follow aria-pressed="false" aria-controls="pane">Follow</button>
+<button data-follow data-key="f" aria-pressed="false" aria-controls="pane">Follow</button>
 <button data-unseen hidden></button><input id="search"><div id="pane">BODY</div></div></body></html>"""
 CSS = "#pane { height: 300px; overflow-y: auto } section { height: 100px } section.tall { height: 900px }"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"

@@ -1,5 +1,6 @@
 """What the list of sessions shows, each part in a fixed number of SQL queries."""
 
+from dashboard.sessions.queries.compared import compared as compared
 from dashboard.sessions.queries.facets import Facet as Facet
 from dashboard.sessions.queries.facets import View as View
 from dashboard.sessions.queries.facets import facets as facets

@@ -1,0 +1,220 @@
+"""Every key of the help sheet works; the palette finds; in fields or switched off nothing fires."""
+
+from pathlib import Path
+
+import pytest
+
+from tests import build
+from tests.browser.test_pages import AXE, RULES
+
+TAPES = Path(__file__).parents[1] / "tapes" / "phi-core"
+CURRENT = "[role=treeitem][tabindex='0']"
+
+
+@pytest.fixture(scope="module")
+def recorded(server):
+    """A session with an evaluation in it, and a long one; return the address of the first."""
+    tape = (TAPES / "03-parallel-judge.events.jsonl").read_text().splitlines()
+    server.agent().send(*tape)
+    long = [build.agent_start("long.a.1", at=0)]
+    for n in range(30):
+        long += [build.turn_start("long.a.1", index=n), build.turn_end("long.a.1")]
+    server.agent().send(*long, build.agent_end("long.a.1"))
+    items = server.read("/api/v1/sessions")["items"]
+    return {item["session_id"]: item["url"] for item in items} | {
+        "evaluation": next(item["url"] for item in items if item["session_id"] != "long")
+    }
+
+
+def close(page):
+    """Close the dialog, and wait until the page has the focus again."""
+    page.keyboard.press("Escape")
+    while page.evaluate("Boolean(document.activeElement.closest('dialog'))"):
+        page.wait_for_timeout(20)
+
+
+def at(page, part):
+    page.wait_for_url(lambda url: part in url)
+
+
+def focused(page, selector):
+    return page.evaluate("(selector) => document.activeElement.matches(selector)", selector)
+
+
+def test_every_key_of_the_sheet_works(window, recorded):
+    page = window(viewport={"width": 1440, "height": 700}).open("/p/default/sessions")
+    page.keyboard.press("?")
+    sheet = page.get_by_role("dialog", name="Keys")
+    sheet.wait_for()
+    shown = sheet.locator("section").evaluate_all(
+        "all => all.map(one => [one.querySelector('h3').textContent,"
+        " [...one.querySelectorAll('dd')].map(dd => dd.dataset.of)])"
+    )
+    sheet.get_by_role("button", name="Close").click()
+    assert not sheet.is_visible()
+    walked = {"Everywhere": everywhere, "Lists": lists, "Sessions": sessions, "A session": a_session}
+    assert {(group, key) for group, keys in shown for key in keys} == {
+        (group, key) for group, walk in walked.items() for key in walk(page, recorded)
+    }
+
+
+def everywhere(page, recorded):
+    page.keyboard.press("Control+k")
+    palette = page.get_by_role("combobox")
+    palette.wait_for()
+    yield "Mod+k"
+    close(page)
+    page.keyboard.press("?")
+    page.get_by_role("dialog", name="Keys").wait_for()
+    yield "?"
+    close(page)
+    page.keyboard.press("/")
+    assert focused(page, ".filters [type=search]")
+    page.keyboard.press("t")
+    assert page.locator(".filters [type=search]").input_value() == "t"
+    page.locator(".filters [type=search]").fill("")
+    page.keyboard.press("Escape")
+    yield "/"
+    page.keyboard.press("t")
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    yield "t"
+    page.keyboard.press("\\")
+    assert page.locator("html").get_attribute("data-nav") == "rail"
+    page.keyboard.press("\\")
+    yield "\\"
+    for letter, place in (
+        ("a", "attention"),
+        ("e", "evaluations"),
+        ("l", "leaderboard"),
+        ("c", "costs"),
+        ("i", "integrity"),
+        ("s", "sessions"),
+    ):
+        page.keyboard.press("g")
+        page.keyboard.press(letter)
+        at(page, f"/{place}")
+        page.wait_for_load_state()
+        yield f"g {letter}"
+
+
+def lists(page, recorded):
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    assert focused(page, ".ses-row:nth-child(2) [data-row]")
+    yield "j"
+    page.keyboard.press("k")
+    assert focused(page, ".ses-row:nth-child(1) [data-row]")
+    yield "k"
+    page.keyboard.press("Enter")
+    at(page, "/sessions/")
+    page.go_back()
+    page.locator("[data-connection=live]").wait_for()
+    yield "Enter"
+
+
+def sessions(page, recorded):
+    page.keyboard.press("l")
+    page.locator("[data-connection]", has_text="Paused").wait_for()
+    page.keyboard.press("l")
+    page.locator("[data-connection]", has_text="Live").wait_for()
+    yield "l"
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    assert page.locator("[data-picks]").inner_text().startswith("1 selected")
+    page.keyboard.press("j")
+    page.keyboard.press("x")
+    yield "x"
+    page.keyboard.press("c")
+    at(page, "/compare?of=")
+    assert page.locator("h1").inner_text() == "Two sessions"
+    yield "c"
+
+
+def a_session(page, recorded):
+    page.goto(page.url.split("/p/")[0] + recorded["evaluation"])
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press("k")
+    page.keyboard.press("k")
+    here = page.locator(CURRENT).inner_text()
+    yield "k"
+    page.keyboard.press("j")
+    assert page.locator(CURRENT).inner_text() != here
+    yield "j"
+    page.keyboard.press("h")
+    page.keyboard.press("h")
+    assert page.locator(".par-h").get_attribute("aria-expanded") == "false"
+    yield "h"
+    page.keyboard.press("l")
+    assert page.locator(".par-h").get_attribute("aria-expanded") == "true"
+    yield "l"
+    page.keyboard.press("j")
+    url = page.url
+    page.keyboard.press("Enter")
+    page.wait_for_url(lambda now: now != url)
+    yield "Enter"
+    page.locator("[data-connection=live]").wait_for()
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.keyboard.press("y")
+    page.locator(".loop-id[data-copied]").wait_for()
+    yield "y"
+    for key, tab in (("3", "tab=events"), ("5", "tab=json"), ("1", "#loop")):
+        page.keyboard.press(key)
+        at(page, tab)
+        page.wait_for_load_state()
+        yield key
+    page.keyboard.press("c")
+    at(page, "/evaluations/")
+    yield "c"
+    page.goto(page.url.split("/p/")[0] + recorded["long"])
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press("f")
+    page.locator("[data-follow][aria-pressed=true]").wait_for()
+    yield "f"
+    end = page.evaluate("document.querySelector('#loop-scroll').scrollTop")
+    page.keyboard.press("[")
+    up = page.evaluate("document.querySelector('#loop-scroll').scrollTop")
+    assert up < end
+    yield "["
+    page.keyboard.press("[")
+    page.keyboard.press("]")
+    assert page.evaluate("document.querySelector('#loop-scroll').scrollTop") == up
+    yield "]"
+
+
+def test_the_palette_finds_goes_and_acts(window, recorded):
+    watched = window(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
+    page = watched.open("/p/default/sessions")
+    page.keyboard.press("Meta+k")
+    page.get_by_role("combobox").press_sequentially("trade-offs")
+    option = page.get_by_role("option", selected=True)
+    option.filter(has_text="Summarise").wait_for()
+    page.evaluate(AXE)
+    found = page.evaluate("(rules) => axe.run({runOnly: rules})", RULES)["violations"]
+    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    first = option.inner_text()
+    page.keyboard.press("ArrowUp")
+    assert page.get_by_role("option", selected=True).inner_text() == "Filter sessions by “trade-offs”"
+    page.keyboard.press("ArrowDown")
+    assert option.inner_text() == first
+    page.keyboard.press("Enter")
+    at(page, "/sessions/")
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").press_sequentially("switch")
+    page.get_by_role("option", name="Switch between").click()
+    assert page.locator("html").get_attribute("data-theme") == "dark"
+    assert watched.faults == []
+    assert watched.violations() == []
+
+
+def test_switched_off_no_single_key_does_anything_but_the_palette_opens(window, recorded):
+    page = window().open("/p/default/settings")
+    page.get_by_role("switch").click()
+    page.locator("html[data-keys=off]").wait_for()
+    assert page.get_by_role("switch").get_attribute("aria-checked") == "false"
+    for key in ("t", "?", "g", "s"):
+        page.keyboard.press(key)
+    assert page.locator("html").get_attribute("data-theme") is None
+    assert page.get_by_role("dialog").count() == 0
+    page.keyboard.press("Control+k")
+    page.get_by_role("combobox").wait_for()
+    assert "/settings" in page.url
