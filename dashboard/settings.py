@@ -30,6 +30,13 @@ def _number(name: str, default: int) -> int:
     return int(text)
 
 
+def _address(name: str) -> str:
+    text = os.environ.get(name, "")
+    if text and not text.startswith(("http://", "https://")):
+        raise SystemExit(f"{name} must begin with http:// or https://")
+    return text
+
+
 def _secret_key(path: Path) -> str:
     """Return the key in `path`, made on first start; of two first starts at once one wins."""
     if not path.exists():
@@ -71,6 +78,12 @@ LOOPSCOPE_LIMITS = {
     "silence_s": _number("LOOPSCOPE_SILENCE_S", 60),
     "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
 }
+
+# A model that reads facts in what agents and people said, as OpenAI's are asked; off without an address.
+LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL")
+LOOPSCOPE_FACTS_MODEL = os.environ.get("LOOPSCOPE_FACTS_MODEL", "")
+LOOPSCOPE_FACTS_KEY = os.environ.get("LOOPSCOPE_FACTS_KEY", "")
+LOOPSCOPE_FACTS_S = _number("LOOPSCOPE_FACTS_S", 60) or 60
 
 INSTALLED_APPS = [
     "django.contrib.auth",

@@ -52,7 +52,7 @@ class Job:
         return self.due_since(now) + timedelta(days=1)
 
 
-JOBS = (Job("prune", time(3, 30)),)
+JOBS = (Job("consolidate", time(3, 0)), Job("prune", time(3, 30)))
 
 
 def ask(job: Job, now: datetime) -> None:

@@ -25,8 +25,8 @@ TEMPLATES = [
     file for file in FILES if file.suffix == ".html" and file.relative_to(ROOT).parts[0] == "templates"
 ]
 
-# Records are written by the store, with their sums; lines by the journal. Neither prices nor what the clock
-# knows of its jobs are records.
+# Records are written by the store, with their sums; lines by the journal. Neither prices nor insights, nor
+# what the clock knows of its jobs, are records.
 WRITERS = {
     "recorder/store.py",
     "recorder/spent.py",
@@ -36,6 +36,7 @@ WRITERS = {
     "recorder/clock.py",
     "recorder/pruning.py",
     "recorder/pins.py",
+    "recorder/consolidation/keeping.py",
 }
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}

@@ -7,6 +7,7 @@ from functools import partial
 from django.db import transaction
 
 from recorder import journal, notify, store, tokens
+from recorder.consolidation import keeping
 from recorder.models import AccessToken, Project
 
 
@@ -17,6 +18,7 @@ def forget_demo(project: Project) -> int:
     """
     with transaction.atomic():
         AccessToken.objects.filter(project=project, scopes__endswith=tokens.DEMO).delete()
+        keeping.forget_demo(project.pk)
         bell = store.forget_demo(project.pk)
         journal.forget_demo(project.pk)
         transaction.on_commit(partial(notify.ring, bell))

@@ -2,6 +2,7 @@
 
 from recorder.models.access import AccessToken, Membership, Project, Seen, SignInLink
 from recorder.models.clock import DailyJob
+from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
 from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
@@ -32,6 +33,8 @@ __all__ = (
     "Compaction",
     "DailyJob",
     "EventRecord",
+    "Insight",
+    "InsightEvidence",
     "JournalEvent",
     "LoopRecord",
     "Membership",
@@ -43,6 +46,7 @@ __all__ = (
     "Project",
     "Pruning",
     "QuarantinedLine",
+    "ReadLoop",
     "Repricing",
     "Seen",
     "Session",

@@ -43,10 +43,11 @@ class JournalEvent(models.Model):
     kind = models.CharField(max_length=8, default="line")  # line | flush | read
     received_at = models.DateTimeField()
     size = models.IntegerField(default=0)  # bytes of the line
-    pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
-    own = models.BinaryField(default=b"")
+    # Before the bytes: what stands behind them is read through them.
     consolidated_at = models.DateTimeField(null=True)
     pruned_on = models.DateField(null=True)
+    pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
+    own = models.BinaryField(default=b"")
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("producer", "seq"), name="one_line"),)

@@ -52,7 +52,7 @@ def tables(folder):
     return {
         name: sorted(map(repr, ask(folder, f"SELECT * FROM {name}")))
         for (name,) in names
-        if name != "recorder_accesstoken"
+        if name not in ("recorder_accesstoken", "recorder_dailyjob")  # the server's own
     }
 
 

@@ -1,0 +1,123 @@
+"""Asks a model that is reached by HTTP as OpenAI's are: one question, one answer, within a time and a size.
+
+The standard library's plainest client: it follows no redirect, so that the key goes to one place.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from dataclasses import dataclass
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
+from urllib.parse import urlsplit
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from recorder.core.insights.facts import ANSWER, Lie
+
+BYTES = 4 * ANSWER
+
+
+class Away(Exception):
+    """The model cannot be asked now; why, in words that hold nothing of what was sent."""
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """Where a model is. `url` is what stands before `/chat/completions`."""
+
+    url: str
+    name: str
+    key: str = ""
+    seconds: int = 60
+
+    def ask(self, messages: list[dict[str, str]]) -> str:
+        """Return what it says. Raises Away or Lie."""
+        asked = {"model": self.name, "messages": messages, "temperature": 0, "stream": False}
+        status, answer = self._post(json.dumps(asked).encode())
+        if status != http.client.OK:
+            raise Away(f"it answers {status}")
+        return _content(answer)
+
+    def _post(self, body: bytes) -> tuple[int, bytes]:
+        parts = urlsplit(self.url)
+        kind = HTTPSConnection if parts.scheme == "https" else HTTPConnection
+        until = time.monotonic() + self.seconds
+        try:
+            connection = kind(parts.hostname or "", parts.port, timeout=self.seconds)
+            path = f"{parts.path.rstrip('/')}/chat/completions"
+            with closing(connection):
+                connection.connect()
+                with _cut_at(until, connection.sock):
+                    connection.request("POST", path, body, self._headers())
+                    response = connection.getresponse()
+                    answer = response.read(BYTES + 1)
+        except (OSError, HTTPException, ValueError) as error:
+            raise Away(self._why(error, until)) from error
+        if time.monotonic() >= until:
+            raise Away(self._why(TimeoutError(), until))
+        if len(answer) > BYTES:
+            raise Lie("the answer is too long")
+        return response.status, answer
+
+    def _why(self, error: Exception, until: float) -> str:
+        if isinstance(error, TimeoutError) or time.monotonic() >= until:
+            return f"it does not answer within {self.seconds} s"
+        return f"it cannot be reached: {type(error).__name__}"
+
+    def _headers(self) -> dict[str, str]:
+        own = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        return {"Content-Type": "application/json", "Accept": "application/json", **own}
+
+
+class _Message(BaseModel):
+    """What a model says."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    content: str = Field(max_length=ANSWER)
+
+
+class _Choice(BaseModel):
+    """One of its answers."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    message: _Message
+
+
+class _Completion(BaseModel):
+    """All of them."""
+
+    model_config = ConfigDict(extra="ignore")
+
+    choices: list[_Choice] = Field(min_length=1)
+
+
+def _content(answer: bytes) -> str:
+    try:
+        return _Completion.model_validate_json(answer).choices[0].message.content
+    except ValidationError as error:
+        raise Lie("the answer is not a chat completion") from error
+
+
+@contextmanager
+def _cut_at(until: float, connected: socket.socket) -> Iterator[None]:
+    """Cut a connection at a time, however steadily its server sends a byte now and then."""
+
+    def cut() -> None:
+        with suppress(OSError):
+            connected.shutdown(socket.SHUT_RDWR)
+
+    timer = threading.Timer(until - time.monotonic(), cut)
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()

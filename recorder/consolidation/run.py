@@ -1,0 +1,73 @@
+"""One consolidation, from the first loop that was not read to the last line that is not marked."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from recorder.consolidation import keeping, marking, reading
+from recorder.consolidation.facts import Asked, ask_all, model
+from recorder.consolidation.keeping import Lesson
+from recorder.consolidation.reading import Loop
+from recorder.core.insights.procedures import procedures
+from recorder.core.insights.solutions import solutions
+from recorder.models import Insight, LoopRecord, Project, ReadLoop
+
+LOOPS = 20  # in one transaction
+PAUSE_S = 0.02  # between two: whoever waits to write comes first
+
+
+@dataclass(slots=True)
+class Done:
+    """What a consolidation did."""
+
+    loops: int = 0
+    insights: int = 0
+    lines: int = 0
+    facts: Asked | None = None
+
+    def __str__(self) -> str:
+        said = f"{self.loops:,} loops read, {self.insights:,} new insights, {self.lines:,} events marked"
+        return f"{said}; {self.facts or 'facts: off'}"
+
+
+def consolidate(project: Project | None, tell: Callable[[int, str], None], loops: int = LOOPS) -> Done:
+    """Read what has ended in a project, or in all, `loops` at a time; `tell` hears how far it is."""
+    done = Done()
+    projects = [project] if project else list(Project.objects.order_by("pk"))
+    for each in projects:
+        _read(each, tell, loops, done)
+    for number in marking.mark(project.pk if project else None, datetime.now(UTC)):
+        done.lines += number
+        time.sleep(PAUSE_S)
+    done.facts = ask_all([each.pk for each in projects])
+    return done
+
+
+def _read(project: Project, tell: Callable[[int, str], None], loops: int, done: Done) -> None:
+    insights = Insight.objects.filter(project=project)
+    before, last, with_facts = insights.count(), 0, model() is not None
+    while some := reading.unread(project.pk, last, loops):
+        last = some[-1].id
+        lessons = [_lesson(loop) for loop in some]
+        done.loops += keeping.add(project.pk, lessons, with_facts=with_facts)
+        tell(len(some), project.slug)
+        time.sleep(PAUSE_S)
+    keeping.settle(project.pk)
+    done.insights += insights.count() - before
+
+
+def _lesson(loop: Loop) -> Lesson:
+    calls = reading.calls(loop.id)
+    return Lesson(loop, [*procedures(loop.agent_id, calls), *solutions(loop.agent_id, calls)])
+
+
+def waiting(project: Project | None) -> int:
+    """Return about how many loops a consolidation would read."""
+    ended = LoopRecord.objects.exclude(status__in=("pending", "running"))
+    read = ReadLoop.objects.all()
+    if project:
+        ended, read = ended.filter(session__project=project), read.filter(project=project)
+    return max(0, ended.count() - read.count())

@@ -1,0 +1,1 @@
+"""What recorded work teaches: procedures that come again, and what was done after an error."""

@@ -1,0 +1,33 @@
+"""Procedures: steps that follow one another again and again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from recorder.core.insights.found import Found
+from recorder.core.insights.steps import Call, runs
+
+SHORTEST, LONGEST = 2, 5
+MOST = 500  # of one loop
+
+
+def procedures(agent_id: str, calls: Sequence[Call]) -> list[Found]:
+    """Return each sequence of 2 to 5 different steps, and how often it stands in the loop without overlap."""
+    steps = list(runs(calls))
+    found: dict[tuple[str, ...], Found] = {}
+    free: dict[tuple[str, ...], int] = {}  # where the next of its kind may begin
+    for at in range(len(steps)):
+        for size in range(SHORTEST, LONGEST + 1):
+            part = steps[at : at + size]
+            names = tuple(run.step for run in part)
+            if len(part) < size or len(set(names)) < size:
+                break
+            if free.get(names, 0) > at or (names not in found and len(found) >= MOST):
+                continue
+            free[names] = at + size
+            first, last = part[0].calls[0], part[-1].calls[-1]
+            each = found.setdefault(names, Found("procedure", agent_id, names, events=[first.start]))
+            each.count(
+                worked=all(run.is_done for run in part), began_at=first.started_at, ended_at=last.ended_at
+            )
+    return list(found.values())

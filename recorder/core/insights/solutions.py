@@ -1,0 +1,82 @@
+"""Solutions: an error, and what was done before the same thing was tried again."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recorder.core.insights.found import Found
+from recorder.core.insights.steps import Call, runs
+from recorder.core.text import clean
+
+MOST = 200  # of one loop
+STEPS = 6  # the last ones before it was tried again
+AHEAD = 200  # calls in which the same thing is looked for
+TEXT = 300
+_GLANCE = 20_000  # characters of an answer, from its beginning and from its end
+_ANSI = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
+_TELLING = re.compile(
+    r"error|exception|fail|denied|refused|not found|no such|cannot|invalid|missing|timed? ?out", re.IGNORECASE
+)
+_CHANGING = (
+    (re.compile(r"'[^']{1,200}'|\"[^\"]{1,200}\"|`[^`]{1,200}`"), "…"),
+    (re.compile(r"(?:/[\w.@+-]+)+/"), "…/"),
+    (re.compile(r"\b0x[0-9a-fA-F]+\b|\b[0-9a-f]{7,64}\b"), "#"),
+    (re.compile(r"\d+"), "#"),
+)
+
+
+def solutions(agent_id: str, calls: Sequence[Call]) -> list[Found]:
+    """Return, for each error after which the same thing was tried again, what was done in between."""
+    found: dict[str, Found] = {}
+    for at, failed in enumerate(calls):
+        if failed.state != "failed" or (again := _again(calls, at)) is None:
+            continue
+        tried = calls[again]
+        between = [call for call in calls[at + 1 : again] if call.start > failed.end]
+        text = telling(failed.answer)
+        each = Found(
+            "solution",
+            agent_id,
+            tuple(run.step for run in runs(between))[-STEPS:],
+            about=failed.step,
+            said=normal(text),
+            is_changed=tried.arguments_key != failed.arguments_key,
+            events=[failed.end, tried.end],
+            text=text,
+        )
+        if each.key not in found and len(found) >= MOST:
+            continue
+        found.setdefault(each.key, each).count(
+            worked=tried.state == "done", began_at=failed.ended_at, ended_at=tried.ended_at
+        )
+    return list(found.values())
+
+
+def telling(answer: str) -> str:
+    """Return the line of an answer that says most about an error: the last that names one, or the first."""
+    if len(answer) > 2 * _GLANCE:
+        answer = answer[:_GLANCE] + "\n" + answer[-_GLANCE:]
+    lines = [" ".join(line.split()) for line in _ANSI.sub("", answer).splitlines()]
+    said = [line for line in lines if any(char.isalnum() for char in line)]
+    if not said:
+        return ""
+    named = [line for line in said if _TELLING.search(line)]
+    return clean((named or said[:1])[-1], TEXT)
+
+
+def normal(text: str) -> str:
+    """Return an error without what changes each time: numbers, what is quoted, folders."""
+    for pattern, instead in _CHANGING:
+        text = pattern.sub(instead, text)
+    return text
+
+
+def _again(calls: Sequence[Call], at: int) -> int | None:
+    """Return where the same thing is tried next after a call has failed."""
+    failed = calls[at]
+    for later in range(at + 1, min(len(calls), at + AHEAD)):
+        call = calls[later]
+        if call.start > failed.end and call.asks_the_same_as(failed):
+            return later
+    return None

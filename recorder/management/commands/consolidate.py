@@ -1,0 +1,36 @@
+"""`manage.py consolidate`: read what has ended, keep what it teaches."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from recorder.consolidation.run import consolidate, waiting
+from recorder.models import Project
+from recorder.progress import Progress
+
+
+class Command(BaseCommand):
+    """Works while the server runs. Broken off, the next call goes on."""
+
+    help = (
+        "Read loops that have ended: find procedures, solutions of errors and facts, and mark their events."
+    )
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        """Name the project."""
+        parser.add_argument("--project", help="by default every project")
+
+    def handle(self, *, project: str | None, **_: Any) -> None:
+        """Consolidate."""
+        found = Project.objects.filter(slug=project).first() if project else None
+        if project and found is None:
+            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+        progress = Progress(sys.stderr, waiting(found), "loops")
+        try:
+            done = consolidate(found, progress.step)
+        finally:
+            progress.close()
+        self.stdout.write(str(done))

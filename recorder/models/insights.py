@@ -1,0 +1,77 @@
+"""What consolidation has read, and what it learned; see `recorder.consolidation`."""
+
+from django.db import models
+
+from recorder.fields import JsonText
+from recorder.models.access import Project
+from recorder.models.money import ID
+
+
+class Insight(models.Model):
+    """A procedure, the solution of an error, or a fact; `key` names it for good.
+
+    What the demo showed stands in rows of its own, so that it can go without a trace.
+    """
+
+    class Kind(models.TextChoices):
+        PROCEDURE = "procedure", "Procedure"
+        SOLUTION = "solution", "Error solution"
+        FACT = "fact", "Fact"
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="insights", db_index=False)
+    kind = models.CharField(max_length=10, choices=Kind.choices)
+    key = models.CharField(max_length=32)
+    is_demo = models.BooleanField(default=False)
+    agent_id = models.CharField(max_length=ID, blank=True)
+    steps = JsonText(default=list)
+    about = models.CharField(max_length=100, blank=True)
+    said = models.TextField(blank=True)
+    is_changed = models.BooleanField(default=False)
+    head = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the last
+    tail = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the first
+    is_part = models.BooleanField(default=False)  # of a procedure: a longer one comes as often
+    times = models.PositiveBigIntegerField(default=0)
+    worked = models.PositiveBigIntegerField(default=0)
+    loops = models.PositiveBigIntegerField(default=0)
+    durations = JsonText(default=dict)  # rounded milliseconds: how often
+    median_ms = models.BigIntegerField(null=True)
+    first_at = models.DateTimeField()
+    last_at = models.DateTimeField()
+    dismissed_at = models.DateTimeField(null=True)
+    dismissed_by = models.CharField(max_length=200, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "key", "is_demo"), name="one_insight"),)
+        indexes = (
+            models.Index(fields=("project", "-last_at", "-id"), name="insight_newest"),
+            models.Index(fields=("project", "head"), name="insight_head"),
+            models.Index(fields=("project", "tail"), name="insight_tail"),
+        )
+
+
+class InsightEvidence(models.Model):
+    """A loop that shows an insight, of the newest that do. A rebuild gives loops the keys they had."""
+
+    insight = models.ForeignKey(Insight, models.CASCADE, related_name="evidence", db_index=False)
+    loop = models.BigIntegerField()
+    events = JsonText(default=list)
+    times = models.PositiveIntegerField(default=1)
+    worked = models.PositiveIntegerField(default=0)
+    text = models.CharField(max_length=300, blank=True)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("insight", "loop"), name="one_evidence"),)
+
+
+class ReadLoop(models.Model):
+    """A loop that consolidation has read, once and for good; `facts` says whether a model read it, too."""
+
+    loop = models.BigIntegerField(primary_key=True)
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    facts = models.CharField(max_length=8, blank=True)  # "" | wanted | done | failed
+    tries = models.PositiveSmallIntegerField(default=0)
+
+    class Meta:
+        indexes = (
+            models.Index(fields=("project", "loop"), condition=models.Q(facts="wanted"), name="facts_wanted"),
+        )

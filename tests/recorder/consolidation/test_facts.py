@@ -1,0 +1,257 @@
+"""Facts through a model: a local server that answers, is slow, fails and lies; nothing else depends on it."""
+
+import json
+import threading
+import time
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from recorder import writer
+from recorder.consolidation.facts import AWAY, TRIES
+from recorder.consolidation.run import consolidate
+from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
+from tests import build
+from tests.recorder.consolidation.learned import learned, working
+from tests.recorder.consolidation.test_consolidation import feed, quiet
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+class Speaker:
+    """An OpenAI-compatible server whose next answers a test chooses; the last one stays."""
+
+    def __init__(self):
+        self.asked = []
+        self.answers = []
+        speaker = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                speaker.asked.append((self.path, dict(self.headers), body))
+                say = speaker.answers.pop(0) if len(speaker.answers) > 1 else speaker.answers[0]
+                with suppress(OSError):  # who asked has gone
+                    say(self, body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}/v1"
+
+
+def reply(handler, body, status=200, **headers):
+    handler.send_response(status)
+    for name, value in {"Content-Length": len(body), **headers}.items():
+        handler.send_header(name, str(value))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def saying(content):
+    """Answer a chat completion with this content; a function is given the events that were sent."""
+
+    def say(handler, asked):
+        events = json.loads(asked["messages"][1]["content"])["events"]
+        text = content(events) if callable(content) else content
+        reply(
+            handler, json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+        )
+
+    return say
+
+
+def true(events):
+    return json.dumps({"facts": [{"fact": "The project uses uv.", "events": [events[0]["id"]]}]})
+
+
+def raw(body, status=200, **headers):
+    return lambda handler, _: reply(handler, body, status, **headers)
+
+
+def hang(handler, _):
+    time.sleep(5)
+
+
+def drip(handler, _):
+    """Send a byte now and then, for ever."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "100000")
+    handler.end_headers()
+    for _ in range(100):
+        handler.wfile.write(b" ")
+        handler.wfile.flush()
+        time.sleep(0.1)
+
+
+def flood(handler, _):
+    handler.send_response(200)
+    handler.end_headers()
+    for _ in range(400):
+        handler.wfile.write(b"x" * 65536)
+
+
+def hang_up(handler, _):
+    handler.connection.close()
+
+
+@pytest.fixture
+def speaker(settings, monkeypatch):
+    monkeypatch.setattr("recorder.consolidation.run.PAUSE_S", 0)
+    speaker = Speaker()
+    settings.LOOPSCOPE_FACTS_URL, settings.LOOPSCOPE_FACTS_MODEL = speaker.url, "small"
+    settings.LOOPSCOPE_FACTS_KEY, settings.LOOPSCOPE_FACTS_S = "sk-very-secret", 1
+    yield speaker
+    speaker.server.shutdown()
+    speaker.server.server_close()
+    writer.close()
+
+
+@pytest.fixture
+def project(db):
+    return Project.objects.create(slug="default")
+
+
+def talk(loop, text="Use uv here, not pip."):
+    said = build.user(text)
+    events = working(loop, "read a", "test!", "edit a", "test")
+    return [*events[:2], build.message_start(loop, said), build.message_end(loop, said), *events[2:]]
+
+
+def test_a_fact_is_kept_with_the_events_that_support_it(project, speaker):
+    feed(project, talk("s.a.1"), talk("t.a.1"))
+    speaker.answers = [saying(true)]
+
+    done = consolidate(project, quiet)
+
+    assert str(done.facts) == "facts: 2 in 2 loops, 0 dropped, 0 bad answers"
+    fact = Insight.objects.get(kind="fact")
+    assert (fact.said, fact.agent_id, fact.times, fact.loops) == ("The project uses uv.", "coder", 2, 2)
+    cited = [each.events[0] for each in InsightEvidence.objects.filter(insight=fact)]
+    assert set(EventRecord.objects.filter(pk__in=cited).values_list("type", flat=True)) == {"MessageEnd"}
+    path, headers, asked = speaker.asked[0]
+    assert (path, headers["Authorization"]) == ("/v1/chat/completions", "Bearer sk-very-secret")
+    assert asked["model"] == "small"
+    assert "Use uv here, not pip." in asked["messages"][1]["content"]
+
+    assert str(consolidate(project, quiet).facts) == "facts: 0 in 0 loops, 0 dropped, 0 bad answers"
+    assert len(speaker.asked) == 2
+
+
+def test_a_fact_without_events_of_ours_is_dropped_and_counted(project, speaker):
+    feed(project, talk("s.a.1"))
+    lies = {"facts": [{"fact": "The moon is cheese.", "events": [1]}, {"fact": "No source.", "events": []}]}
+    speaker.answers = [saying(json.dumps(lies))]
+
+    assert str(consolidate(project, quiet).facts) == "facts: 0 in 1 loops, 2 dropped, 0 bad answers"
+    assert not Insight.objects.filter(kind="fact").exists()
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        saying("I am a poet."),
+        raw(b"not json"),
+        raw(b'{"choices": []}'),
+        raw(b'{"choices": [{"message": {"content": null}}]}'),
+        raw(b"\xff\xfe"),
+        flood,
+    ],
+    ids=["prose", "no json", "no choice", "no content", "no text", "flood"],
+)
+def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker, lie):
+    feed(project, talk("s.a.1"))
+    speaker.answers = [lie]
+
+    said = [str(consolidate(project, quiet).facts) for _ in range(TRIES + 1)]
+
+    assert said == ["facts: 0 in 0 loops, 0 dropped, 1 bad answers"] * TRIES + [
+        "facts: 0 in 0 loops, 0 dropped, 0 bad answers"
+    ]
+    assert ReadLoop.objects.get().facts == "failed"
+
+
+@pytest.mark.parametrize(
+    ("fault", "why"),
+    [
+        (hang, "it does not answer within 1 s"),
+        (drip, "it does not answer within 1 s"),
+        (hang_up, "it cannot be reached"),
+        (raw(b"", 500), "it answers 500"),
+        (raw(b"", 429), "it answers 429"),
+        (raw(b"", 302, Location="http://127.0.0.1:1/steal"), "it answers 302"),
+    ],
+    ids=["slow", "dripping", "gone", "broken", "busy", "elsewhere"],
+)
+def test_a_model_that_is_away_is_left_for_now_and_asked_the_next_time(project, speaker, fault, why):
+    feed(project, *(talk(f"s{n}.a.1") for n in range(AWAY + 2)))
+    speaker.answers = [fault]
+
+    asked = consolidate(project, quiet).facts
+
+    assert asked.away.startswith(why)
+    assert len(speaker.asked) == AWAY
+    speaker.answers = [saying(true)]
+    assert consolidate(project, quiet).facts.facts == AWAY + 2
+
+
+def test_nothing_but_facts_depends_on_the_model(project, speaker, settings):
+    other = Project.objects.create(slug="other")
+    for each in (project, other):
+        feed(each, talk("s.a.1"), talk("t.a.1"))
+    speaker.answers = [hang_up]
+    consolidate(project, quiet)
+
+    settings.LOOPSCOPE_FACTS_URL = ""
+    consolidate(other, quiet)
+
+    (found, read, marked), (found_without, read_without, marked_without) = learned(project), learned(other)
+    assert (found, marked) == (found_without, marked_without)
+    assert [loop for loop, _ in read] == [loop for loop, _ in read_without]
+    assert {facts for _, facts in read} == {"wanted"}
+    assert not JournalEvent.objects.filter(consolidated_at=None).exists()
+
+
+def test_broken_off_between_two_loops_it_asks_only_about_the_rest(project, speaker):
+    feed(project, talk("s.a.1"), talk("t.a.1"))
+    speaker.answers = [saying(true), hang_up]
+    consolidate(project, quiet)
+    assert Insight.objects.get(kind="fact").times == 1
+
+    speaker.answers = [saying(true)]
+    consolidate(project, quiet)
+
+    assert Insight.objects.get(kind="fact").times == 2
+
+
+def test_what_a_hostile_model_says_is_text(project, speaker):
+    feed(project, talk("s.a.1"))
+    text = "<img src=x onerror=alert(1)>\u202e\x00" + "y" * 2000
+    speaker.answers = [
+        saying(lambda events: json.dumps({"facts": [{"fact": text, "events": [events[0]["id"]]}]}))
+    ]
+
+    consolidate(project, quiet)
+
+    said = Insight.objects.get(kind="fact").said
+    assert len(said) <= 300
+    assert said.startswith("<img src=x onerror=alert(1)>")
+    assert "\x00" not in said
+
+
+def test_the_key_and_what_was_said_are_in_no_log(project, speaker, caplog):
+    feed(project, talk("s.a.1", text="A private thing."))
+    speaker.answers = [raw(b"A private thing.", 500)]
+
+    done = consolidate(project, quiet)
+
+    for text in (caplog.text, str(done)):
+        assert "private" not in text
+        assert "sk-very-secret" not in text

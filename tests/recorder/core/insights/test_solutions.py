@@ -1,0 +1,105 @@
+"""Solutions: what was done after an error, before the same thing was tried again."""
+
+import time
+
+import pytest
+
+from recorder.core.insights.solutions import normal, solutions, telling
+from recorder.core.insights.steps import Call
+
+
+def call(start, tool, key="", state="done", answer="", subject=""):
+    return Call(
+        start, start + 1, tool, tool, arguments_key=key or tool, state=state, answer=answer, subject=subject
+    )
+
+
+def test_what_was_done_before_the_same_thing_worked():
+    (found,) = solutions(
+        "coder",
+        [
+            call(1, "test", state="failed", answer="E  ValueError: bad line 12"),
+            call(3, "read", key="x"),
+            call(5, "read", key="y"),
+            call(7, "edit"),
+            call(9, "test"),
+        ],
+    )
+
+    assert (found.about, found.said, found.steps) == ("test", "E ValueError: bad line #", ("read", "edit"))
+    assert (found.times, found.worked, found.is_changed) == (1, 1, False)
+    assert found.events == [2, 10]
+    assert found.text == "E ValueError: bad line 12"
+
+
+def test_what_did_not_help_is_counted_too():
+    failed = {"state": "failed", "answer": "boom"}
+    calls = [
+        call(1, "test", **failed),
+        call(3, "edit"),
+        call(5, "test", **failed),
+        call(7, "edit"),
+        call(9, "test"),
+    ]
+
+    (found,) = solutions("coder", calls)
+
+    assert (found.times, found.worked) == (2, 1)
+
+
+def test_the_same_thing_with_other_arguments_says_so():
+    calls = [call(1, "edit", "a", "failed", "no such text", "x.py"), call(3, "edit", "b", subject="x.py")]
+
+    (found,) = solutions("coder", calls)
+
+    assert (found.steps, found.is_changed, found.worked) == ((), True, 1)
+
+
+def test_what_began_before_the_error_was_known_did_not_answer_it():
+    slow = Call(1, 8, "test", "test", arguments_key="t", state="failed", answer="boom")
+    beside = Call(2, 3, "test", "test", arguments_key="t")
+    calls = [slow, beside, call(9, "edit"), call(11, "test", key="t")]
+
+    (found,) = solutions("coder", calls)
+
+    assert found.steps == ("edit",)
+
+
+def test_an_error_after_which_nothing_is_tried_again_teaches_nothing():
+    assert solutions("coder", [call(1, "test", state="failed", answer="boom"), call(3, "edit")]) == []
+
+
+@pytest.mark.parametrize(
+    ("answer", "line"),
+    [
+        ("", ""),
+        ("\n ---- \n", ""),
+        ("tracker: command not found", "tracker: command not found"),
+        ("..F..  [100%]\n====\nE   ValueError: no header\n1 passed", "E ValueError: no header"),
+        ("\x1b[31merror:\x1b[0m mismatched types\n --> src/a.rs:3", "error: mismatched types"),
+        ("exit status 101", "exit status 101"),
+        ("a\x00\ud800 failed", "a\ufffd\ufffd failed"),
+    ],
+)
+def test_the_line_that_says_most(answer, line):
+    assert telling(answer) == line
+
+
+def test_what_changes_each_time_is_left_out():
+    said = normal("/home/ann/app/x.py:12: KeyError: 'user_17' at 0x7f3a commit 9f86d081 after 3.2s")
+
+    assert said == "…/x.py:#: KeyError: … at # commit # after #.#s"
+
+
+def test_a_hostile_answer_costs_little():
+    begun = time.monotonic()
+    for answer in (
+        "/" * 2_000_000,
+        "'" * 2_000_000,
+        "a/" * 1_000_000,
+        "\x1b[" * 1_000_000,
+        "error " * 500_000,
+    ):
+        normal(telling(answer))
+
+    assert time.monotonic() - begun < 2
