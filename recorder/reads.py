@@ -30,7 +30,7 @@ class Appended:
     flush: int = 0  # the journal id of its flush
 
     def feed(self, recorder: Recorder) -> list[Change]:
-        changes = [change for line in self.lines for change in recorder.feed(line)]
+        changes = recorder.feed(*self.lines)
         if self.flush:
             changes += recorder.flush(self.producer, self.received_at, self.flush)
         return changes

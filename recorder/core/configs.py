@@ -16,6 +16,7 @@ _NOT_SETTINGS = ("model", "provider", "config_id", "name")
 _TELLING = ("thinking_level", "temperature", "reasoning", "context_window", "max_tokens", "provider", "api")
 _WORDS = {"thinking_level": "thinking", "context_window": "context", "max_tokens": "max output"}
 _SIZES = ("context_window", "max_tokens")
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,7 @@ class Label:
 def config_key(snapshot: Json) -> str:
     """Return the same key for the same settings, in whatever order; unset and null are the same."""
     given = {k: v for k, v in snapshot.items() if v is not None} if isinstance(snapshot, dict) else snapshot
-    return _hash(json.dumps(given, sort_keys=True, separators=(",", ":")))
+    return _hash(_CANONICAL.encode(given))
 
 
 @lru_cache(maxsize=1024)  # the answers of a loop name the same one again and again

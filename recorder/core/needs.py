@@ -35,6 +35,10 @@ def needs(lines: Iterable[Line]) -> Needs:
     )
 
 
+# Most events; they name nothing else.
+_PLAIN = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExecutionStart", "TurnStart"))
+
+
 @dataclass(slots=True)
 class _Asked:
     session_ids: set[str] = field(default_factory=set)
@@ -49,6 +53,10 @@ class _Asked:
         fields = event.__dict__  # many events lack one of them, and pydantic is slow to say so
         self._own(fields.get("loop_id"))
         self._session(fields.get("session_id"))
+        if event.type not in _PLAIN:
+            self._more(event)
+
+    def _more(self, event: Event) -> None:
         match event.type:
             case "AgentStart":
                 self._start(event)

@@ -31,15 +31,14 @@ class Recorder:
     def __init__(self, memory: Memory) -> None:
         self.memory = memory
 
-    def feed(self, line: Line) -> list[Change]:
-        """Return what a line changes; what does not fit yields an Anomaly."""
-        step = Step(
-            self.memory, line.id, line.producer, line.received_at, line.source, line.is_demo, line.origin
-        )
-        place = _place(step, line.event)
-        _file(step, line.event, place)
-        spending.regroup(step)
-        return list(step.changes.values())
+    def feed(self, *lines: Line) -> list[Change]:
+        """Return what lines change, each record once; what does not fit yields an Anomaly."""
+        changes: dict[Change, Change] = {}
+        for number, producer, at, source, event, is_demo, origin in lines:
+            step = Step(self.memory, number, producer, at, source, is_demo, origin, changes)
+            _file(step, event, _place(step, event))
+        spending.regroup(changes)
+        return list(changes.values())
 
     def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
         """Abort the loops and groups that a producer leaves open: it is done."""
@@ -48,13 +47,23 @@ class Recorder:
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
             loops.abort(step, loop)
         groups.leave(step, producer)
-        spending.regroup(step)
+        spending.regroup(step.changes)
         return list(step.changes.values())
 
 
 def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
     """Let an event change what it is about, and say where it belongs."""
     match event.type:  # not of its class: to ask pydantic for that costs more than the rest
+        case (
+            "MessageUpdate"
+            | "MessageStart"
+            | "MessageEnd"
+            | "ToolExecutionStart"
+            | "ToolExecutionEnd"
+            | "TurnStart"
+            | "TurnEnd"
+        ):  # most are these
+            return _in_loop(step, event)
         case "AgentStart":
             return loops.start(step, event)
         case "ParallelLoopStart":
@@ -106,16 +115,10 @@ def _find(step: Step, loop_id: str | None) -> Loop | None:
 
 def _run(step: Step, event: LoopEvent, loop: Loop) -> Place:  # noqa: C901, PLR0911, PLR0912  one arm an event
     match event.type:
-        case "TurnStart":
-            return turns.start(step, event, loop)
-        case "TurnRequest":
-            return turns.request(step, event, loop)
-        case "TurnEnd":
-            return turns.end(step, event, loop)
-        case "MessageStart":
-            return streaming.start(step, event, loop)
         case "MessageUpdate":
             return streaming.update(step, event, loop)
+        case "MessageStart":
+            return streaming.start(step, event, loop)
         case "MessageEnd":
             return streaming.end(step, event, loop)
         case "ToolExecutionStart":
@@ -124,6 +127,12 @@ def _run(step: Step, event: LoopEvent, loop: Loop) -> Place:  # noqa: C901, PLR0
             return tools.update(step, event, loop)
         case "ToolExecutionEnd":
             return tools.end(step, event, loop)
+        case "TurnStart":
+            return turns.start(step, event, loop)
+        case "TurnRequest":
+            return turns.request(step, event, loop)
+        case "TurnEnd":
+            return turns.end(step, event, loop)
         case "ProgressMessage":
             return tools.progress(step, event, loop)
         case "InputRejected":

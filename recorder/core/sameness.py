@@ -5,6 +5,8 @@ import json
 
 from recorder.core.changes import Json
 
+_CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
 
 def arguments_key(arguments: Json) -> str:
     """Return the same key for the same arguments, in whatever order and with whatever space around a text.
@@ -14,7 +16,7 @@ def arguments_key(arguments: Json) -> str:
     said = _trimmed(arguments)
     if isinstance(said, dict):
         said = {name: _trimmed(value) for name, value in said.items() if value is not None}
-    return _key(json.dumps(said, sort_keys=True, separators=(",", ":")))
+    return _key(_CANONICAL.encode(said))
 
 
 def text_key(text: str) -> str:

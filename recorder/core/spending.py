@@ -7,7 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recorder.core import messages, prices, tokens, usage
-from recorder.core.changes import CostSource, Group, Json, Loop, ModelConfig, Spend, Turn
+from recorder.core.changes import (
+    Change,
+    CostSource,
+    Group,
+    Json,
+    Loop,
+    ModelConfig,
+    Regrouped,
+    Spend,
+    Turn,
+)
 from recorder.core.events import AgentEnd, TurnEnd, Usage
 from recorder.core.ledger import segment
 from recorder.core.prices import MOST_NANO, Pair
@@ -77,9 +87,9 @@ def pair_of_snapshot(snapshot: Json) -> Pair | None:
     return pair_of(messages.field(given, "model"), messages.field(given, "provider"), None)
 
 
-def regroup(step: Step) -> None:
-    """Note of the loops that a line changed which count in another segment of the ledger from now on."""
-    for loop in [record for record in step.changes if isinstance(record, Loop)]:
+def regroup(changes: dict[Change, Change]) -> None:
+    """Note of the loops that changed which count in another segment of the ledger from now on."""
+    for loop in [record for record in changes if type(record) is Loop]:
         now = segment(
             role=loop.role,
             status=loop.status,
@@ -87,7 +97,8 @@ def regroup(step: Step) -> None:
             is_selected=loop.is_selected,
         )
         if now != loop.segment:
-            step.regrouped(loop, loop.segment)
+            change = Regrouped(loop, loop.segment)
+            changes[change] = change
             loop.segment = now
 
 

@@ -12,9 +12,7 @@ from recorder.core.changes import (
     Loop,
     Origin,
     Record,
-    Regrouped,
     Removed,
-    Segment,
     Session,
     Spent,
     Turn,
@@ -81,11 +79,6 @@ class Step:
         """A turn or a loop ended: what it cost counts."""
         spent = Spent(record)
         self.changes[spent] = spent
-
-    def regrouped(self, loop: Loop, was: Segment) -> None:
-        """What a loop has spent counts in another segment."""
-        change = Regrouped(loop, was)
-        self.changes[change] = change
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
         """Something did not fit: people shall see it."""

@@ -61,4 +61,5 @@ def _add(record: Tokens, usage: Usage, sign: int) -> None:
 
 
 def _sum(known: int, more: int) -> int:
-    return max(0, min(_MOST, known + more))
+    total = known + more
+    return total if 0 <= total <= _MOST else max(0, min(_MOST, total))

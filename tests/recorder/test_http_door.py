@@ -306,10 +306,10 @@ def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
     may_go_on, is_at_it = Event(), Event()
 
     class Stuck(ingest.Recorder):
-        def feed(self, line):
+        def feed(self, *lines):
             is_at_it.set()
             assert may_go_on.wait(20)
-            return super().feed(line)
+            return super().feed(*lines)
 
     monkeypatch.setattr(ingest, "Recorder", Stuck)
     monkeypatch.setattr(asgi, "OLDEST_S", 0.05)
