@@ -16,7 +16,7 @@ from django.db import connection, transaction
 
 from recorder import producers, tables
 from recorder.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
-from recorder.core.events import Event, Unread
+from recorder.core.events import Event
 from recorder.core.formats import Foreign, Refused
 from recorder.core.formats.foreign import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
@@ -25,7 +25,7 @@ from recorder.core.text import clean
 from recorder.lines import fingerprints
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 from recorder.pieces import Stored, fingerprint
-from recorder.reads import Appended, Read
+from recorder.reads import Appended, Read, Sender
 from recorder.translation import READERS, Translation
 from recorder.windows import Windows
 
@@ -54,7 +54,7 @@ class Journal:
         self._ids = tables.next_ids({LINES: wanted})[LINES]
         self._lines: list[tuple[tables.Value, ...]] = []
         # By producer and number: lines that are not yet in the table.
-        self._written: dict[tuple[int, int], bytes] = {}
+        self._written: dict[int, dict[int, bytes]] = {}
         self._quarantined: list[tuple[tables.Value, ...]] = []
         self._translation = Translation(project)
         self._seen: dict[int, datetime] = {}
@@ -98,8 +98,8 @@ class Journal:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
             said = self._translation.reader(producer).flush(batch.received_at)
-            lines += self._readings(producer, batch, said)
-        flush = self._flush(producer, batch.received_at) if batch.flush else 0
+            lines += self._readings(self._sender(producer, batch.received_at), said)
+        flush = self._flush(self._sender(producer, batch.received_at)) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
 
     def _claim(self, producer: Producer) -> Claimed:
@@ -143,6 +143,7 @@ class Journal:
     ) -> tuple[int, list[Line]]:
         """Take in new lines; return how many were accepted, and all that the recorder is to be fed."""
         batch, lines, accepted = read.batch, [], 0
+        sender = self._sender(producer, batch.received_at)
         fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
         for seq, (raw, parsed) in enumerate(fresh, start=first):
             said = self._understood(producer, batch, parsed) if isinstance(parsed, Foreign) else parsed
@@ -151,58 +152,60 @@ class Journal:
                 rejected.append(refused)
                 self._quarantine(producer, refused, batch, raw)
                 continue
-            if isinstance(said, Unread):
-                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
             if isinstance(said, Reading):
-                lines += self._readings(producer, batch, said.events)
-            lines.append(self._line(producer, batch, said, raw, seq))
-            self._written[producer.pk, seq] = raw
+                lines += self._readings(sender, said.events)
+            elif said.type == "Unread":
+                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
+            lines.append(self._line(sender, said, raw, seq))
             accepted += 1
         return accepted, lines
 
-    def _line(
-        self, producer: Producer, batch: Batch, said: Event | Reading, raw: bytes, seq: int | None
-    ) -> Line:
-        """Write one line down; without a number it is a reading of the one that follows."""
-        line = next(self._ids)
-        if seq is None:  # may be read anew some day: no other line is made of it
-            self._add(line, producer, None, "read", batch.received_at, len(raw), Stored(raw))
-        else:
-            kind = said.name if isinstance(said, Reading) else said.type
-            window = self._windows.of(producer.pk, producer.high, batch.received_at.date())
-            stored = window.store(line, raw, kind, getattr(said, "loop_id", None))
-            self._add(line, producer, seq, "line", batch.received_at, len(raw), stored)
-        source = SOURCES.get(producer.format, producer.format)
-        about = (line, producer.pk, batch.received_at, source)
-        if isinstance(said, Reading):
-            return Line(*about, said.original(source), producer.is_demo, said.origin)
-        return Line(*about, said, producer.is_demo, "read" if seq is None else "")
+    def _sender(self, producer: Producer, at: datetime) -> Sender:
+        return Sender(
+            producer.pk,
+            at,
+            tables.moment()(at),
+            SOURCES.get(producer.format, producer.format),
+            producer.is_demo,
+            self._windows.of(producer.pk, producer.high, at.date()),
+            self._written.setdefault(producer.pk, {}),
+        )
 
-    def _add(
-        self,
-        line: int,
-        producer: Producer,
-        seq: int | None,
-        kind: str,
-        at: datetime,
-        size: int,
-        stored: Stored,
-    ) -> None:
-        about = (line, self.project, producer.pk, seq, kind, tables.moment()(at))
-        self._lines.append((*about, size, stored.pieces, stored.own))
+    def _line(self, sender: Sender, said: Event | Reading, raw: bytes, seq: int) -> Line:
+        """Write one line down."""
+        line = next(self._ids)
+        if isinstance(said, Reading):
+            stored = sender.window.store(line, raw, said.name, said.loop_id)
+            fed = sender.line(line, said.original(sender.source), said.origin)
+        else:  # many events have no loop, and pydantic is slow to say so
+            stored = sender.window.store(line, raw, said.type, said.__dict__.get("loop_id"))
+            fed = sender.line(line, said)
+        self._add(line, sender, seq, "line", len(raw), stored)
+        sender.written[seq] = raw
+        return fed
+
+    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Stored) -> None:
+        self._lines.append(
+            (line, self.project, sender.key, seq, kind, sender.stamp, size, stored.pieces, stored.own)
+        )
 
     def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
         return self._translation.understood(producer, foreign, batch.received_at)
 
-    def _readings(self, producer: Producer, batch: Batch, events: Sequence[Fields]) -> list[Line]:
+    def _readings(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
+        """Write down what a line says in native words; it may be read anew: no line is made of it."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, tables.next_ids({LINES: len(events)})[LINES])
-        raws = [native(event) for event in events]
-        return [self._line(producer, batch, parse(raw, limits=NO_LIMITS), raw, None) for raw in raws]
+        found = []
+        for raw in map(native, events):
+            line = next(self._ids)
+            self._add(line, sender, None, "read", len(raw), Stored(raw))
+            found.append(sender.line(line, parse(raw, limits=NO_LIMITS), "read"))
+        return found
 
-    def _flush(self, producer: Producer, received_at: datetime) -> int:
+    def _flush(self, sender: Sender) -> int:
         line = next(self._ids)
-        self._add(line, producer, None, "flush", received_at, 0, Stored(b""))
+        self._add(line, sender, None, "flush", 0, Stored(b""))
         return line
 
     def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
@@ -224,8 +227,10 @@ class Journal:
         )
         prints = fingerprints([line for _, line in rows])
         stored = {seq: prints[line] for seq, line in rows}
-        pending = ((seq, self._written.get((producer.pk, seq))) for seq in range(first, first + number))
-        return stored | {seq: fingerprint(raw) for seq, raw in pending if raw is not None}
+        pending = self._written.get(producer.pk, {})
+        return stored | {
+            seq: fingerprint(pending[seq]) for seq in range(first, first + number) if seq in pending
+        }
 
     def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
         kept = raw[:KEPT_BYTES]

@@ -6,9 +6,12 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from recorder.batch import Batch, Receipt
-from recorder.core.changes import Change
+from recorder.core.changes import Change, Origin
+from recorder.core.events import Event
 from recorder.core.formats import Parsed, Refused
 from recorder.core.recorder import Line, Recorder
+from recorder.tables import Value
+from recorder.window import Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +20,22 @@ class Read:
 
     batch: Batch
     parsed: list[Parsed | Refused]
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a batch: what all its lines have in common, in their rows and for the recorder."""
+
+    key: int  # the producer's
+    received_at: datetime
+    stamp: Value  # the same as its column holds it
+    source: str
+    is_demo: bool
+    window: Window
+    written: dict[int, bytes]  # by number: lines of the transaction
+
+    def line(self, line: int, event: Event, origin: Origin = "") -> Line:
+        return Line(line, self.key, self.received_at, self.source, event, self.is_demo, origin)
 
 
 @dataclass(slots=True)
