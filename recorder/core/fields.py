@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from datetime import UTC, datetime
+from math import isfinite
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
 from pydantic import Field, PlainValidator
@@ -22,7 +23,6 @@ _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\
 _TIME = re.compile(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
 )
-_FINITE = json.JSONEncoder(allow_nan=False)
 
 
 def is_id(value: object) -> TypeGuard[str]:
@@ -54,14 +54,22 @@ def instant(text: str) -> datetime | None:
 
 def finite(value: Json) -> Json:
     """Put null where a number is beyond a float: JSON has no word for what it became."""
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, str) or _is_finite(value):
         return value
-    try:
-        _FINITE.encode(value)
-    except ValueError:
-        whole: Json = json.loads(json.dumps(value), parse_constant=lambda _: None)
-        return whole
-    return value
+    whole: Json = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return whole
+
+
+def _is_finite(value: Json) -> bool:
+    seen = [value]
+    for each in seen:  # which grows meanwhile
+        if isinstance(each, dict):
+            seen.extend(each.values())
+        elif isinstance(each, list):
+            seen.extend(each)
+        elif isinstance(each, float) and not isfinite(each):
+            return False
+    return True
 
 
 def _id(value: object) -> str:

@@ -27,6 +27,7 @@ _CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
 _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
 # For lines that were accepted once: a limit that was lowered since does not make them wrong.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
+_HOLDING = (dict, list)
 _COUNTED = ("usage", "evaluation_usage")
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
 _OWN = (
@@ -36,6 +37,7 @@ _OWN = (
 KNOWN: dict[str, type[Event]] = {
     model.model_fields["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
 }
+_CHECKS = {model: model.__pydantic_validator__.validate_python for model in KNOWN.values()}
 _READ = {
     name: frozenset(field.alias or key for key, field in model.model_fields.items())
     for name, model in KNOWN.items()
@@ -72,7 +74,7 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
 def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
     """Check the fields of one event."""
     try:
-        event = model.model_validate(fields)
+        event: Event = _CHECKS[model](fields)
     except ValidationError as error:
         raise _refusal(error) from None
     if event.type in _OWN and not (fields.get("loop_id") or fields.get("session_id")):
@@ -88,10 +90,11 @@ def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]
 def _object(line: bytes, limits: Limits) -> dict[str, Json]:
     if len(line) > limits.event_bytes:
         raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
-    if line.count(b"{") + line.count(b"[") > limits.depth and _depth(line) > limits.depth:
+    value = _quick(line)
+    if (_depth(line) if value is None else _depth_of(value)) > limits.depth:
         raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
-        value = _quick(line) or _load(line.decode())
+        value = value or _load(line.decode())
     except UnicodeDecodeError as error:
         raise Refused("bad_utf8", "", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
@@ -148,7 +151,18 @@ def _load(text: str) -> Json:
     return value
 
 
+def _depth_of(value: Json) -> int:
+    """Return how many arrays and objects stand in each other, in what jiter has read."""
+    found, level = 0, [value] if isinstance(value, _HOLDING) else []
+    while level:
+        found += 1
+        held = [each.values() if isinstance(each, dict) else each for each in level]
+        level = [inside for each in held for inside in each if isinstance(inside, _HOLDING)]
+    return found
+
+
 def _depth(line: bytes) -> int:
+    """Return the same of a line that is not read yet: to read it may go too deep."""
     structure = line.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
     brackets = b"".join(structure.split(b'"')[::2])  # every other piece is inside a string
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
