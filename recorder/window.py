@@ -14,7 +14,7 @@ from typing import NamedTuple
 from recorder.alike import ahead, behind
 from recorder.pieces import Stored
 
-WORTH = 128  # bytes: a shorter line is stored as it is
+WORTH = 192  # bytes: a shorter line is stored as it is
 LEAST = 48  # bytes of a piece
 FINEST = 14  # of a large line pieces are larger: there are at most 2 to the power of this
 COST, STEP = 128 * 1024 * 1024, 128 * 1024  # bytes to put a line together, and what each line on the way adds
@@ -59,6 +59,7 @@ class Window:
         self._newest: dict[str, State] = {}
         self._held = 0  # bytes of the states
         self._heads: dict[State, Kept] = {}
+        self._last: Kept | None = None  # that is no state
 
     @property
     def size(self) -> int:
@@ -97,15 +98,17 @@ class Window:
         first = self._heads.get(state)
         if first is not None:
             self._take_head(raw, first, state, runs)
+            if self._take_tail(raw, runs):
+                return
         if len(raw) >= TEXTS_WORTH:
             self._find(raw, len(raw), runs, texts)
-        kept = _kept(line, raw, runs)
-        if texts:
+        if texts or first is None:
+            self._last = kept = _kept(line, raw, runs)
             self._note(kept, texts)
         if first is None:
             if len(self._heads) > MOST_HEADS:
                 self._heads.clear()
-            self._heads[state] = Kept(line, raw[:HEAD], kept.cost)
+            self._heads[state] = Kept(line, raw[:HEAD], len(raw) + STEP)
 
     def _take_head(self, raw: bytes, first: Kept, state: State, runs: list[Run]) -> None:
         """Add how all lines of a kind begin in a loop."""
@@ -114,6 +117,18 @@ class Window:
             first = self._heads[state] = Kept(first.line, same, first.cost)
         if len(first.raw) >= LEAST:
             runs.append((0, len(first.raw), first, 0))
+
+    def _take_tail(self, raw: bytes, runs: list[Run]) -> bool:
+        """Add the rest of a line if the last one says the same: a message that ends as it began."""
+        last = self._last
+        if last is None or not runs or raw[-LEAST:] != last.raw[-LEAST:] or last.cost >= COST:
+            return False
+        at = runs[-1][1]
+        start = at + len(last.raw) - len(raw)
+        if start < 0 or len(raw) - at < LEAST or raw[at:] != last.raw[start:]:
+            return False
+        runs.append((at, len(raw) - at, last, start))
+        return True
 
     def _like(self, kind: str, loop: str | None) -> Kept | None:
         """Return the line of a kind to compare with: the last of its loop, or else of any."""
@@ -168,10 +183,13 @@ class Window:
 
     def _place(self, raw: bytes, at: int) -> tuple[Kept, int] | None:
         """Return where a text stood last in like surroundings, or else at all."""
-        near, text = raw[at - _BEFORE : at + _AFTER], raw[at : at + _AFTER]
-        young, old = self._texts, self._older
-        found = young.get(near) or old.get(near) or young.get(text) or old.get(text)
-        return found if found is None or found[0].cost < COST else None
+        text, young, old = raw[at : at + _AFTER], self._texts, self._older
+        found = young.get(text) or old.get(text)
+        if found is None:
+            return None
+        near = raw[at - _BEFORE : at + _AFTER]  # is noted together with its text
+        found = young.get(near) or old.get(near) or found
+        return found if found[0].cost < COST else None
 
 
 def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:
@@ -180,6 +198,9 @@ def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:
 
 def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
     """Return what a row holds of a line that has these runs."""
+    if len(runs) == 1 and not runs[0][0]:  # most lines have a head and nothing else that is known
+        _, size, kept, start = runs[0]
+        return Stored(raw[size:], f"[[{line - kept.line},{start},{size}],{len(raw) - size}]")
     own: list[bytes] = []
     pieces: list[str] = []
     at = 0
@@ -238,5 +259,8 @@ def _text_begin(raw: bytes, low: int, at: int) -> int:
 
 def _rest(raw: bytes, at: int, old: bytes, start: int) -> int:
     """Return how many bytes are the same: often all to the end of the old line, but for its last brace."""
-    rest = old[start:-1]
-    return len(rest) if raw.startswith(rest, at) else ahead(raw, at, old, start)
+    size = len(old) - 1 - start
+    last = min(size, _SAME)  # of them: old lines are large, and copied to be compared
+    if raw[at + size - last : at + size] == old[-1 - last : -1] and raw.startswith(old[start:-1], at):
+        return size
+    return ahead(raw, at, old, start)

@@ -122,6 +122,20 @@ def test_a_text_that_streams_and_repeats_itself_so_far_stays_small():
     assert own_bytes(rows) < 150 * len(sofar)
 
 
+def test_a_message_that_ends_as_it_began_takes_no_bytes_again():
+    results = [build.tool_result(f"c{n}", f"{n} tests passed. " * 30) for n in range(3)]
+    lines = events(
+        build.line(event)
+        for result in results
+        for event in (build.message_start(message=result), build.message_end(message=result))
+    )
+
+    rows = store(lines)
+
+    assert restored(rows) == [raw for _, _, raw in lines]
+    assert not rows[6].own
+
+
 def test_no_line_costs_more_to_put_together_than_is_allowed():
     lines = [
         ("TurnRequest", "a", b'{"messages":[%s]}' % (b'{"text":"And now?"},' * n)) for n in range(10, 3000, 4)
