@@ -28,6 +28,7 @@ urlpatterns = [
     path("p/<slug:slug>/sessions", sessions.index, name="sessions"),
     path("p/<slug:slug>/sessions/compare", sessions.compare, name="sessions-compare"),
     path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),
+    path("p/<slug:slug>/sessions/<int:pk>/pin", loops.pin, name="session-pin"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/record", loops.loop_record, name="loop-record"),
@@ -51,6 +52,7 @@ urlpatterns = [
     path("p/<slug:slug>/demo/remove", demo.remove, name="demo-remove"),
     path("p/<slug:slug>/settings", projectsettings.settings, name="settings"),
     path("p/<slug:slug>/settings/title", projectsettings.rename, name="settings-rename"),
+    path("p/<slug:slug>/settings/retention", projectsettings.retention, name="settings-retention"),
     path("p/<slug:slug>/settings/tokens", projectsettings.make_token, name="settings-token"),
     path(
         "p/<slug:slug>/settings/tokens/<slug:key>/revoke",

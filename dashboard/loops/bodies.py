@@ -3,7 +3,7 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import cast
 
 from dashboard import links
@@ -26,6 +26,7 @@ class Body:
     at: datetime
     is_received: bool = False  # the time is ours: the wire has none
     late: bool = False
+    pruned_on: date | None = None  # then nothing is known of what it said
 
 
 @dataclass(frozen=True, slots=True)

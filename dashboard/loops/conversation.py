@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from dashboard.loops.bodies import Body, Excerpt, Object, excerpt, items, obj, pretty, string
 from dashboard.loops.items import CutOff, Item, Shortened, Tool
@@ -43,6 +44,11 @@ class Reading:
         """Return what to show."""
         return _Reader(self).read()
 
+    @property
+    def pruned_on(self) -> date | None:
+        """Return the last day on which some of what was said here was pruned."""
+        return max((body.pruned_on for body in self.bodies if body.pruned_on), default=None)
+
     def streaming(self) -> tuple[Block, ...]:
         """Return the blocks of the message that streams, or with which the stretch broke off."""
         return self.blocks[max(self.blocks)] if self.blocks and not self._is_passed(max(self.blocks)) else ()
@@ -57,7 +63,7 @@ class _Reader:
         self._reading = reading
         self._by_event = {call.events[0]: call for call in reading.calls if call.events}
         self._ran = {call.tool_call_id for call in reading.calls}
-        self._bodies = {body.id: body for body in reading.bodies}
+        self._bodies = {body.id: body for body in reading.bodies if body.pruned_on is None}
         self._results = _results(reading.bodies)
         self._known = self._ran | _asked_for(reading.bodies)
         self._has_answer = False
@@ -73,6 +79,8 @@ class _Reader:
     def _items(self, body: Body) -> Iterator[Item]:
         if body.id in self._by_event:
             yield tool(self._reading.slug, self._by_event[body.id], self._bodies)
+            return
+        if body.pruned_on is not None:
             return
         match body.type:
             case "MessageStart":

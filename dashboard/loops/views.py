@@ -3,22 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from typing import Any
 
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.shortcuts import render
-from django.views.decorators.http import require_safe
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
-from dashboard.access import member
+from dashboard.access import may, member, require
 from dashboard.loops import pages
 from dashboard.loops.asked import Asked, whole_number
 from dashboard.loops.bodies import at_path, decode, obj, pretty, string, text_of
 from dashboard.loops.messages import result_text
 from dashboard.loops.queries import events, header, lookups, record
-from recorder.models import EventRecord, JournalEvent, Project, Session
+from recorder import pins
+from recorder.lines import Pruned
+from recorder.models import EventRecord, JournalEvent, Membership, Project, Session
 
 PLAIN = "text/plain; charset=utf-8"
 KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
+
+
+def _may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Answer "gone" where a body is asked for that was pruned."""
+
+    @wraps(view)
+    def answered(*args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(*args, **kwargs)
+        except Pruned as error:
+            return HttpResponse(f"{error}\n", status=410, content_type=PLAIN)
+
+    return answered
 
 
 @require_safe
@@ -32,15 +49,13 @@ def session(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @member
 def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Show a session with one of its loops."""
-    if not header.has_loop(pk, loop):
-        raise Http404
     return _page(request, project, pk, loop)
 
 
 def _page(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     asked = Asked.parse(request.GET)
     try:
-        found = header.session_of(project.pk, pk)
+        found = header.session_of(project.pk, pk, loop)
     except Session.DoesNotExist as error:
         raise Http404 from error
     shown = (
@@ -58,6 +73,7 @@ def _page(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpRes
         "shown": shown,
         "drawn": pages.drawn(shown.page),
         "ws_url": pages.socket(found, shown, asked),
+        "may_pin": may(request.user, project, Membership.Role.MEMBER),
     }
     if asked.tab == "events":
         context |= _filters(found, loop, asked)
@@ -89,6 +105,7 @@ def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
 
 @require_safe
 @member
+@_may_be_pruned
 def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Give a loop as a JSON document."""
     if not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
@@ -117,6 +134,7 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
+@_may_be_pruned
 def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give a recorded line byte for byte."""
     return HttpResponse(_found(lookups.line, project, pk), content_type="text/plain; charset=utf-8")
@@ -124,6 +142,7 @@ def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
+@_may_be_pruned
 def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give the whole of one text inside an event: plain, or as the piece of a page that asked for it."""
     body = decode(_found(lookups.event, project, pk))
@@ -158,3 +177,19 @@ def _found(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> b
         return look_up(project.pk, pk)
     except JournalEvent.DoesNotExist as error:
         raise Http404 from error
+
+
+@require_POST
+@member
+def pin(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Keep a session's bodies whatever their age, or with `pinned` empty let them go when they are due."""
+    user = require(request, project, Membership.Role.MEMBER)
+    try:
+        found = header.session_of(project.pk, pk)
+    except Session.DoesNotExist as error:
+        raise Http404 from error
+    if request.POST.get("pinned"):
+        pins.pin(found, user.get_username())
+    else:
+        pins.unpin(found)
+    return redirect(links.session(project.slug, pk))

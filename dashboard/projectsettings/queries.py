@@ -6,7 +6,7 @@ from datetime import datetime
 from django.db import connection
 from django.db.models import Count, Q, Sum
 
-from recorder.models import AccessToken, Membership, Project, Session
+from recorder.models import AccessToken, Membership, Project, Pruning, Session
 
 TOKENS_SHOWN = 200
 MEMBERS_SHOWN = 500
@@ -85,6 +85,11 @@ def recorded(project: Project) -> Recorded:
         demo=Count("pk", filter=Q(is_demo=True)),
     )
     return Recorded(sums["sessions"], sums["loops_"], sums["turns_"], sums["events_"], sums["demo"])
+
+
+def pruned(project: Project) -> Pruning | None:
+    """Return what the last pruning did, None if there was none."""
+    return Pruning.objects.filter(project=project).order_by("-pk").first()
 
 
 def database() -> str:

@@ -18,6 +18,8 @@ from recorder.models import Membership, Project
 VERSION = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]["version"]
 TITLE_LENGTH = 200
 NAME_LENGTH = 200
+MOST_DAYS = 36_500
+DAYS = (7, 14, 30, 60, 90, 180, 365)
 
 
 @require_safe
@@ -35,6 +37,21 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
     project.title = _line(request, "title", TITLE_LENGTH)
     project.save(update_fields=["title"])
     return redirect("settings", project.slug)
+
+
+@require_POST
+@member
+def retention(request: HttpRequest, project: Project) -> HttpResponse:
+    """Keep bodies for so many days, or for good."""
+    require(request, project, Membership.Role.ADMIN)
+    days = request.POST.get("days", "")
+    if days and not (days.isascii() and days.isdecimal() and 1 <= int(days[:9]) <= MOST_DAYS):
+        return HttpResponseBadRequest(
+            f"Bodies are kept for 1 to {MOST_DAYS} days, or for good.\n", content_type="text/plain"
+        )
+    project.retention_days = int(days) if days else None
+    project.save(update_fields=["retention_days"])
+    return redirect(reverse("settings", args=[project.slug]) + "#retention")
 
 
 @require_POST
@@ -74,6 +91,8 @@ def _page(request: HttpRequest, project: Project, name: str = "", token: str = "
         "tokens": queries.tokens(project),
         "members": queries.members(project),
         "recorded": queries.recorded(project),
+        "days": sorted({*DAYS, project.retention_days or DAYS[0]}),
+        "pruned": queries.pruned(project),
         "database": queries.database(),
         "version": VERSION,
     }

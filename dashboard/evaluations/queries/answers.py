@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date
 
 from dashboard.evaluations.asked import Answer as How
 from dashboard.evaluations.queries.groups import Branch
@@ -28,25 +29,44 @@ class Answer:
     url: str
     changes: Sequence[Stretch] = ()  # against the winner's, when that is asked for
     is_partly_compared: bool = False
+    pruned_on: date | None = None  # then there is no text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a judge said last, or when it was pruned."""
+
+    text: str = ""
+    pruned_on: date | None = None
 
 
 def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
-    """Return the final answers of branches, the winner's first; None where there is none. One query."""
+    """Return the final answers of branches, the winner's first; None where there is none.
+
+    One query, another when bodies were pruned.
+    """
     ended = [branch for branch in branches if branch.answer_event and not branch.is_open]
-    texts = _texts([branch.answer_event for branch in ended if branch.answer_event])
+    events = [branch.answer_event for branch in ended if branch.answer_event]
+    texts = _texts(events)
+    day = lines.pruned(events) if len(texts) < len(events) else None
     found = [texts.get(branch.answer_event or 0, "") if branch in ended else "" for branch in branches]
     return [
-        _answer(text, found[0] if n and how == "diff" else None, branch) if text else None
+        _answer(text, found[0] if n and how == "diff" else None, branch)
+        if text
+        else Answer("", 0, "", pruned_on=day)
+        if day and branch in ended and branch.answer_event not in texts
+        else None
         for n, (text, branch) in enumerate(zip(found, branches, strict=True))
     ]
 
 
-def reply(judge: int) -> str:
-    """Return what a judge said last. Two queries."""
+def reply(judge: int) -> Reply:
+    """Return what a judge said last. Two queries, another when bodies were pruned."""
     rows = EventRecord.objects.filter(loop=judge, type__in=("MessageEnd", "TurnEnd"))
-    latest = lines.texts(rows.order_by("-pk").values_list("pk", flat=True)[:LATEST])
-    said = (_said(raw) for raw in reversed(latest.values()))
-    return next((text for text in said if text), "")
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:LATEST])
+    latest = lines.texts(keys)
+    said = next((text for raw in reversed(latest.values()) if (text := _said(raw))), "")
+    return Reply(said, None if said or len(latest) == len(keys) else lines.pruned(keys))
 
 
 def _texts(events: Collection[int]) -> Mapping[int, str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
-from dashboard.evaluations.queries.answers import SHOWN, reply
+from dashboard.evaluations.queries.answers import SHOWN, Reply, reply
 from dashboard.evaluations.queries.groups import Branch, Group, groups
 from dashboard.usage import kinds
 from recorder.models import LoopRecord, ParallelGroupRecord
@@ -22,6 +22,7 @@ class Judge:
     record: ParallelGroupRecord
     reply: str
     is_cut: bool
+    pruned_on: date | None  # the reply, if it was
     share: float | None  # of what the group cost, when all of it has a price
     extra: int | None  # nano-dollars that were paid beside the winner
 
@@ -46,7 +47,7 @@ def judges(pks: Collection[int]) -> Mapping[int, Judge]:
 
 def _judge(group: Group) -> Judge:
     judge = None if group.is_running else group.judge
-    said = reply(judge.pk) if judge else ""
+    said = reply(judge.pk) if judge else Reply()
     totals = group.totals
     total = None if totals.total.unpriced else totals.total.cost_nano
     winner = totals.winner.cost_nano if totals.winner else None
@@ -56,8 +57,9 @@ def _judge(group: Group) -> Judge:
         verdict=group.record.verdict,
         judge=judge,
         record=group.record,
-        reply=said[:SHOWN],
-        is_cut=len(said) > SHOWN,
+        reply=said.text[:SHOWN],
+        is_cut=len(said.text) > SHOWN,
+        pruned_on=said.pruned_on,
         share=mine / total if total and mine is not None else None,
         extra=None if total is None or winner is None else total - winner,
     )

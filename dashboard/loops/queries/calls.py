@@ -40,7 +40,8 @@ class Placed:
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with their arguments and results. Three queries."""
     found = calls(Q(pk__in=pks))
-    bodies = {line.body.id: line.body for line in lines.read(Q(pk__in=events(found)))}
+    read = [line.body for line in lines.read(Q(pk__in=events(found)))]
+    bodies = {body.id: body for body in read if body.pruned_on is None}
     return {each.call.tool.pk: tool(each.slug, each.call, bodies) for each in found}
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any, Literal
 
 from django.db.models import (
@@ -20,7 +20,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from dashboard import links
-from dashboard.loops.bodies import decode
+from dashboard.loops.bodies import Object, decode
 from dashboard.loops.summaries import summary, tick
 from recorder.core.formats.native import KNOWN
 from recorder.core.text import clean
@@ -64,6 +64,7 @@ class EventRow:
     url: str
     raw_url: str
     text_url: str
+    pruned_on: date | None
 
     @property
     def order(self) -> int:
@@ -159,7 +160,10 @@ def deltas(scope: Scope, before: int) -> Sequence[tuple[datetime, str]]:
     )
     shown = list(found.values_list("pk", "occurred_at", "journal__received_at")[:DELTAS_SHOWN])
     raws = texts([pk for pk, _, _ in shown])
-    return [(at or received, summary(DELTA, decode(raws[pk]))) for pk, at, received in shown]
+    return [
+        (at or received, summary(DELTA, decode(raws[pk])) if pk in raws else "pruned")
+        for pk, at, received in shown
+    ]
 
 
 def _or_zero(found: QuerySet[EventRecord, Any]) -> Coalesce:
@@ -203,7 +207,7 @@ def _of_kind(kind: Kind) -> Q:
 class _Read:
     """What the query adds to an event."""
 
-    body: bytes | None  # None when it is too large to read for a line
+    body: bytes | None  # None when it is too large to read for a line, or pruned
     deltas: int
     begun: datetime | None  # when its loop's start was received
 
@@ -226,7 +230,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         is_received=record.occurred_at is None,
         type=clean(record.type),
         tick=tick(record.type, event),
-        summary=summary(record.type, event) if read.body is not None else "too large for a summary",
+        summary=_summary(record, event, read.body),
         size=record.journal.size,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
@@ -234,4 +238,11 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         url=links.event(slug, record.pk),
         raw_url=links.event_raw(slug, record.pk),
         text_url=links.event_text(slug, record.pk, ""),
+        pruned_on=record.journal.pruned_on,
     )
+
+
+def _summary(record: EventRecord, event: Object, body: bytes | None) -> str:
+    if record.journal.pruned_on is not None:
+        return ""
+    return summary(record.type, event) if body is not None else "too large for a summary"

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Case, Count, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
 from dashboard import links
 from dashboard.money import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.usage import COLUMNS, kinds
-from recorder.models import LoopRecord, Session, ToolCall
+from recorder.models import LoopRecord, Pin, Session, ToolCall
 
 SAID = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
-TIMES = ("created_at", "ended_at", "last_event_at")
+TIMES = ("created_at", "ended_at", "last_event_at", "pruned_on")
 SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
 PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
 # With their other columns these rows are 170 wide.
 SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
+PINS = Pin.objects.filter(project=OuterRef("project"), session_id=OuterRef("session_id"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,8 @@ class Header:
     context_tokens: int | None
     context_window: int | None
     is_demo: bool
+    is_pinned: bool  # its bodies are kept
+    pruned_on: date | None  # when last bodies of its lines went
 
     @property
     def own(self) -> Cost:
@@ -91,6 +94,7 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
         .only(*SHOWN)
         .annotate(
             sized=Subquery(sized.values("pk")[:1]),
+            is_pinned=Exists(PINS),
             failed_loops=_counted(
                 LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
             ),
@@ -138,6 +142,8 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),
         is_demo=session.is_demo,
+        is_pinned=session.is_pinned,
+        pruned_on=session.pruned_on,
     )
 
 
@@ -158,9 +164,12 @@ def _spawner(session: Session) -> Spawner | None:
     return None
 
 
-def session_of(project: int, pk: int) -> Session:
-    """Return a session of a project. Raises Session.DoesNotExist."""
-    return Session.objects.select_related("project").get(project=project, pk=pk)
+def session_of(project: int, pk: int, loop: int = 0) -> Session:
+    """Return a session of a project that has this loop, if one is named. Raises Session.DoesNotExist."""
+    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    if loop:
+        found = found.filter(Exists(LoopRecord.objects.filter(session=OuterRef("pk"), pk=loop)))
+    return found.get(project=project, pk=pk)
 
 
 def first_loop(session: int) -> int | None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import Q
 
-from dashboard.loops.bodies import Body, decode
+from dashboard.loops.bodies import Body, Object, decode
 from recorder.lines import texts
 from recorder.models import EventRecord
 
@@ -28,16 +28,20 @@ class Line:
 
 def read(which: Q, *, newest: int | None = None) -> list[Line]:
     """Return lines in recorded order; of more than `newest` only the last. Two queries."""
-    columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late", "journal__received_at")
+    columns = ("pk", "type", "turn_id", "loop_id", "occurred_at", "late")
     rows = (
         EventRecord.objects.filter(which)
         .exclude(origin__in=FOREIGN)
         .exclude(type__in=SILENT)
-        .values_list(*columns)
+        .values_list(*columns, "journal__received_at", "journal__pruned_on")
     )
     chosen = list(rows.order_by("pk") if newest is None else reversed(rows.order_by("-pk")[:newest]))
     raws = texts([row[0] for row in chosen])
     return [
-        Line(turn, loop, Body(pk, kind, decode(raws[pk]), at or received, is_received=at is None, late=late))
-        for pk, kind, turn, loop, at, late, received in chosen
+        Line(turn, loop, Body(pk, kind, _said(raws.get(pk)), at or received, at is None, late, pruned_on))
+        for pk, kind, turn, loop, at, late, received, pruned_on in chosen
     ]
+
+
+def _said(raw: bytes | None) -> Object:
+    return {} if raw is None else decode(raw)

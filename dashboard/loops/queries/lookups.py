@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from recorder.core.formats.foreign import unframed
-from recorder.lines import texts
+from recorder.lines import Pruned, pruned, texts
 from recorder.models import EventRecord, JournalEvent
 
 
@@ -24,17 +24,30 @@ def place(project: int, pk: int) -> Place:
 
 
 def event(project: int, pk: int) -> bytes:
-    """Return an event as a native line, or as whatever was recorded. Raises JournalEvent.DoesNotExist."""
+    """Return an event as a native line, or as whatever was recorded.
+
+    Raises JournalEvent.DoesNotExist or Pruned.
+    """
     found = (
         JournalEvent.objects.exclude(kind="flush").values_list("pk", flat=True).get(pk=pk, project=project)
     )
-    return unframed(texts([found])[found])
+    return unframed(_text(found))
 
 
 def line(project: int, pk: int) -> bytes:
-    """Return the recorded line that says an event, byte for byte. Raises JournalEvent.DoesNotExist."""
+    """Return the recorded line that says an event, byte for byte.
+
+    Raises JournalEvent.DoesNotExist or Pruned.
+    """
     entry = JournalEvent.objects.exclude(kind="flush").get(pk=pk, project=project)
     if entry.kind == "read":
         lines = JournalEvent.objects.filter(producer=entry.producer_id, kind="line", pk__gt=pk)
         entry = lines.order_by("pk").first() or entry  # at a flush the last words have no line
-    return texts([entry.pk])[entry.pk]
+    return _text(entry.pk)
+
+
+def _text(line: int) -> bytes:
+    found = texts([line])
+    if not found and (day := pruned([line])) is not None:
+        raise Pruned(day)
+    return found[line]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import date
 from typing import cast
 
 from dashboard import links
@@ -11,6 +12,7 @@ from dashboard.loops.asked import Record
 from dashboard.loops.bodies import decode, pretty
 from recorder.core.changes import Json
 from recorder.export import phi_loop
+from recorder.lines import Pruned
 from recorder.models import Session
 
 SHOWN = 256_000  # characters that a page shows; the document itself is whole
@@ -24,6 +26,7 @@ class Document:
     size: int
     url: str
     of: Record
+    pruned_on: date | None = None  # then there is no text
 
     @property
     def is_cut(self) -> bool:
@@ -32,13 +35,16 @@ class Document:
 
 def document(session: Session, loop: int, of: Record) -> Document:
     """Return a loop's document as its page shows it."""
-    whole = text(session, loop, of)
     url = links.loop_record(session.project.slug, session.pk, loop, of)
+    try:
+        whole = text(session, loop, of)
+    except Pruned as gone:
+        return Document("", 0, url, of, gone.day)
     return Document(whole[:SHOWN], len(whole), url, of)
 
 
 def text(session: Session, loop: int, of: Record) -> str:
-    """Return a loop's document."""
+    """Return a loop's document. Raises Pruned."""
     if of == "phi-core":
         return pretty(cast("Json", phi_loop(session, loop)))
     item = api_loop(session.project, loop)

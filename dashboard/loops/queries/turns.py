@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 
 from django.db.models import Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
@@ -55,6 +55,7 @@ class TurnView:
     before: Sequence[Item]  # what happened between the turn before and this one
     items: Sequence[Item]
     streaming: Sequence[Block]
+    pruned_on: date | None  # when some of what was said in it went
 
     @property
     def number(self) -> int:
@@ -81,6 +82,7 @@ class Tail:
     rejection: str | None
     error: str  # "" when the last turn says it
     is_bare: bool  # no turn began
+    pruned_on: date | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +114,7 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
         own = [each.call for each in called if each.turn == turn.pk]
         others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
         reading = Reading(slug, inside, own, streamed.get(turn.pk, {}), is_open=turn.state == "open")
-        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others).items())
+        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others))
     return views
 
 
@@ -145,11 +147,12 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
             loop.rejection,
             "" if loop.error == loop.last_error else loop.error,
             is_bare=loop.last is None,
+            pruned_on=reading.pruned_on,
         )
     return tails
 
 
-def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
+def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:
     is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
     return TurnView(
         pk=turn.pk,
@@ -164,9 +167,10 @@ def _view(turn: Turn, reading: Reading, before: Sequence[Item]) -> TurnView:
         ended_at=turn.ended_at,
         spent=turn,
         cost=breakdown(turn) if turn.unpriced or turn.cost_nano is not None else None,
-        before=before,
+        before=before.items(),
         items=reading.items(),
         streaming=reading.streaming(),
+        pruned_on=reading.pruned_on or before.pruned_on,
     )
 
 

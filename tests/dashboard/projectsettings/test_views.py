@@ -1,13 +1,17 @@
 """Settings: tokens made and revoked, who may do what, and the same few queries however long the lists."""
 
 import re
+from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
 from django.urls import resolve
+from django.utils import timezone
 
-from recorder import tokens
+from recorder import pruning, tokens
+from recorder.ingest import Batch, ingest
 from recorder.models import AccessToken, Membership, Project
+from tests.build import agent_start, line
 
 PAGE = "/p/acme/settings"
 
@@ -134,5 +138,50 @@ def test_the_queries_do_not_grow_with_the_rows(client, someone, acme, rows, djan
         tokens.issue(acme, f"t{number}", ["ingest"], user=user)
     client.get(PAGE)
 
-    with django_assert_num_queries(13):
+    with django_assert_num_queries(14):
         assert client.get(PAGE).status_code == 200
+
+
+def test_an_admin_says_how_long_bodies_are_kept(client, someone, acme):
+    someone("admin")
+    page = client.get(PAGE).content.decode()
+    assert '<option value="30" selected>30 days</option>' in page
+    assert "Nothing was pruned yet." in page
+
+    for days, kept in (("45", 45), ("1", 1), ("", None)):
+        assert client.post(f"{PAGE}/retention", {"days": days})["Location"] == f"{PAGE}#retention"
+        acme.refresh_from_db()
+        assert acme.retention_days == kept
+    page = client.get(PAGE).content.decode()
+    assert '<option value="" selected>for good</option>' in page
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "1.5", "36501", "9" * 30, "many", "٣"])
+def test_a_senseless_retention_is_refused_and_nothing_changes(client, someone, acme, days):
+    someone("admin")
+    answer = client.post(f"{PAGE}/retention", {"days": days})
+
+    assert (answer.status_code, b"1 to 36500 days" in answer.content) == (400, True)
+    acme.refresh_from_db()
+    assert acme.retention_days == 30
+
+
+@pytest.mark.parametrize("role", ["viewer", "member"])
+def test_only_an_admin_says_how_long_bodies_are_kept(client, someone, acme, role):
+    someone(role)
+    assert client.post(f"{PAGE}/retention", {"days": "7"}).status_code == 403
+    assert "settings/retention" not in client.get(PAGE).content.decode()
+    acme.refresh_from_db()
+    assert acme.retention_days == 30
+
+
+def test_the_page_says_what_the_last_pruning_did_and_what_it_waits_for(client, someone, acme):
+    someone("viewer")
+    long_ago = timezone.now() - timedelta(days=40)
+    ingest(Batch(acme.pk, "p", 0, [line(agent_start("s.a.1"))], received_at=long_ago))
+    pruning.prune(acme, timezone.now())
+    page = client.get(PAGE).content.decode()
+
+    assert "0 lines, 0 B, that came before" in page
+    assert "1 older line stayed because it was not consolidated" in page
+    assert "Nothing was pruned yet" not in page
