@@ -49,9 +49,9 @@ def event_text(slug: str, pk: int, at: str) -> str:
     return _with(reverse("event-text", args=(slug, pk)), {"at": at})
 
 
-def session_lines(slug: str, session_id: str) -> str:
+def session_lines(slug: str, session_id: str, **query: Value) -> str:
     """Return a session's recorded lines as the read API gives them."""
-    return f"/api/v1/sessions/{quote(session_id, safe='')}/events?{urlencode({'project': slug})}"
+    return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/events", {"project": slug, **query})
 
 
 def evaluations(slug: str, **query: Value) -> str:

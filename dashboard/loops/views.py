@@ -99,7 +99,7 @@ def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
         ],
         "loop_url": links.loop(slug, found.pk, loop, tab="events", kind=kind),
         "session_url": links.loop(slug, found.pk, loop, tab="events", kind=kind, scope="session"),
-        "lines_url": links.session_lines(slug, found.session_id),
+        "lines_url": links.session_lines(slug, found.session_id, envelope="1" if found.pruned_on else ""),
     }
 
 

@@ -66,6 +66,7 @@ def test_events_stay_listed_without_their_bodies(reader, project):
     assert page.count("body pruned on") == page.count('class="ev-r"') > 5
     assert "Raw line" not in page
     assert 'hx-get="/p/default/events/' not in page
+    assert "/events?project=default&amp;envelope=1" in page
 
 
 def test_what_cannot_be_put_together_any_more_says_so(reader, project):
