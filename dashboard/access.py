@@ -15,6 +15,7 @@ from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.http.request import split_domain_port, validate_host
+from django.utils.http import url_has_allowed_host_and_scheme
 
 from recorder import tokens
 from recorder.links import consume as consume_link
@@ -29,6 +30,7 @@ __all__ = (
     "issue_link",
     "may",
     "member",
+    "next_place",
     "origin_allowed",
     "project_for",
     "projects_of",
@@ -131,6 +133,12 @@ def host_allowed(headers: Headers) -> bool:
     """Say whether a request names one of our hosts; a foreign name may be a rebound one."""
     hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
     return len(hosts) == 1 and validate_host(split_domain_port(hosts[0])[0], settings.ALLOWED_HOSTS)
+
+
+def next_place(request: HttpRequest, after: str) -> str:
+    """Return where a form wants to lead to if that is a page of ours, else the front door."""
+    is_ours = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
+    return after if is_ours and after.startswith("/") else "/"
 
 
 def origin_allowed(scope: dict[str, Any]) -> bool:

@@ -13,6 +13,7 @@ from dashboard.integrity import views as integrity
 from dashboard.leaderboard import views as leaderboard
 from dashboard.loops import views as loops
 from dashboard.metrics import metrics
+from dashboard.notifications import views as notifications
 from dashboard.projectsettings import views as projectsettings
 from dashboard.sessions import views as sessions
 from dashboard.shell import views as shell
@@ -25,6 +26,9 @@ urlpatterns = [
     path("signout", account.signout, name="signout"),
     path("theme", account.theme, name="theme"),
     path("p/<slug:slug>/find", find.find, name="find"),
+    path("worker.js", notifications.worker, name="worker"),
+    path("notifications/now", notifications.now, name="notifications-now"),
+    path("notifications/mute", notifications.mute, name="notifications-mute"),
     path("p/<slug:slug>/sessions", sessions.index, name="sessions"),
     path("p/<slug:slug>/sessions/compare", sessions.compare, name="sessions-compare"),
     path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),

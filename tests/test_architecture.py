@@ -41,7 +41,7 @@ WRITERS = {
 # The SQL they share; nobody else may take its writing half.
 SQL, WRITING_HALF = "recorder/tables.py", {"insert", "upsert", "write"}
 # Who may come in is not a record of what happened: these are written where access is given or taken.
-ACCESS = {"Project", "Membership", "AccessToken", "SignInLink", "Seen"}
+ACCESS = {"Project", "Membership", "AccessToken", "SignInLink", "Seen", "Mute"}
 RECORDS = {model.__name__ for model in apps.get_app_config("recorder").get_models()} - ACCESS
 WRITES = {
     "save",

@@ -5,11 +5,10 @@ from django.contrib.auth import login, logout
 from django.contrib.auth.forms import AuthenticationForm
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import consume_link
+from dashboard.access import consume_link, next_place
 from dashboard.account.throttle import tries_left
 from dashboard.shell.look import keep
 
@@ -25,7 +24,7 @@ def signin(request: HttpRequest) -> HttpResponse:
     if request.method == "POST":
         return _try(request)
     if request.user.is_authenticated:
-        return redirect(_next(request, request.GET.get("next", "")))
+        return redirect(next_place(request, request.GET.get("next", "")))
     return _secret(_form(request, request.GET.get("next", "")))
 
 
@@ -51,7 +50,7 @@ def signout(request: HttpRequest) -> HttpResponse:
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
     """Keep how this browser wants the pages to look, and go back."""
-    return keep(request, redirect(_next(request, request.POST.get("next", ""))))
+    return keep(request, redirect(next_place(request, request.POST.get("next", ""))))
 
 
 def _try(request: HttpRequest) -> HttpResponse:
@@ -64,7 +63,7 @@ def _try(request: HttpRequest) -> HttpResponse:
     if not form.is_valid():
         return _secret(_form(request, after, WRONG, 403))
     login(request, form.get_user())
-    return _secret(redirect(_next(request, after)))
+    return _secret(redirect(next_place(request, after)))
 
 
 def _form(request: HttpRequest, after: str, problem: str = "", status: int = 200) -> HttpResponse:
@@ -75,11 +74,6 @@ def _form(request: HttpRequest, after: str, problem: str = "", status: int = 200
 
 def _days() -> int:
     return settings.SESSION_COOKIE_AGE // 86_400
-
-
-def _next(request: HttpRequest, after: str) -> str:
-    is_ours = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
-    return after if is_ours and after.startswith("/") else "/"
 
 
 def _secret(response: HttpResponse) -> HttpResponse:

@@ -1,6 +1,6 @@
 """The tables: the journal, which is the truth, and the records, which are an index over it."""
 
-from recorder.models.access import AccessToken, Membership, Project, Seen, SignInLink
+from recorder.models.access import AccessToken, Membership, Mute, Project, Seen, SignInLink
 from recorder.models.clock import DailyJob
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
@@ -39,6 +39,7 @@ __all__ = (
     "LoopRecord",
     "Membership",
     "ModelConfig",
+    "Mute",
     "ParallelGroupRecord",
     "Pin",
     "Price",

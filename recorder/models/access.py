@@ -65,3 +65,13 @@ class Seen(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("user", "loop"), name="seen_once"),)
+
+
+class Mute(models.Model):
+    """A row of the notification policy that a person wants no notification for."""
+
+    user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mutes")
+    row = models.CharField(max_length=60)
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("user", "row"), name="one_mute"),)

@@ -14,7 +14,7 @@ from recorder.rebuild import rebuild
 from tests import build
 from tests.dashboard.attention.moments import ago, asking, failing, finishing
 
-QUERIES = 20
+QUERIES = 21
 HOSTILE = '"><img src=x onerror=alert(1)>'
 
 

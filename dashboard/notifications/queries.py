@@ -1,0 +1,51 @@
+"""What a page that notifies asks the store: who waits, how sessions are called, what its reader has muted."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from django.contrib.auth.models import User
+
+from dashboard import links
+from dashboard.access import projects_of
+from recorder.models import Approval, Mute, Session
+
+WAITING_SHOWN = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """An approval that nobody has answered yet; `event` asked for it."""
+
+    event: int
+    url: str
+    title: str
+
+
+def waiting(user: User) -> list[Waiting]:
+    """Return what waits in the projects of a person, by age; of very many the latest. One query."""
+    found = Approval.objects.filter(resolved_at=None, session__project__in=projects_of(user).values("pk"))
+    rows = found.select_related("session__project").order_by("-request_event")[:WAITING_SHOWN]
+    return [_waiting(row) for row in reversed(rows)]
+
+
+def titles(user: User, sessions: Collection[int]) -> dict[int, str]:
+    """Return how those of `sessions` are called that a person may see. One query."""
+    mine = Session.objects.filter(pk__in=sessions, project__in=projects_of(user).values("pk"))
+    return {row.pk: _title(row) for row in mine.only("title", "session_id")}
+
+
+def muted(user: User) -> set[str]:
+    """Return the rows of the policy that a person has muted. One query."""
+    return set(Mute.objects.filter(user=user).values_list("row", flat=True))
+
+
+def _waiting(row: Approval) -> Waiting:
+    slug, session = row.session.project.slug, row.session
+    url = links.loop(slug, session.pk, row.loop_id) if row.loop_id else links.session(slug, session.pk)
+    return Waiting(row.request_event or row.pk, url, _title(session))
+
+
+def _title(session: Session) -> str:
+    return session.title.strip() or session.session_id

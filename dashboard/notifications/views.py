@@ -1,0 +1,70 @@
+"""What a browser asks for to notify its reader, and the switches of the policy."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+
+from django.conf import settings
+from django.contrib.auth.decorators import login_required
+from django.contrib.auth.models import User
+from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_POST, require_safe
+
+from dashboard.access import next_place
+from dashboard.notifications import queries
+from dashboard.notifications.policy import ASKED, POLICY, ROWS
+
+WORKER = settings.BASE / "static" / "js" / "worker.js"
+SESSIONS_AT_ONCE = 100
+
+
+@require_safe
+def worker(_: HttpRequest) -> HttpResponse:
+    """Give the service worker: at the root, because it sees the pages below its own address only."""
+    headers = {"Cache-Control": "no-cache"}
+    return HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8", headers=headers)
+
+
+@require_GET
+@never_cache
+def now(request: HttpRequest) -> HttpResponse:
+    """Say what notifies this reader, who waits, and how the sessions that rang are called."""
+    if not isinstance(request.user, User):
+        return JsonResponse({"code": "unauthorized", "message": "sign in first"}, status=401)
+    sessions = [word for word in request.GET.getlist("session") if _is_key(word)][:SESSIONS_AT_ONCE]
+    muted = queries.muted(request.user)
+    rows = {row.key: row.says for row in ROWS if row.says}
+    return JsonResponse(
+        {
+            "reader": request.user.pk,
+            "rows": rows,
+            "muted": sorted(muted & rows.keys()),
+            "titles": queries.titles(request.user, [int(word) for word in sessions]),
+            "waiting": [] if ASKED in muted else [asdict(each) for each in queries.waiting(request.user)],
+        }
+    )
+
+
+@require_POST
+@login_required
+def mute(request: HttpRequest) -> HttpResponse:
+    """Turn the notifications of one row of the policy off or on, for the one who asks."""
+    assert isinstance(request.user, User)
+    row = POLICY.get(request.POST.get("row", ""))
+    if row is None or not row.says:
+        return HttpResponseBadRequest("There is no such row that notifies.\n", content_type="text/plain")
+    is_muted = request.POST.get("notify") != "on"
+    if is_muted:
+        request.user.mutes.get_or_create(row=row.key)
+    else:
+        request.user.mutes.filter(row=row.key).delete()
+    if "HX-Request" not in request.headers:
+        return redirect(next_place(request, request.POST.get("next", "")))
+    shown = {"row": row, "is_muted": is_muted, "next": request.POST.get("next", "")}
+    return render(request, "notifications/_switch.html", shown)
+
+
+def _is_key(word: str) -> bool:
+    return word.isascii() and word.isdecimal() and len(word) < 19

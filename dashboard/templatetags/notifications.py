@@ -1,0 +1,16 @@
+"""The section on browser notifications: what the policy says, and what its reader has muted."""
+
+from django import template
+from django.contrib.auth.models import User
+
+from dashboard.notifications import queries
+from dashboard.notifications.policy import ROWS
+
+register = template.Library()
+
+
+@register.inclusion_tag("notifications/section.html")
+def notifications(user: User, path: str) -> dict[str, object]:
+    """Draw the section on a page at `path`. One query."""
+    muted = queries.muted(user)
+    return {"rows": [(row, row.key in muted) for row in ROWS], "next": f"{path}#notifications"}

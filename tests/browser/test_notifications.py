@@ -1,0 +1,308 @@
+"""Notifications in a browser with two tabs: each row of the policy, every focus, one for all, clicks."""
+
+import json
+from contextlib import contextmanager, nullcontext
+from itertools import count
+
+import pytest
+
+from dashboard.notifications.policy import POLICY
+from tests import build
+
+LOOKS = "/p/default/attention"
+CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"
+# Focus as a reader has it: without this, after each page that loads, a tab believes that it is in front.
+REAL_FOCUS = {"enabled": False}
+LISTEN = """() => {
+  const show = registration.showNotification.bind(registration);
+  self.told = [];
+  registration.showNotification = (title, options) => {
+    told.push({title, ...options});
+    return show(title, options);
+  };
+  clients.openWindow = async (url) => { self.opened = url; };
+  WindowClient.prototype.focus = async function () { self.focused = this.url; };
+}"""
+HEARD = """async (last) => {
+  while (!told.some(({tag}) => tag == last)) await new Promise((passed) => setTimeout(passed, 10));
+  return told.splice(0);
+}"""
+CLICK = """async (tag) => {
+  self.opened = self.focused = null;
+  const [notification] = await registration.getNotifications({tag});
+  dispatchEvent(new NotificationEvent("notificationclick", {notification}));
+  while (!self.opened && !self.focused) await new Promise((passed) => setTimeout(passed, 10));
+  return [self.opened, self.focused];
+}"""
+SHOWN = """async (last) => {
+  for (;;) {
+    const shown = await (await navigator.serviceWorker.ready).getNotifications();
+    if (shown.some(({tag}) => tag == last)) return shown.map(({body}) => body);
+    await new Promise((passed) => setTimeout(passed, 10));
+  }
+}"""
+POST = "async (notes) => (await navigator.serviceWorker.ready).active.postMessage(notes)"
+LOCKS = "navigator.locks.query().then(({held, pending}) => [held.length, pending.length])"
+numbers = count()
+
+
+def asks(loop):
+    return build.ours("ApprovalRequested", loop, kind="command", command="rm")
+
+
+def ends(outcome):
+    return lambda loop: [build.agent_start(loop), {**build.agent_end(loop), "outcome": outcome}]
+
+
+# What an agent sends so that the last ring falls under a row: one list of events, or more than one in turn.
+LINES = {
+    "approval-requested": [lambda loop: [build.agent_start(loop), asks(loop)]],
+    "turn-finished, finish": [ends("completed")],
+    "turn-finished, finish, pending approval": [
+        lambda loop: [build.agent_start(loop), asks(loop)],
+        lambda loop: [build.agent_end(loop)],
+    ],
+    "turn-finished, error": [ends("failed")],
+    "turn-finished, abort": [ends("cancelled")],
+    "turn-started": [lambda loop: [build.agent_start(loop)]],
+}
+
+
+class Browser:
+    """One browser, its tabs, its worker, and the agents it watches."""
+
+    def __init__(self, browser, server, state):
+        self.server = server
+        self.context = browser.new_context(storage_state=state, permissions=["notifications"])
+        self.elsewhere = self.tab("about:blank")
+        self.tabs = [self.tab(LOOKS, follows=True), self.tab(LOOKS)]
+        if not self.context.service_workers:
+            self.context.wait_for_event("serviceworker")
+        self.worker = self.context.service_workers[0]
+        self.worker.evaluate(LISTEN)
+        self.elsewhere.bring_to_front()
+
+    def tab(self, url, *, follows=False):
+        """Open a tab; one that follows the channel is there when it hears it."""
+        page = self.context.new_page()
+        with page.expect_response(CHANNEL) if follows else nullcontext():
+            page.goto(url if ":" in url else self.server.url + url)
+        self.context.new_cdp_session(page).send("Emulation.setFocusEmulationEnabled", REAL_FOCUS)
+        return page
+
+    @contextmanager
+    def showing(self, url, *, in_front):
+        """Show a page in a tab of its own for a while, in front or behind."""
+        page = self.tab(url)
+        (page if in_front else self.elsewhere).bring_to_front()
+        yield page
+        page.close()
+        self.elsewhere.bring_to_front()
+
+    def agent_does(self, *lines, loop=None):
+        """Send events of a new session and return its place."""
+        loop = loop or f"n{next(numbers)}.a.1"
+        self.server.agent().send(*[event for each in lines for event in each(loop)])
+        items = self.server.read("/api/v1/loops?limit=200")["items"]
+        return next(item["url"] for item in items if item["loop_id"] == loop)
+
+    def told(self):
+        """Return what has been told by now, in order, without what marks the end."""
+        mark = session_of(self.agent_does(ends("failed")))
+        return [each for each in self.worker.evaluate(HEARD, mark) if each["tag"] != mark]
+
+
+def session_of(url):
+    return url.partition("/loops/")[0]
+
+
+def answering(**instead):
+    """Return what answers as the server does, but for some fields."""
+
+    def answer(route):
+        response = route.fetch()
+        route.fulfill(response=response, json={**response.json(), **instead})
+
+    return answer
+
+
+@contextmanager
+def another(browser, state, permissions=("notifications",)):
+    """Open another browser for a while."""
+    context = browser.new_context(storage_state=state, permissions=permissions)
+    yield context
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def tabs(browser, server, signed_in):
+    opened = Browser(browser, server, signed_in)
+    yield opened
+    opened.context.close()
+
+
+@pytest.mark.parametrize("row", POLICY.values(), ids=lambda row: row.key)
+def test_a_row_of_the_policy(tabs, row):
+    *before, last = LINES[row.key]
+    loop = f"row{next(numbers)}.a.1"
+    for each in before:
+        tabs.agent_does(each, loop=loop)
+    tabs.told()
+    place = session_of(tabs.agent_does(last, loop=loop))
+    told = [(each["title"], each["body"], each["tag"]) for each in tabs.told()]
+    assert told == ([(loop.partition(".")[0], row.says, place)] if row.says else [])
+
+
+def test_what_the_policy_does_not_know_is_silent(browser, server, signed_in, tabs):
+    url = tabs.agent_does(ends("completed"))
+    of = {"session_id": "s", "url": url, "at": 0}
+    unknown = [
+        {"type": "turn-retrying", **of},
+        {"type": "turn-finished", "reason": "timeout", **of},
+        {"type": "constructor", **of},
+    ]
+    mark = tabs.agent_does(ends("completed"))
+    tabs.told()
+    frames = [*unknown, {"type": "turn-finished", "reason": "error", "session_id": "s", "url": mark, "at": 0}]
+    said = "".join(f"event: lifecycle\ndata: {json.dumps(frame)}\n\n" for frame in frames)
+    with another(browser, signed_in) as context:
+        context.route(CHANNEL, lambda route: route.fulfill(body=said, content_type="text/event-stream"))
+        context.route(NEWS, answering(waiting=[]))
+        page = context.new_page()
+        page.goto(server.url + LOOKS)
+        context.new_page().bring_to_front()
+        assert page.evaluate(SHOWN, session_of(mark)) == ["Failed"]
+
+
+@pytest.mark.parametrize(
+    ("shown", "in_front", "tells"),
+    [
+        ("the session", True, False),
+        ("the session", False, True),
+        ("another page", True, True),
+        ("another page", False, True),
+    ],
+)
+def test_a_session_before_the_reader_s_eyes_is_silent_and_no_other(tabs, shown, in_front, tells):
+    loop = f"focus{next(numbers)}.a.1"
+    url = tabs.agent_does(*LINES["turn-started"], loop=loop)
+    with tabs.showing(url if shown == "the session" else LOOKS, in_front=in_front):
+        tabs.agent_does(lambda loop: [build.agent_end(loop)], loop=loop)
+        told = tabs.told()
+    assert [each["tag"] for each in told] == ([session_of(url)] if tells else [])
+
+
+@pytest.mark.parametrize("in_front", [True, False])
+def test_when_nobody_can_tell_a_page_of_ours_in_front_silences(tabs, in_front):
+    tabs.context.route(NEWS, answering(titles={}))  # the store no longer knows what rang
+    loop = f"gone{next(numbers)}.a.1"
+    with tabs.showing(LOOKS, in_front=in_front):
+        with tabs.tabs[0].expect_response(NEWS):
+            tabs.agent_does(ends("completed"), loop=loop)
+        tabs.context.unroute(NEWS)
+        told = [each["title"] for each in tabs.told()]
+    assert told == ([] if in_front else [loop.partition(".")[0]])
+
+
+def test_one_tab_follows_for_all_and_the_next_takes_over_without_telling_twice(tabs):
+    first, second = tabs.tabs
+    assert second.evaluate(LOCKS) == [1, 1]
+    url = tabs.agent_does(*LINES["approval-requested"])
+    assert [each["tag"] for each in tabs.told()] == [session_of(url)]
+    with second.expect_response(CHANNEL):
+        first.close()
+    assert tabs.told() == []
+    tabs.tabs = [second, tabs.tab(LOOKS)]
+
+
+def test_what_was_asked_while_no_tab_was_open_is_told_once_one_is(tabs):
+    for page in tabs.tabs:
+        page.close()
+    url = tabs.agent_does(*LINES["approval-requested"])
+    tabs.agent_does(ends("failed"))  # it rang for nobody
+    tabs.tabs = [tabs.tab(LOOKS, follows=True), tabs.tab(LOOKS)]
+    assert [each["tag"] for each in tabs.told()] == [session_of(url)]
+
+
+def test_who_has_signed_out_is_followed_no_longer(browser, server, signed_in):
+    with another(browser, signed_in) as context:
+        context.route(CHANNEL, lambda route: route.fulfill(status=401, body="{}"))
+        page = context.new_page()
+        with page.expect_response(CHANNEL):
+            page.goto(server.url + LOOKS)
+        page.wait_for_function("async () => !(await navigator.locks.query()).held.length")
+
+
+def test_a_click_leads_to_the_loop_in_the_tab_that_shows_its_session(tabs):
+    loop = f"click{next(numbers)}.a.1"
+    url = tabs.agent_does(ends("completed"), loop=loop)
+    with tabs.showing(url, in_front=False) as page:
+        other = tabs.agent_does(ends("failed"), loop=loop.replace(".1", ".2"))
+        assert [each["data"] for each in tabs.told()] == [url, other]
+        assert tabs.worker.evaluate(CLICK, session_of(other)) == [None, tabs.server.url + url]
+        page.wait_for_url(f"**{other}")
+
+
+def test_a_click_opens_a_session_that_no_tab_shows(tabs):
+    url = tabs.agent_does(ends("failed"))
+    tabs.told()
+    assert tabs.worker.evaluate(CLICK, session_of(url)) == [url, None]
+
+
+def test_many_at_once_are_one_that_leads_to_the_attention_page(tabs):
+    notes = [{"title": str(n), "says": "Failed", "url": f"/p/acme/sessions/{n}"} for n in range(1000, 1020)]
+    tabs.tabs[0].evaluate(POST, notes)
+    (told,) = tabs.worker.evaluate(HEARD, "/p/acme/attention")
+    assert told["title"] == "20 sessions need a look"
+    assert tabs.worker.evaluate(CLICK, "/p/acme/attention") == ["/p/acme/attention", None]
+
+
+def test_a_switch_silences_its_row_and_brings_it_back(tabs):
+    page = tabs.tabs[1]
+    for checked in ("false", "true"):
+        switch = page.get_by_role("switch", name="Notify on turn-finished, finish")
+        switch.focus()
+        switch.press("Space")
+        page.locator(f'[id="notify-turn-finished-finish"][aria-checked="{checked}"]').wait_for()
+        tabs.agent_does(ends("completed"))
+        assert [each["body"] for each in tabs.told()] == (["Finished"] if checked == "true" else [])
+
+
+# A browser that has not been asked yet: one without a head answers by itself.
+UNASKED = """let answer = "default";
+self.asked = 0;
+Object.defineProperty(Notification, "permission", {get: () => answer});
+Notification.requestPermission = async () => (asked++, (answer = "granted"));"""
+
+
+def test_permission_is_asked_for_on_a_click_and_only_then(browser, server, signed_in):
+    with another(browser, signed_in) as context:
+        context.add_init_script(UNASKED)
+        page = context.new_page()
+        page.goto(server.url + LOOKS)
+        assert page.evaluate(LOCKS) == [0, 0]
+        assert page.evaluate("asked") == 0
+        with page.expect_response(CHANNEL):
+            page.get_by_role("button", name="Allow notifications").click()
+        page.get_by_text("Allowed").wait_for()
+        assert page.evaluate("asked") == 1
+        page.get_by_role("button", name="Send a test").click()
+        page.get_by_text("Sent.").wait_for()
+        assert "This is how it looks." in page.evaluate(SHOWN, "test")
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ("", "To undo it: click the icon left of the address"),
+        ("Object.defineProperty(self, 'isSecureContext', {value: false})", "over https only"),
+        ("delete self.Notification", "cannot show notifications"),
+    ],
+)
+def test_a_browser_that_may_not_notify_is_told_why(browser, server, signed_in, script, words):
+    with another(browser, signed_in, permissions=[]) as context:
+        context.add_init_script(script)
+        page = context.new_page()
+        page.goto(server.url + LOOKS)
+        page.get_by_text(words).wait_for()
+        assert page.locator("[data-permission]:visible .btn").count() == 0

@@ -1,0 +1,174 @@
+"""What a browser is told to notify of, the switches, and the worker that it shows them with."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+from django.template import Context, Template
+
+from dashboard.notifications.policy import POLICY, ROWS
+from dashboard.notifications.queries import WAITING_SHOWN
+from recorder.ingest import Batch, ingest
+from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Session
+from tests import build
+
+NOW, MUTE = "/notifications/now", "/notifications/mute"
+ASKED, FAILED = "approval-requested", "turn-finished, error"
+
+
+@pytest.fixture
+def project(db):
+    return Project.objects.create(slug="acme")
+
+
+@pytest.fixture
+def reader(client, project):
+    user = User.objects.create_user("reader")
+    Membership.objects.create(project=project, user=user, role="viewer")
+    client.force_login(user)
+    return user
+
+
+def play(project, *events):
+    ingest(Batch(project.pk, "p", None, [json.dumps(each).encode() for each in events], "native"))
+
+
+def asks(loop="s.a.1", **more):
+    return build.ours("ApprovalRequested", loop, kind="command", command="rm", **more)
+
+
+def wait_in(project, *loops):
+    play(project, *[event for loop in loops for event in (build.agent_start(loop), asks(loop))])
+
+
+def test_a_stranger_is_told_nothing(client, db):
+    assert client.get(NOW).status_code == 401
+    assert client.post(MUTE, {"row": ASKED})["Location"].startswith("/signin")
+
+
+def test_the_page_is_told_the_rows_that_may_notify_and_no_others(client, reader):
+    told = client.get(NOW).json()
+    assert told["rows"] == {row.key: row.says for row in ROWS if row.says}
+    assert (told["reader"], told["muted"]) == (reader.pk, [])
+
+
+def test_open_approvals_are_read_from_the_store_until_they_are_settled(client, reader, project):
+    wait_in(project, "s.a.1")
+    loop, approval = LoopRecord.objects.get(), Approval.objects.get()
+    url = f"/p/acme/sessions/{loop.session_id}/loops/{loop.pk}"
+    assert client.get(NOW).json()["waiting"] == [
+        {"event": approval.request_event, "url": url, "title": Session.objects.get().title or "s"}
+    ]
+    play(project, build.ours("ApprovalResolved", "s.a.1", command="rm", decision="granted"))
+    assert client.get(NOW).json()["waiting"] == []
+
+
+def test_of_very_many_approvals_the_latest_are_told_in_order(client, reader, project):
+    wait_in(project, *[f"s{n}.a.1" for n in range(WAITING_SHOWN + 2)])
+    events = [each["event"] for each in client.get(NOW).json()["waiting"]]
+    assert events == sorted(events)
+    assert len(events) == WAITING_SHOWN
+    assert events[-1] == Approval.objects.latest("request_event").request_event
+
+
+def test_a_session_that_rang_is_called_by_its_title_or_its_id(client, reader, project):
+    play(project, build.agent_start("s.a.1"), build.agent_start("t.a.1", title="Mend the roof"))
+    pks = {row.session_id: row.pk for row in Session.objects.all()}
+    told = client.get(NOW, {"session": [pks["s"], pks["t"]]}).json()["titles"]
+    assert told == {str(pks["s"]): "s", str(pks["t"]): "Mend the roof"}
+
+
+def test_another_s_sessions_have_neither_titles_nor_approvals_here(client, reader):
+    other = Project.objects.create(slug="other")
+    wait_in(other, "s.a.1")
+    told = client.get(NOW, {"session": Session.objects.get().pk}).json()
+    assert (told["titles"], told["waiting"]) == ({}, [])
+
+
+@pytest.mark.parametrize("word", ["", "x", "-1", "1e3", "9" * 30, "²", "1 OR 1=1"])
+def test_a_session_that_is_no_number_is_none(client, reader, word):
+    assert client.get(NOW, {"session": word}).json()["titles"] == {}
+
+
+def test_what_is_muted_is_told_as_that_and_approvals_are_not_told(client, reader, project):
+    wait_in(project, "s.a.1")
+    client.post(MUTE, {"row": FAILED, "notify": "off"})
+    assert client.get(NOW).json()["muted"] == [FAILED]
+    client.post(MUTE, {"row": ASKED, "notify": "off"})
+    assert client.get(NOW).json()["waiting"] == []
+
+
+def test_a_switch_is_of_one_person_and_turns_both_ways(client, reader, project):
+    other = User.objects.create_user("other")
+    for _ in range(2):  # twice is once
+        answer = client.post(MUTE, {"row": FAILED, "notify": "off", "next": "/p/acme/settings#notifications"})
+        assert answer["Location"] == "/p/acme/settings#notifications"
+    assert [(mute.user, mute.row) for mute in Mute.objects.all()] == [(reader, FAILED)]
+    client.force_login(other)
+    client.post(MUTE, {"row": FAILED, "notify": "on"})
+    assert Mute.objects.count() == 1
+    client.force_login(reader)
+    client.post(MUTE, {"row": FAILED, "notify": "on"})
+    assert not Mute.objects.exists()
+
+
+def test_htmx_is_given_the_switch_as_it_is_now(client, reader):
+    for notify, checked, following in (("off", "false", "on"), ("on", "true", "off")):
+        data = {"row": FAILED, "notify": notify, "next": "/x"}
+        html = client.post(MUTE, data, headers={"HX-Request": "true"}).content.decode()
+        assert f'aria-checked="{checked}"' in html
+        assert f'name="notify" value="{following}"' in html
+        assert 'name="next" value="/x"' in html
+
+
+@pytest.mark.parametrize("row", [row.key for row in ROWS if not row.says] + ["", "turn-retrying"])
+def test_a_row_that_never_notifies_has_no_switch(client, reader, row):
+    assert client.post(MUTE, {"row": row, "notify": "off"}).status_code == 400
+    assert not Mute.objects.exists()
+
+
+def test_a_switch_leads_to_no_other_site(client, reader):
+    for place in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
+        assert client.post(MUTE, {"row": FAILED, "notify": "off", "next": place})["Location"] == "/"
+
+
+def test_the_methods_are_held_to(client, reader):
+    assert client.get(MUTE).status_code == 405
+    assert client.post(NOW).status_code == 405
+
+
+@pytest.mark.parametrize("sessions", [1, 50])
+def test_the_queries_do_not_grow(client, reader, project, sessions, django_assert_num_queries):
+    wait_in(project, *[f"s{n}.a.1" for n in range(sessions)])
+    keys = list(Session.objects.values_list("pk", flat=True))
+    with django_assert_num_queries(5):  # two say who asks
+        told = client.get(NOW, {"session": keys}).json()
+    assert (len(told["titles"]), len(told["waiting"])) == (sessions, sessions)
+
+
+def test_the_section_draws_the_policy_with_a_switch_for_each_row_that_notifies(
+    client, reader, django_assert_num_queries
+):
+    reader.mutes.create(row=FAILED)
+    section = Template('{% load notifications %}{% notifications user "/p/acme/attention" %}')
+    with django_assert_num_queries(1):
+        html = section.render(Context({"user": reader}))
+    for row in POLICY.values():
+        assert f"<code>{row.key}</code>" in html
+        assert (f'aria-label="Notify on {row.key}"' in html) == bool(row.says)
+    assert html.count('aria-checked="true"') == 2
+    assert html.count('aria-checked="false"') == 1
+    assert 'value="/p/acme/attention#notifications"' in html
+
+
+def test_the_worker_sees_every_page_and_is_never_stale(client, db):
+    answer = client.get("/worker.js")
+    assert answer["Content-Type"].startswith("text/javascript")
+    assert answer["Cache-Control"] == "no-cache"
+    assert b"notificationclick" in answer.content
+
+
+def test_pages_of_those_who_signed_in_follow_the_channel(client, reader, project):
+    assert b"js/notify" in client.get("/p/acme/settings").content
+    client.logout()
+    assert b"js/notify" not in client.get("/signin").content
