@@ -56,7 +56,7 @@ class Table:
         self.columns = [str(column.column) for column in found.values()] + ["project_id"] * self.has_project
         kept = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column != "id")
         self.replace = f" ON CONFLICT (id) DO UPDATE SET {kept}"
-        self._values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
+        self.values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
         selected = ", ".join(f"r.{name}" for name in self.columns[: len(self.fields)])
         self._select = f"SELECT {selected} FROM {self.name} r"
         self._to_row = [
@@ -68,13 +68,17 @@ class Table:
 
     def row(self, record: changes.Record, project: int) -> list[Value]:
         """Return the values of a record's columns; what it points at must have its key."""
-        values = list(self._values(record))
+        return self.row_of(self.values(record), project)
+
+    def row_of(self, values: Sequence[Value], project: int) -> list[Value]:
+        """Return the same of what a record's fields held, at whatever time."""
+        row = list(values)
         for at, to_row in self._to_row:
-            if values[at] is not None:
-                values[at] = to_row(values[at])
+            if row[at] is not None:
+                row[at] = to_row(row[at])
         if self.has_project:
-            values.append(project)
-        return values
+            row.append(project)
+        return row
 
     def select(self, where: str, *values: Value) -> list[changes.Record]:
         """Return records, oldest first, whose links are still primary keys; `where` may use the alias `r`."""

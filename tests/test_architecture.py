@@ -26,8 +26,9 @@ TEMPLATES = [
 ]
 
 # Records are written by the store, with their sums; lines by the journal. Neither prices nor insights, nor
-# what the clock knows of its jobs, are records.
+# what the clock knows of its jobs, are records. The past is told in tables of its own, gone once it was seen.
 WRITERS = {
+    "recorder/past/seen.py",
     "recorder/store.py",
     "recorder/spent.py",
     "recorder/journal.py",

@@ -11,12 +11,11 @@ from dashboard.api import schemas
 from dashboard.api.asked import OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
 from dashboard.api.queries.lines import pieces
-from dashboard.api.queries.past import session_at
 from dashboard.api.reading import project_of
 from dashboard.api.stream import unhurried
 from recorder.export import phi_session
 from recorder.models import Session
-from recorder.past import NotOfSession
+from recorder.past import NotOfSession, seen_from
 
 router = Router()
 
@@ -54,7 +53,8 @@ def detail(request: HttpRequest, session_id: str, at: str | None = None) -> sche
     if not (at.isascii() and at.isdecimal() and len(at) < 19):
         raise HttpError(400, "`at` is the id of a recorded event, as the envelope of `/events` gives it.")
     try:
-        return session_at(project, found, int(at))
+        with seen_from(found, int(at)):
+            return queries.session_detail(project, _found(request, session_id))
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None
 
