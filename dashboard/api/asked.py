@@ -114,6 +114,12 @@ class OfExport(Asked):
     as_: Annotated[Literal["phi-session"], Field(alias="as")] = "phi-session"
 
 
+class OfContext(Asked):
+    """Whether a session in brief is for programs or for a prompt."""
+
+    as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
+
+
 class OfEvents(Asked):
     """Whether each recorded line comes with where it belongs."""
 

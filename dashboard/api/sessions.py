@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import Http404, HttpRequest, JsonResponse, StreamingHttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, JsonResponse, StreamingHttpResponse
 from ninja import Query, Router
 from ninja.errors import HttpError
 
 from dashboard.api import schemas
-from dashboard.api.asked import OfEvents, OfExport, OfSessions
+from dashboard.api.asked import OfContext, OfEvents, OfExport, OfSessions
+from dashboard.api.brief import Brief, text
 from dashboard.api.queries import sessions as queries
+from dashboard.api.queries.brief import brief
 from dashboard.api.queries.lines import pieces
 from dashboard.api.reading import project_of
 from dashboard.api.stream import unhurried
@@ -32,6 +34,17 @@ def export(request: HttpRequest, session_id: str, asked: Query[OfExport]) -> obj
     if _is_of_the_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
     return JsonResponse(phi_session(_found(request, session_id)))
+
+
+@router.get("/sessions/{path:session_id}/context", response=Brief)
+def context(request: HttpRequest, session_id: str, asked: Query[OfContext]) -> object:
+    """Return the session in brief: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
+    if _is_of_the_id(request, session_id, "context"):
+        return JsonResponse(detail(request, f"{session_id}/context").model_dump())
+    found = brief(project_of(request), _found(request, session_id))
+    return (
+        HttpResponse(text(found), content_type="text/plain; charset=utf-8") if asked.as_ == "text" else found
+    )
 
 
 @router.get("/sessions/{path:session_id}/events", response={200: None})

@@ -9,7 +9,8 @@ from typing import Literal
 from dashboard.loops.queries.events import KINDS, Kind
 
 Tab = Literal["conversation", "events", "json"]
-Record = Literal["phi-core", "api"]
+Record = Literal["phi-core", "api", "brief"]
+RECORDS: tuple[Record, ...] = ("phi-core", "api", "brief")
 TABS: tuple[Tab, ...] = ("conversation", "events", "json")
 
 
@@ -29,7 +30,7 @@ class Asked:
     @classmethod
     def parse(cls, params: Mapping[str, str]) -> Asked:
         """Read a query string."""
-        tab, kind = params.get("tab", ""), params.get("kind", "")
+        tab, kind, of = params.get("tab", ""), params.get("kind", ""), params.get("of", "")
         return cls(
             tab=tab if tab in TABS else "conversation",
             kind=kind if kind in KINDS else "",
@@ -38,7 +39,7 @@ class Asked:
             turn=whole_number(params.get("turn", "")),
             after=whole_number(params.get("after", "")),
             at=whole_number(params.get("at", "")),
-            of="api" if params.get("of") == "api" else "phi-core",
+            of=of if of in RECORDS else "phi-core",
         )
 
 

@@ -107,11 +107,12 @@ def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
 @member
 @_may_be_pruned
 def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
-    """Give a loop as a JSON document."""
+    """Give a loop as a JSON document, or its session in brief as text."""
     if not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
         raise Http404
-    text = record.text(header.session_of(project.pk, pk), loop, Asked.parse(request.GET).of)
-    return HttpResponse(text, content_type="application/json")
+    of = Asked.parse(request.GET).of
+    text = record.text(header.session_of(project.pk, pk), loop, of)
+    return HttpResponse(text, content_type=PLAIN if of == "brief" else "application/json")
 
 
 @require_safe

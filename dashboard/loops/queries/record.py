@@ -1,4 +1,4 @@
-"""One loop as a JSON document: phi-core's record of it, or what the read API answers."""
+"""One loop as a JSON document, phi-core's record or what the read API answers; or its session in brief."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from datetime import date
 from typing import cast
 
 from dashboard import links
+from dashboard.api.brief import text as brief_text
+from dashboard.api.queries.brief import brief
 from dashboard.api.queries.loops import loop as api_loop
 from dashboard.loops.asked import Record
 from dashboard.loops.bodies import decode, pretty
@@ -45,6 +47,8 @@ def document(session: Session, loop: int, of: Record) -> Document:
 
 def text(session: Session, loop: int, of: Record) -> str:
     """Return a loop's document. Raises Pruned."""
+    if of == "brief":
+        return brief_text(brief(session.project, session))
     if of == "phi-core":
         return pretty(cast("Json", phi_loop(session, loop)))
     item = api_loop(session.project, loop)

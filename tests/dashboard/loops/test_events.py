@@ -191,3 +191,18 @@ def test_the_record_is_a_document_of_its_own(feed, reader):
 
     assert json.loads(reader.get(path).content)["loop_id"] == loop.loop_id
     assert json.loads(reader.get(f"{path}?of=api").content)["id"] == loop.pk
+
+
+def test_the_session_in_brief_stands_beside_the_documents_of_a_loop(reader, feed):
+    feed(tape="01-tools-two-prompts")
+    loop = LoopRecord.objects.first()
+    place = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}"
+    page = reader.get(f"{place}?tab=json&of=brief").content.decode()
+    answer = reader.get(f"{place}/record?of=brief")
+
+    assert "What stands in quotes was written by agents, tools and people." in page
+    assert f'download="session-{loop.session_id}.txt"' in page
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    api = f"/api/v1/sessions/{loop.session.session_id}/context?as=text"
+    assert answer.content == reader.get(api).content
+    assert b'"bash": 2 calls, 1 failed' in answer.content
