@@ -12,6 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
 pages = get_asgi_application()
 
 from dashboard.access import host_allowed, origin_allowed  # noqa: E402  Django first
+from dashboard.attention.feed import feed  # noqa: E402
 from dashboard.lifecycle.door import lifecycle  # noqa: E402
 from dashboard.live import page_socket  # noqa: E402
 from recorder.batch import Busy  # noqa: E402
@@ -21,6 +22,7 @@ from recorder.views import ingest_http, reply  # noqa: E402
 from recorder.writer import writer  # noqa: E402
 
 PAGE_SOCKET = re.compile(r"/p/(?P<slug>[-\w]+)/live/(?P<page>[a-z]+)", re.ASCII)
+FEED = re.compile(r"/p/(?P<slug>[-\w]+)/attention/feed", re.ASCII)
 OURS = ("/healthz", "/readyz", "/ingest/v1/events", "/api/v1/lifecycle")  # Django checks its own
 COMMIT_S = 1.0
 OLDEST_S = 30.0
@@ -35,10 +37,9 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def _http(scope: Scope, receive: Receive, send: Send) -> None:
+    fed = FEED.fullmatch(scope["path"])
     match scope["path"]:
-        case "/healthz" | "/readyz" | "/ingest/v1/events" | "/api/v1/lifecycle" if not host_allowed(
-            scope["headers"]
-        ):
+        case path if (path in OURS or fed) and not host_allowed(scope["headers"]):
             await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed here"})
         case "/healthz":
             await reply(send, 200, {"status": "ok"})
@@ -48,6 +49,8 @@ async def _http(scope: Scope, receive: Receive, send: Send) -> None:
             await lifecycle(scope, receive, send)
         case "/ingest/v1/events":
             await ingest_http(scope, receive, send)
+        case _ if fed:
+            await feed(scope, receive, send, fed["slug"])
         case _:
             await pages(scope, receive, send)
 

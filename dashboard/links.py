@@ -69,6 +69,11 @@ def attention(slug: str, **query: Value) -> str:
     return _with(reverse("attention", args=(slug,)), query)
 
 
+def seen(slug: str) -> str:
+    """Return where a person marks failures as seen."""
+    return reverse("attention-seen", args=(slug,))
+
+
 def integrity(slug: str) -> str:
     """Return the page of what was refused and what did not fit."""
     return reverse("integrity", args=(slug,))

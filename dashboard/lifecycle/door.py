@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import parse_qs
 
 from django.contrib.auth.models import AnonymousUser
@@ -20,9 +21,15 @@ from recorder.views import Fault, refused_by, reply
 
 BEAT_S = 15.0  # between comments that keep a quiet line open
 RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
+Tell = Callable[[Sequence[Ring]], Awaitable[bytes]]
 
 
-async def lifecycle(scope: Scope, receive: Receive, send: Send) -> None:
+async def frames(rings: Sequence[Ring]) -> bytes:
+    """Write rings as the channel does."""
+    return b"".join(map(_frame, rings))
+
+
+async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = frames) -> None:
     """Answer one subscriber until it leaves, or may no longer listen."""
     if scope["method"] != "GET":
         await reply(send, 405, {"code": "bad_method", "message": "the channel is read"}, allow="GET")
@@ -38,12 +45,12 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send) -> None:
         await reply(send, later.status, later.body, **later.headers)
         return
     try:
-        await _stream(scope, receive, send, subscriber)
+        await _stream(scope, receive, send, subscriber, tell)
     finally:
         feed.unsubscribe(subscriber)
 
 
-async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscriber) -> None:
+async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscriber, tell: Tell) -> None:
     headers = {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -53,7 +60,7 @@ async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscr
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": 200, "headers": pairs})
     await _write(send, b": listening\n\n")
-    telling = asyncio.create_task(_tell(scope, send, subscriber))
+    telling = asyncio.create_task(_tell(scope, send, subscriber, tell))
     leaving = asyncio.create_task(_left(receive))
     try:
         await asyncio.wait((telling, leaving), return_when=asyncio.FIRST_COMPLETED)
@@ -64,7 +71,7 @@ async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscr
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _tell(scope: Scope, send: Send, subscriber: Subscriber) -> None:
+async def _tell(scope: Scope, send: Send, subscriber: Subscriber, tell: Tell) -> None:
     checked_at = time.monotonic()
     while True:
         rings = await subscriber.take(BEAT_S)
@@ -77,7 +84,7 @@ async def _tell(scope: Scope, send: Send, subscriber: Subscriber) -> None:
                 pass  # the store cannot say now who this is; they were known a moment ago
             checked_at = time.monotonic()
         rings = [ring for ring in rings if ring.project in subscriber.projects]
-        await _write(send, b"".join(map(_frame, rings)) or b": \n\n")
+        await _write(send, await tell(rings) or b": \n\n")
 
 
 async def _left(receive: Receive) -> None:

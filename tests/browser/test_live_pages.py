@@ -8,8 +8,11 @@ from itertools import pairwise
 from statistics import quantiles
 
 import pytest
+from playwright.sync_api import expect
 from websockets.sync.client import connect
 
+from tests import build
+from tests.dashboard.attention.moments import asking, failing
 from tests.one_loop import Loop
 
 NUMBERS = re.compile(r"«(\d+)»")
@@ -260,3 +263,27 @@ def test_new_sessions_wait_behind_a_strip(server, window):
     server.agent().send(loop.start(title="A session that nobody has seen"))
     page.get_by_text(re.compile("1 new session")).wait_for()
     assert page.locator("[id^='sessions-row-']").count() == rows
+
+
+def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_seen_it(window, server):
+    watched = window()
+    page = watched.open("/p/default/attention")
+    page.locator("[data-feed-state]", has_text="Listening").wait_for()
+    fails, asks = (f"{word}-{time.monotonic_ns()}" for word in ("fails", "asks"))
+
+    server.agent().send(*failing(fails), *asking(asks))
+
+    expect(page).to_have_title(re.compile(r"^\(2\) Attention"))
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/svg"))
+    expect(page.locator(".feed li", has_text=fails)).to_have_count(2)
+    row = page.locator(".fails li", has_text=fails)
+    row.get_by_role("button", name=f"Mark as seen {fails}").press("Enter")
+    expect(page).to_have_title(re.compile(r"^\(1\) Attention"))
+    expect(row.get_by_role("button")).to_have_count(0)
+    expect(page.locator(".feed li", has_text=fails)).to_have_count(2)
+    page.get_by_text("Attention", exact=True).last.click()
+    expect(page.locator(".feed li:visible", has_text=fails)).to_have_count(1)
+    server.agent().send(build.agent_end(f"{asks}.a.1", outcome="cancelled"))
+    expect(page).to_have_title(re.compile(r"^Attention"))
+    expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile(r"\.svg$"))
+    assert watched.faults == watched.violations() == []

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests import build
+from tests.dashboard.attention.moments import asking, failing
 from tests.dashboard.leaderboard.four import evaluation
 
 TESTS = Path(__file__).parents[1]
@@ -26,6 +27,7 @@ PAGES = [
     "costs",
     "costs-sessions",
     "leaderboard",
+    "attention",
     "evaluations",
     "evaluation",
     "integrity",
@@ -41,6 +43,7 @@ def addresses(server):
     """Where every page is, once the hostile tape has been recorded."""
     server.agent().send(*TAPE.read_text().splitlines())
     server.agent().send(*spending())
+    server.agent().send(*asking("asks", MARKUP, risk=MARKUP, warnings=[MARKUP]), *failing("fails", MARKUP))
     turns = ("ABCD"[n % 4 :] + "ABCD"[: n % 4] for n in range(24))
     ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
     server.agent().send(*(build.line(event).decode() for events in ended for event in events))
@@ -57,6 +60,7 @@ def addresses(server):
         "costs": "/p/default/costs",
         "costs-sessions": "/p/default/costs?by=session&since=24h",
         "leaderboard": "/p/default/leaderboard",
+        "attention": "/p/default/attention",
         "evaluations": "/p/default/evaluations",
         "evaluation": f"/p/default/evaluations/{group['id']}",
         "integrity": "/p/default/integrity",

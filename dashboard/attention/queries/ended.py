@@ -44,6 +44,7 @@ class Failures:
     unseen: int
     more: Place | None
     newest: Cursor | None  # of all: what fails later is not marked with them
+    seen_url: str
 
     @property
     def total_text(self) -> str:
@@ -84,6 +85,7 @@ def _failures(project: int, slug: str, user: int, after: Place | None) -> Failur
         unseen=failed.filter(~attending.seen_by(user))[: COUNT_MAX + 1].count(),
         more=_end(shown) if len(found) > PAGE else None,
         newest=Cursor(*newest) if newest else None,
+        seen_url=links.seen(slug),
     )
 
 

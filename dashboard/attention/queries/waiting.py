@@ -15,6 +15,7 @@ from recorder.models import Approval, Project, ToolCall
 PAGE = 20
 COUNT_MAX = 1_000
 COMMAND_MAX = 2_000
+LONG, LONG_LINES = 250, 5
 SAID_MAX, EACH_MAX = 8, 300  # warnings or options of one question, and characters of each
 HOST = "the program that runs it"
 RUNTIMES = {"phi-core": HOST, "otlp": HOST, "grida": "Grida"}  # others are called as they are
@@ -48,6 +49,11 @@ class Ask:
     since: datetime
     runtime: str
     directory: str
+
+    @property
+    def is_long(self) -> bool:
+        """Say whether the command may need to scroll."""
+        return len(self.command) > LONG or self.command.count("\n") > LONG_LINES
 
 
 @dataclass(frozen=True, slots=True)
