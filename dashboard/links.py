@@ -54,6 +54,16 @@ def session_lines(slug: str, session_id: str, **query: Value) -> str:
     return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/events", {"project": slug, **query})
 
 
+def compactions(slug: str, **query: Value) -> str:
+    """Return the list of compactions, filtered as `query` says."""
+    return _with(reverse("compactions", args=(slug,)), query)
+
+
+def compaction(slug: str, session_pk: int, pk: int) -> str:
+    """Return a compaction before and after."""
+    return reverse("compaction", args=(slug, session_pk, pk))
+
+
 def evaluations(slug: str, **query: Value) -> str:
     """Return the list of evaluations, filtered as `query` says."""
     return _with(reverse("evaluations", args=(slug,)), query)

@@ -35,6 +35,8 @@ PAGES = {
     "sessions": "dashboard.sessions.live",
     "attention": "dashboard.attention.live",
     "session": "dashboard.loops.live",
+    "compaction": "dashboard.compactions.live",
+    "compactions": "dashboard.compactions.listing",
     "evaluation": "dashboard.evaluations.live",
     "evaluations": "dashboard.evaluations.listing",
     "welcome": "dashboard.welcome.live",

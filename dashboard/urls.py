@@ -6,6 +6,7 @@ from dashboard import demo
 from dashboard.account import views as account
 from dashboard.api.app import api
 from dashboard.attention import views as attention
+from dashboard.compactions import views as compactions
 from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
 from dashboard.find import views as find
@@ -36,6 +37,10 @@ urlpatterns = [
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/record", loops.loop_record, name="loop-record"),
+    path(
+        "p/<slug:slug>/sessions/<int:pk>/compactions/<int:compaction>", compactions.detail, name="compaction"
+    ),
+    path("p/<slug:slug>/compactions", compactions.index, name="compactions"),
     path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
     path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),

@@ -8,10 +8,10 @@ from typing import Literal
 
 from dashboard.loops.queries.events import KINDS, Kind
 
-Tab = Literal["conversation", "events", "json"]
+Tab = Literal["conversation", "events", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]
 RECORDS: tuple[Record, ...] = ("phi-core", "api", "brief")
-TABS: tuple[Tab, ...] = ("conversation", "events", "json")
+TABS: tuple[Tab, ...] = ("conversation", "events", "compactions", "json")
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,6 +60,8 @@ class SessionPage:
             wanted += self._conversation(bell)
         elif self.tab == "events":
             wanted += self._events(bell)
+        elif self.tab == "compactions" and self.loop and self.session in bell.sessions:
+            wanted.append((panels.PASSES, [self.loop]))
         return wanted
 
     def _is_moved(self, bell: Bell) -> bool:
@@ -85,6 +87,8 @@ class SessionPage:
             shown = windows.turns_between(self.loop, self.first, self.last)
             self._turns = set(shown)
             wanted += [(panels.TURN, shown), *self._tail()]
+        elif self.loop and self.tab == "compactions":
+            wanted.append((panels.PASSES, [self.loop]))
         elif self.tab == "events":
             wanted.append((panels.event_panel(self.scope), events.between(self.scope, self.first, self.last)))
         return wanted

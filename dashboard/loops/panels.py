@@ -2,6 +2,7 @@
 
 from dashboard.loops.queries import calls, events, header, heads, rows, tree, troubles, turns
 from dashboard.panels import Panel
+from dashboard.passes.queries import tab
 
 SOON_MS = 300  # what counts and sums may lag this far behind
 
@@ -10,6 +11,7 @@ INTEGRITY = Panel("session/integrity", troubles.troubles, every_ms=1_000)
 ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
 TURN = Panel("session/turn", turns.turns)
 TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
+PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests
 TOOL = Panel("session/tool", calls.tools)
 
 

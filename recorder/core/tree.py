@@ -10,8 +10,8 @@ from typing import Protocol, TypeVar
 class Placed(Protocol):
     """What a loop's place depends on; ids grow in recorded order."""
 
-    id: int
-
+    @property
+    def id(self) -> int: ...
     @property
     def parent_id(self) -> int | None: ...
     @property

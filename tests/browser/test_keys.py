@@ -87,6 +87,7 @@ def everywhere(page, recorded):
         ("e", "evaluations"),
         ("l", "leaderboard"),
         ("c", "costs"),
+        ("o", "compactions"),
         ("i", "integrity"),
         ("s", "sessions"),
     ):
@@ -157,7 +158,7 @@ def a_session(page, recorded):
     page.keyboard.press("y")
     page.locator(".loop-id[data-copied]").wait_for()
     yield "y"
-    for key, tab in (("3", "tab=events"), ("5", "tab=json"), ("1", "#loop")):
+    for key, tab in (("3", "tab=events"), ("4", "tab=compactions"), ("5", "tab=json"), ("1", "#loop")):
         page.keyboard.press(key)
         at(page, tab)
         page.wait_for_load_state()

@@ -30,6 +30,9 @@ PAGES = [
     "attention",
     "evaluations",
     "evaluation",
+    "compactions",
+    "compaction",
+    "passes",
     "integrity",
     "welcome",
     "settings",
@@ -50,6 +53,9 @@ def addresses(server):
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
     group = next(each for each in server.read("/api/v1/groups")["items"] if each["session_id"] == HOSTILE)
+    shortened = next(
+        each for each in server.read("/api/v1/compactions")["items"] if each["session_id"] == HOSTILE
+    )
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
     return {
         "sessions": "/p/default/sessions",
@@ -63,6 +69,9 @@ def addresses(server):
         "attention": "/p/default/attention",
         "evaluations": "/p/default/evaluations",
         "evaluation": f"/p/default/evaluations/{group['id']}",
+        "compactions": "/p/default/compactions",
+        "compaction": f"{session['url']}/compactions/{shortened['id']}",
+        "passes": f"{first}?tab=compactions",
         "integrity": "/p/default/integrity",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
 from typing import cast
 
 from dashboard.api import schemas
 from dashboard.api.asked import ById, OfApprovals, OfSession
 from dashboard.api.queries.pages import by_id
-from recorder.core.changes import Json
-from recorder.core.formats.native import NO_LIMITS, read_object
-from recorder.lines import texts
-from recorder.models import Approval, Compaction, Project, QuarantinedLine, Turn
+from dashboard.passes.queries import bodies, passes
+from recorder.models import Approval, Project, QuarantinedLine
 
 
 def compactions(project: Project, asked: OfSession) -> schemas.Compactions:
     """Return a page of compactions."""
-    rows = Compaction.objects.filter(loop__session__project=project)
+    rows = passes.listed(project.pk)
     if asked.session_id is not None:
         rows = rows.filter(loop__session__session_id=asked.session_id)
-    page = by_id(rows.select_related("loop__session", "turn").defer("block"), asked)
-    sent = _sent(page.rows)
-    items = [_compaction(row, sent.get(row.pk)) for row in page.rows]
+    page = by_id(rows.select_related("loop__session__project", "turn").defer("block"), asked)
+    found = passes.passes(page.rows)
+    sent = bodies.counts(found)
+    items = [_compaction(each, sent.get(each.pk)) for each in found]
     return schemas.Compactions(items=items, next=page.next, total=page.total)
 
 
@@ -43,7 +40,9 @@ def quarantine(project: Project, asked: ById) -> schemas.Quarantine:
     return schemas.Quarantine(items=[_refused(row) for row in page.rows], next=page.next, total=page.total)
 
 
-def _compaction(row: Compaction, sent_messages: int | None) -> schemas.CompactionItem:
+def _compaction(found: passes.Pass, sent_messages: int | None) -> schemas.CompactionItem:
+    row = found.row
+    is_told_by_requests = found.content == "none" and sent_messages is not None and found.has_request_before
     return schemas.CompactionItem(
         id=row.pk,
         session_id=row.loop.session.session_id,
@@ -55,34 +54,13 @@ def _compaction(row: Compaction, sent_messages: int | None) -> schemas.Compactio
         tokens_before=row.tokens_before,
         tokens_after=row.tokens_after,
         sent_messages=sent_messages,
-        content=cast("schemas.Content", row.content),
+        sent_tokens=found.sent_after,
+        content=cast("schemas.Content", "request" if is_told_by_requests else found.content),
         summary=row.summary or None,
         loops_compacted=row.loops_compacted,
         started_at=row.started_at,
         ended_at=row.ended_at,
     )
-
-
-def _sent(rows: Sequence[Compaction]) -> Mapping[int, int]:
-    """Return how many messages the first request after each compaction held."""
-    requests: dict[int, list[int]] = defaultdict(list)
-    turns = Turn.objects.filter(loop__in={row.loop_id for row in rows}, request_event__isnull=False)
-    for loop, event in turns.order_by("request_event").values_list("loop_id", "request_event"):
-        requests[loop].append(event or 0)
-    after: dict[int, int] = {}
-    for row in rows:
-        events = [event for event in requests[row.loop_id] if row.end_event and event > row.end_event]
-        if events:
-            after[row.pk] = events[0]
-    bodies = texts(set(after.values()))
-    sizes = {pk: _messages(read_object(raw, NO_LIMITS)) for pk, raw in bodies.items()}
-    return {pk: size for pk, event in after.items() if (size := sizes.get(event)) is not None}
-
-
-def _messages(event: Json) -> int | None:
-    payload = event.get("payload") if isinstance(event, dict) else None
-    messages = payload.get("messages") if isinstance(payload, dict) else None
-    return len(messages) if isinstance(messages, list) else None
 
 
 def _approval(row: Approval) -> schemas.ApprovalItem:

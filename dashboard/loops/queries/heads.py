@@ -31,6 +31,7 @@ COUNTED = ("turns", "events", "started_at", "ended_at", "is_one_call", *COLUMNS,
 RELATED = (
     "session__session_id",
     "session__project__slug",
+    "session__compactions",
     "config__snapshot",
     "config_inferred",
     "parent_loop_id",
@@ -87,6 +88,11 @@ class Head:
     started_at: datetime | None
     ended_at: datetime | None
     spent: LoopRecord
+
+    @property
+    def compactions(self) -> int:
+        """Return how many the session has."""
+        return self.spent.session.compactions
 
     @property
     def cost(self) -> Breakdown | None:

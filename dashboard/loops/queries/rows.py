@@ -126,6 +126,8 @@ def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
     found: dict[int, Passes] = {}
     for each in Compaction.objects.filter(loop__in=pks).defer("block", "summary").order_by("pk"):
         before = found.get(each.loop_id)
+        if before is not None and each.start_event is None and each.content == "block":
+            continue  # what an imported session says of a pass that was recorded
         found[each.loop_id] = Passes(
             before.count + 1 if before else 1,
             each.state,

@@ -216,9 +216,11 @@ def test_a_compaction_says_what_was_claimed_and_what_was_sent(get, feed, scenari
     assert [c["tokens_after"] for c in compactions] == [e["estimated_tokens_after"] for e in ends]
     for compaction, end in zip(compactions, ends, strict=True):
         later = events[events.index(end) :]
-        sent = [e for e in later if e["type"] == "TurnRequest" and e["loop_id"] == end["loop_id"]]
-        assert compaction["sent_messages"] == (len(sent[0]["payload"]["messages"]) if sent else None)
-        assert compaction["sent_tokens"] is None
+        sent = next(event for event in later if event["type"] == "TurnRequest")
+        assert compaction["sent_messages"] == len(sent["payload"]["messages"])
+        ended = next(event for event in later[later.index(sent) :] if event["type"] == "TurnEnd")
+        assert compaction["sent_tokens"] == ended["usage"]["input"]
+        assert compaction["content"] == "request"
 
 
 def test_an_open_question_is_listed_until_it_is_answered(get, feed):

@@ -1,0 +1,1 @@
+"""Compactions: the list of them, and each before and after."""

@@ -1,0 +1,63 @@
+"""Compactions as pages: the list, and one before and after."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard import links
+from dashboard.access import member
+from dashboard.compactions import listing
+from dashboard.compactions.filters import Filters
+from dashboard.compactions.live import CompactionPage
+from dashboard.compactions.queries import detail as queries
+from dashboard.compactions.queries import figures, lists
+from recorder.models import Project
+
+
+@require_safe
+@member
+def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> HttpResponse:
+    """Show a compaction before and after."""
+    if not queries.is_of(project.pk, pk, compaction):
+        raise Http404
+    page = CompactionPage(project.pk, pk, compaction)
+    context = {
+        "project": project,
+        "page": "compactions",
+        "ws_url": links.live(project.slug, "compaction", session=pk, compaction=compaction),
+        "drawn": [panel.draw(pks)[compaction] for panel, pks in page.wants(None)],
+    }
+    return render(request, "compactions/detail.html", context)
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the compactions that the query string asks for, and what they come to."""
+    filters, now = Filters.parse(request.GET), timezone.now()
+    found = lists.listing(project.pk, filters, now)
+    page = listing.CompactionsPage(project.pk, filters.on_first_page(), found.pks, found.newest)
+    (row, pks), (strip, newest) = page.wants(None)
+    rows = row.draw(pks)
+    wanted = lists.matching(project.pk, filters, now)
+    context = {
+        "project": project,
+        "page": "compactions",
+        "ws_url": listing.socket(project.slug, page),
+        "filters": filters,
+        "listing": found,
+        "options": lists.options(project.pk) if found.newest else None,
+        "rows": [rows[pk] for pk in pks if pk in rows],
+        "strip": strip.draw(newest)[found.newest],
+    }
+    if rows:
+        context |= {
+            "sum": figures.figures(wanted),
+            "by_config": figures.by_config(wanted),
+            "by_agent": figures.by_agent(wanted),
+            "paid": figures.paid(wanted),
+        }
+    return render(request, "compactions/index.html", context)
