@@ -84,6 +84,11 @@ def seen(slug: str) -> str:
     return reverse("attention-seen", args=(slug,))
 
 
+def insights(slug: str, **query: Value) -> str:
+    """Return the page of what was learned."""
+    return _with(reverse("insights", args=(slug,)), query)
+
+
 def integrity(slug: str) -> str:
     """Return the page of what was refused and what did not fit."""
     return reverse("integrity", args=(slug,))

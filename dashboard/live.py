@@ -42,6 +42,7 @@ PAGES = {
     "welcome": "dashboard.welcome.live",
     "leaderboard": "dashboard.leaderboard.live",
     "costs": "dashboard.costs.live",
+    "insights": "dashboard.insights.live",
     "integrity": "dashboard.integrity.live",
     "settings": "dashboard.projectsettings.live",
 }

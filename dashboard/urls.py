@@ -10,6 +10,7 @@ from dashboard.compactions import views as compactions
 from dashboard.costs import views as costs
 from dashboard.evaluations import views as evaluations
 from dashboard.find import views as find
+from dashboard.insights import views as insights
 from dashboard.integrity import views as integrity
 from dashboard.leaderboard import views as leaderboard
 from dashboard.loops import views as loops
@@ -54,6 +55,10 @@ urlpatterns = [
     path("p/<slug:slug>/costs/accounts", costs.accounts, name="costs-accounts"),
     path("p/<slug:slug>/costs/prices", costs.set_price, name="costs-price"),
     path("p/<slug:slug>/costs/reprice", costs.reprice, name="costs-reprice"),
+    path("p/<slug:slug>/insights", insights.index, name="insights"),
+    path("p/<slug:slug>/insights/consolidate", insights.consolidate, name="insights-consolidate"),
+    path("p/<slug:slug>/insights/<int:pk>/dismiss", insights.dismiss, name="insight-dismiss"),
+    path("p/<slug:slug>/insights/<int:pk>/restore", insights.restore, name="insight-restore"),
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),

@@ -52,13 +52,20 @@ class Job:
         return self.due_since(now) + timedelta(days=1)
 
 
-JOBS = (Job("consolidate", time(3, 0)), Job("prune", time(3, 30)))
+CONSOLIDATE = Job("consolidate", time(3, 0))
+JOBS = (CONSOLIDATE, Job("prune", time(3, 30)))
 
 
 def ask(job: Job, now: datetime) -> None:
     """Have a job run within seconds, on whatever node looks first."""
     _known(job, now)
     DailyJob.objects.filter(name=job.name).update(asked_at=now, try_at=None)
+
+
+def note(job: Job, began: datetime) -> None:
+    """Note that somebody ran a job by hand, and when that began."""
+    _known(job, began)
+    DailyJob.objects.filter(name=job.name).update(done_at=began, begun_at=began)
 
 
 def take(job: Job, now: datetime, holder: str) -> bool:

@@ -34,6 +34,7 @@ def _all(slug: str) -> Iterator[Action]:
     yield Action("Go to the leaderboard", "trophy", links.page("leaderboard", slug))
     yield Action("Go to costs", "circle-dollar-sign", links.page("costs", slug))
     yield Action("Go to compactions", "fold-vertical", links.compactions(slug))
+    yield Action("Go to insights", "lightbulb", links.insights(slug))
     yield Action("Go to integrity", "shield-check", links.integrity(slug))
     yield Action("Open settings", "settings", links.page("settings", slug))
     yield Action("Switch between light and dark", "sun-moon", press="t")

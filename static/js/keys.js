@@ -12,6 +12,7 @@ const KEYS = [
   ["Everywhere", "g l", "Go to the leaderboard"],
   ["Everywhere", "g c", "Go to costs"],
   ["Everywhere", "g o", "Go to compactions"],
+  ["Everywhere", "g n", "Go to insights"],
   ["Everywhere", "g i", "Go to integrity"],
   ["Lists", "j", "Next row"],
   ["Lists", "k", "Previous row"],

@@ -88,6 +88,7 @@ def everywhere(page, recorded):
         ("l", "leaderboard"),
         ("c", "costs"),
         ("o", "compactions"),
+        ("n", "insights"),
         ("i", "integrity"),
         ("s", "sessions"),
     ):

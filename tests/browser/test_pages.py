@@ -33,6 +33,7 @@ PAGES = [
     "compactions",
     "compaction",
     "passes",
+    "insights",
     "integrity",
     "welcome",
     "settings",
@@ -50,6 +51,8 @@ def addresses(server):
     turns = ("ABCD"[n % 4 :] + "ABCD"[: n % 4] for n in range(24))
     ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
     server.agent().send(*(build.line(event).decode() for events in ended for event in events))
+    server.agent().send(*learning())
+    server.manage("consolidate")
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
     group = next(each for each in server.read("/api/v1/groups")["items"] if each["session_id"] == HOSTILE)
@@ -72,6 +75,7 @@ def addresses(server):
         "compactions": "/p/default/compactions",
         "compaction": f"{session['url']}/compactions/{shortened['id']}",
         "passes": f"{first}?tab=compactions",
+        "insights": "/p/default/insights",
         "integrity": "/p/default/integrity",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",
@@ -97,6 +101,18 @@ def spending():
         yield build.agent_start(name, agent_id=MARKUP, timestamp=now, config_snapshot=config)
         yield build.turn_end(name, timestamp=now, message=message, usage=usage)
         yield build.agent_end(name, timestamp=now, usage=usage)
+
+
+def learning():
+    """Return loops from which something with hostile names is learned."""
+    for n in range(3):
+        loop = f"learned{n}.a.1"
+        yield build.agent_start(loop, agent_id=MARKUP)
+        for call, is_error in (("c1", True), ("c2", False), ("c3", False)):
+            name = "edit" if call == "c2" else MARKUP
+            yield build.tool_start(loop, call, name, {"path": MARKUP + name})
+            yield build.tool_end(loop, call, name, is_error=is_error) | {"result": f"error {MARKUP}"}
+        yield build.agent_end(loop)
 
 
 def open_page(window, addresses, name, **options):

@@ -70,7 +70,8 @@ def runs(calls: Sequence[Call]) -> Iterator[Run]:
 
 def step_of(tool: str, arguments: Json) -> str:
     """Return the tool, and of a command the program that it runs."""
-    return clean(f"{tool} {_program(_first(arguments, _COMMANDS))}".strip(), NAME)
+    program = _program(_first(arguments, _COMMANDS))
+    return clean(tool if program == tool else f"{tool} {program}".strip(), NAME)
 
 
 def subject_of(arguments: Json) -> str:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sys
+from datetime import UTC, datetime
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from recorder import clock
 from recorder.consolidation.run import consolidate, waiting
 from recorder.models import Project
 from recorder.progress import Progress
@@ -28,9 +30,12 @@ class Command(BaseCommand):
         found = Project.objects.filter(slug=project).first() if project else None
         if project and found is None:
             raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+        began = datetime.now(UTC)
         progress = Progress(sys.stderr, waiting(found), "loops")
         try:
             done = consolidate(found, progress.step)
         finally:
             progress.close()
+        if found is None:
+            clock.note(clock.CONSOLIDATE, began)
         self.stdout.write(str(done))

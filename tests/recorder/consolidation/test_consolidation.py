@@ -67,7 +67,7 @@ def test_a_planted_pattern_and_an_error_with_its_cure_are_found_on_real_tapes(fr
     consolidate(project, quiet)
 
     found = {" ".join(row.steps): row for row in shown(project, "procedure").filter(times__gte=3)}
-    longest = found["edit test test commit commit"]
+    longest = found["edit test commit"]
     assert (longest.times, longest.worked, longest.loops, longest.agent_id) == (4, 4, 4, "coder")
     assert longest.median_ms == 2500
     evidence = InsightEvidence.objects.filter(insight=longest)
@@ -77,7 +77,7 @@ def test_a_planted_pattern_and_an_error_with_its_cure_are_found_on_real_tapes(fr
     }
 
     (solution,) = shown(project, "solution").filter(agent_id="coder")
-    assert (solution.about, solution.said) == ("test test", "E ValueError: bad line #")
+    assert (solution.about, solution.said) == ("test", "E ValueError: bad line #")
     assert (solution.steps, solution.times, solution.worked) == (["edit"], 6, 5)
     texts = set(InsightEvidence.objects.filter(insight=solution).values_list("text", flat=True))
     assert "E ValueError: bad line 1" in texts
@@ -98,7 +98,7 @@ def test_a_part_of_a_longer_procedure_that_comes_as_often_is_not_shown(fresh):
     project = fresh()
     feed(project, *(working(f"s{n}.a.1", "read x", "edit x", "commit") for n in range(3)))
     consolidate(project, quiet)
-    assert [row.steps for row in shown(project, "procedure")] == [["read", "edit", "commit commit"]]
+    assert [row.steps for row in shown(project, "procedure")] == [["read", "edit", "commit"]]
 
     feed(project, working("s9.a.1", "read x", "edit x"))
     consolidate(project, quiet)

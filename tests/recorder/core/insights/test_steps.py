@@ -23,6 +23,7 @@ from recorder.core.insights.steps import Call, runs, step_of, subject_of
         ({"command": "  \n ./run.sh"}, "bash run.sh"),
         ({"command": ""}, "bash"),
         ({"command": "|| &&"}, "bash"),
+        ({"command": "bash run.sh"}, "bash"),
         ({"command": ["ls"]}, "bash"),
     ],
 )

@@ -1,0 +1,211 @@
+"""What the insights page shows: a page of insights with their evidence, and when consolidation runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from dashboard import links
+from dashboard.insights.asked import Asked
+from dashboard.keyset import Order
+from recorder.clock import CONSOLIDATE
+from recorder.consolidation.keeping import REPEATED
+from recorder.core.text import clean
+from recorder.models import DailyJob, Insight, InsightEvidence, LoopRecord, Project
+
+PAGE = 50
+COUNT_MAX = 10_000
+AGENTS_MAX = 200
+EVIDENCE = 8  # loops of one insight that are shown
+NEWEST = Order("last_at")
+LOOK = {"procedure": "route", "solution": "wrench", "fact": "brain"}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One loop that shows an insight, and where in it. `title` is "" when the loop is there no more."""
+
+    title: str
+    url: str
+    at: datetime | None
+    times: int
+    worked: int
+    text: str
+    events: Sequence[tuple[str, str]]  # word and link
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One insight."""
+
+    pk: int
+    kind: str
+    word: str
+    icon: str
+    agent_id: str
+    steps: Sequence[str]
+    about: str
+    said: str
+    is_changed: bool
+    is_demo: bool
+    times: int
+    worked: int
+    loops: int
+    median_ms: int | None
+    first_at: datetime
+    last_at: datetime
+    dismissed_at: datetime | None
+    dismissed_by: str
+    evidence: Sequence[Evidence] = ()
+
+    @property
+    def share(self) -> float | None:
+        return None if self.kind == "fact" else self.worked / max(self.times, 1)
+
+    @property
+    def more(self) -> int:
+        return max(0, self.loops - len(self.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """One page of the list; links are query strings, "" at an end."""
+
+    rows: Sequence[Row]
+    total: int
+    newer: str
+    older: str
+
+    @property
+    def total_text(self) -> str:
+        return f"{COUNT_MAX:,}+" if self.total > COUNT_MAX else f"{self.total:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """When consolidation last did well, and what it is about to do."""
+
+    done_at: datetime | None
+    state: str  # "" | asked | running | failed
+    try_at: datetime | None
+
+
+def listing(project: Project, asked: Asked) -> Listing:
+    """Return a page of the list. Four queries."""
+    wanted = _shown(project.pk, asked)
+    back = asked.after is not None
+    order = NEWEST.backwards if back else NEWEST
+    found = list(order.after(order.sort(wanted), asked.after or asked.before)[: PAGE + 1])
+    is_more, rows = len(found) > PAGE, found[:PAGE]
+    if back:
+        rows.reverse()
+    has_newer = is_more if back else asked.before is not None
+    has_older = back or is_more
+    drawn = [_row(row) for row in rows]
+    evidence = _evidence(project, drawn)
+    return Listing(
+        rows=[_with_evidence(row, evidence.get(row.pk, [])) for row in drawn],
+        total=wanted.order_by()[: COUNT_MAX + 1].count(),
+        newer=asked.but(after=NEWEST.cursor(rows[0])) if has_newer and rows else "",
+        older=asked.but(before=NEWEST.cursor(rows[-1])) if has_older and rows else "",
+    )
+
+
+def undoable(project: int, asked: Asked) -> Row | None:
+    """Return the insight that a reader has just dismissed, or put back. One query at most."""
+    if asked.undo is None:
+        return None
+    moved = Insight.objects.filter(project=project, pk=asked.undo, dismissed_at__isnull=asked.is_dismissed)
+    row = moved.first()
+    return _row(row) if row else None
+
+
+def agents(project: int, asked: Asked) -> Sequence[str]:
+    """Return whose insights there are, of any kind. One query."""
+    rows = _shown(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
+    return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
+
+
+def runs(now: datetime) -> Runs:
+    """Return when consolidation runs. One query."""
+    row = DailyJob.objects.filter(name=CONSOLIDATE.name).first()
+    if row is None:
+        return Runs(None, "", None)
+    if row.held_until and row.held_until > now:
+        state = "running"
+    elif row.try_at and row.try_at > now:
+        state = "failed"
+    else:
+        state = "asked" if row.asked_at else ""
+    return Runs(row.done_at if row.begun_at else None, state, row.try_at)
+
+
+def _shown(project: int, asked: Asked) -> QuerySet[Insight]:
+    worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
+    rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
+    rows = rows.filter(dismissed_at__isnull=not asked.is_dismissed)
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    return rows.filter(agent_id=asked.agent) if asked.agent else rows
+
+
+def _row(row: Insight) -> Row:
+    return Row(
+        pk=row.pk,
+        kind=row.kind,
+        word=str(row.get_kind_display()),
+        icon=LOOK[row.kind],
+        agent_id=clean(row.agent_id),
+        steps=[clean(step) for step in row.steps],
+        about=clean(row.about),
+        said=clean(row.said),
+        is_changed=row.is_changed,
+        is_demo=row.is_demo,
+        times=row.times,
+        worked=row.worked,
+        loops=row.loops,
+        median_ms=row.median_ms,
+        first_at=row.first_at,
+        last_at=row.last_at,
+        dismissed_at=row.dismissed_at,
+        dismissed_by=row.dismissed_by,
+    )
+
+
+def _with_evidence(row: Row, evidence: Sequence[Evidence]) -> Row:
+    """Return the row with its evidence; an error is shown as it was said last."""
+    said = next((each.text for each in evidence if each.text), row.said)
+    return replace(row, evidence=evidence, said=said)
+
+
+def _evidence(project: Project, rows: Collection[Row]) -> Mapping[int, list[Evidence]]:
+    kinds = {row.pk: row.kind for row in rows}
+    kept: dict[int, list[InsightEvidence]] = defaultdict(list)
+    for each in InsightEvidence.objects.filter(insight__in=kinds).order_by("-loop"):
+        if len(kept[each.insight_id]) < EVIDENCE:
+            kept[each.insight_id].append(each)
+    loops = LoopRecord.objects.filter(pk__in={each.loop for some in kept.values() for each in some})
+    mine = loops.filter(session__project=project).select_related("session")
+    known = {loop.pk: loop for loop in mine.only("started_at", "session__title", "session__session_id")}
+    return {
+        pk: [_shows(project.slug, kinds[pk], each, known.get(each.loop)) for each in some]
+        for pk, some in kept.items()
+    }
+
+
+def _shows(slug: str, kind: str, each: InsightEvidence, loop: LoopRecord | None) -> Evidence:
+    words = {"procedure": ["first call"], "solution": ["the error", "tried again"]}.get(kind)
+    named = zip(words or [f"event {number}" for number in range(1, 11)], each.events, strict=False)
+    return Evidence(
+        title=clean(loop.session.title or loop.session.session_id) if loop else "",
+        url=links.loop(slug, loop.session_id, loop.pk) if loop else "",
+        at=loop.started_at if loop else None,
+        times=each.times,
+        worked=each.worked,
+        text=clean(each.text),
+        events=[(word, links.event(slug, event)) for word, event in named] if loop else [],
+    )
