@@ -2,7 +2,9 @@
 // server's to say (dashboard/notifications/policy.py).
 const ASKED = "approval-requested";
 const QUIET_MS = 45_000; // the channel says something every 15 s: quieter, it is dead
+const PACE_MS = 250; // between looks: what rings meanwhile is told together
 const { serviceWorker } = navigator;
+const rest = (ms) => new Promise((rested) => setTimeout(rested, ms));
 let rung = []; // frames that are not told yet
 let rows; // of the policy that may notify, known from the first answer on
 let telling = Promise.resolve();
@@ -39,6 +41,7 @@ async function tell() {
   }
   for (const { url, title } of asked(now)) notes.set(session(url), { title, says: rows[ASKED], url });
   if (notes.size) (await serviceWorker.ready).active.postMessage([...notes.values()]);
+  await rest(PACE_MS);
 }
 
 function heard(frame) {
@@ -70,7 +73,7 @@ async function listen() {
 export async function follow() {
   await serviceWorker.register("/worker.js");
   while ((await listen().catch(() => 0)) != 401) {
-    await new Promise((rested) => setTimeout(rested, pause));
+    await rest(pause);
     pause = Math.min(2 * pause, 10_000);
   }
 }

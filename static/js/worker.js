@@ -6,10 +6,11 @@ const pages = () => clients.matchAll({ type: "window", includeUncontrolled: true
 async function show(notes) {
   const focused = (await pages()).filter((page) => page.focused).map((page) => place(page.url));
   const unseen = notes.filter(({ url }) => (url ? !focused.includes(place(url)) : !focused.length));
-  const many = { title: `${unseen.length} sessions need a look`, url: "/" };
-  if (unseen.length > AT_MOST) many.url = unseen[0].url.replace(/sessions.*/, "attention");
-  await Promise.all((unseen.length > AT_MOST ? [many] : unseen).map(({ title, says, url = "/" }) =>
-    registration.showNotification(title, { body: says, tag: place(url), renotify: true, data: url })));
+  const isMany = unseen.length > AT_MOST;
+  const several = () => ({ title: `${unseen.length} sessions need a look`, url: unseen[0].url?.replace(/sessions.*/, "attention") });
+  const shown = (isMany ? [several()] : unseen).map(({ title, says, url = "/" }) =>
+    registration.showNotification(title, { body: says, tag: place(url), renotify: !isMany, data: url }));
+  await Promise.all(shown);
 }
 
 async function attend(url) {

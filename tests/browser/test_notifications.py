@@ -34,6 +34,11 @@ CLICK = """async (tag) => {
   while (!self.opened && !self.focused) await new Promise((passed) => setTimeout(passed, 10));
   return [self.opened, self.focused];
 }"""
+COUNT = "async (tag) => (await registration.getNotifications({tag})).length"
+GONE = """async (tag) => {
+  while ((await registration.getNotifications({tag})).length)
+    await new Promise((passed) => setTimeout(passed, 10));
+}"""
 SHOWN = """async (last) => {
   for (;;) {
     const shown = await (await navigator.serviceWorker.ready).getNotifications();
@@ -257,6 +262,14 @@ def test_a_click_opens_a_session_that_no_tab_shows(tabs):
     assert tabs.worker.evaluate(CLICK, session_of(url)) == [url, None]
 
 
+def test_a_session_that_is_looked_at_needs_no_notification_any_more(tabs):
+    url = tabs.agent_does(ends("failed"))
+    tabs.told()
+    assert tabs.worker.evaluate(COUNT, session_of(url)) == 1
+    with tabs.showing(url, in_front=True):
+        tabs.worker.evaluate(GONE, session_of(url))
+
+
 def test_many_at_once_are_one_that_leads_to_the_attention_page(tabs):
     notes = [{"title": str(n), "says": "Failed", "url": f"/p/acme/sessions/{n}"} for n in range(1000, 1020)]
     tabs.tabs[0].evaluate(POST, notes)
@@ -267,10 +280,9 @@ def test_many_at_once_are_one_that_leads_to_the_attention_page(tabs):
 
 def test_a_switch_silences_its_row_and_brings_it_back(tabs):
     page = tabs.tabs[1]
+    page.get_by_role("switch", name="Notify on turn-finished, finish", exact=True).focus()
     for checked in ("false", "true"):
-        switch = page.get_by_role("switch", name="Notify on turn-finished, finish")
-        switch.focus()
-        switch.press("Space")
+        page.keyboard.press("Space")  # the focus is where it was
         page.locator(f'[id="notify-turn-finished-finish"][aria-checked="{checked}"]').wait_for()
         tabs.agent_does(ends("completed"))
         assert [each["body"] for each in tabs.told()] == (["Finished"] if checked == "true" else [])
