@@ -26,6 +26,7 @@ class Asked:
     after: int | None = None
     at: int | None = None
     of: Record = "phi-core"
+    tree: int | None = None  # a loop around which the tree is shown
 
     @classmethod
     def parse(cls, params: Mapping[str, str]) -> Asked:
@@ -40,6 +41,7 @@ class Asked:
             after=whole_number(params.get("after", "")),
             at=whole_number(params.get("at", "")),
             of=of if of in RECORDS else "phi-core",
+            tree=whole_number(params.get("tree", "")),
         )
 
 

@@ -36,6 +36,7 @@ class SessionPage:
     scope: events.Scope
     first: int = 0
     last: int | None = None
+    at: int | None = None  # a loop around which the tree is shown
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _blocks: set[int] = field(default_factory=set)  # that have come
@@ -51,7 +52,7 @@ class SessionPage:
         if bell.quarantined or self.session in bell.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
         if is_moved:
-            wanted.append((panels.tree_panel(self.loop), [self.session]))
+            wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
         rows = [loop for loop, session in bell.loops.items() if session == self.session]
         wanted.append((panels.ROW, rows))
         if self.loop and rows:
@@ -79,7 +80,7 @@ class SessionPage:
         wanted: Wants = [
             (panels.HEADER, [self.session]),
             (panels.INTEGRITY, [self.session]),
-            (panels.tree_panel(self.loop), [self.session]),
+            (panels.tree_panel(self.loop, self.at), [self.session]),
         ]
         if self.loop:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
@@ -143,4 +144,5 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         scope=events.Scope(session, 0 if asked.is_whole else loop, asked.kind),
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
+        at=asked.tree,
     )

@@ -40,6 +40,7 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         events.Scope(session.pk, loop),
         window.first,
         window.later,
+        asked.tree,
     )
     slug = session.project.slug
     earlier = links.loop(slug, session.pk, loop, before=window.earlier) if window.earlier is not None else ""
@@ -60,6 +61,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
         scope,
         first,
         last if window.later is not None else None,
+        asked.tree,
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
@@ -98,4 +100,5 @@ def socket(session: Session, shown: Shown, asked: Asked) -> str:
         scope="session" if asked.is_whole else "",
         first=page.first or "",
         last="" if page.last is None else page.last,
+        tree="" if page.at is None else page.at,
     )

@@ -15,9 +15,9 @@ PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole req
 TOOL = Panel("session/tool", calls.tools)
 
 
-def tree_panel(selected: int) -> Panel:
-    """Return the tree in which this loop is selected."""
-    return Panel("session/tree", tree.Trees(selected), every_ms=SOON_MS)
+def tree_panel(selected: int, at: int | None) -> Panel:
+    """Return the tree in which this loop is selected, and shown what stands around it or around another."""
+    return Panel("session/tree", tree.Trees(selected, at), every_ms=SOON_MS)
 
 
 def head_panel(tab: str) -> Panel:

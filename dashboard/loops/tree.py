@@ -1,7 +1,8 @@
 """The tree of loops as it is drawn: a straight spine, and an indent only where a run went another way.
 
 Continuations, reruns and compaction passes stay on the line of the loop they follow. Branches, sub-agents and
-the branches of a parallel group stand below it. Pure: rows in, marks out, whatever nonsense the parents say.
+the branches of a parallel group stand below it. Of a large tree a window is drawn. Pure: rows in, marks out,
+whatever nonsense the parents say.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ What = Literal["open", "box", "down", "up", "box-end", "close"]
 class Placed(Protocol):
     """What a loop's place depends on."""
 
-    id: int
-
+    @property
+    def id(self) -> int: ...
     @property
     def parent_id(self) -> int | None: ...
     @property
@@ -46,6 +47,7 @@ class Node:
     depth: int = 1
     branches: list[Node] = field(default_factory=list)  # of a box
     children: list[Node] = field(default_factory=list)
+    above: Node | None = None  # what it stands below, or in
 
     @property
     def is_deep(self) -> bool:
@@ -59,6 +61,18 @@ class Mark:
     what: What
     node: Node
     where: Where = "below"  # of "down": inside a box or below a row
+    has_below: bool = False  # of "open": there are rows below it, or in it
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """Rows of a tree that stand under each other, and how many there are above and below."""
+
+    marks: Sequence[Mark]
+    first: int  # numbers from the top
+    last: int
+    earlier: int
+    later: int
 
 
 @dataclass(slots=True)
@@ -68,6 +82,7 @@ class _Line:
     nodes: list[Node]
     level: int
     depth: int
+    above: Node | None = None
 
 
 def marks(
@@ -77,7 +92,18 @@ def marks(
     called: Mapping[int, int],
     children: Mapping[int, Sequence[int]],
 ) -> list[Mark]:
-    """Return the steps that draw the tree.
+    """Return the steps that draw the whole tree."""
+    return list(_walk(planted(loops, judges=judges, called=called, children=children), None))
+
+
+def planted(
+    loops: Collection[Placed],
+    *,
+    judges: Mapping[int, int],
+    called: Mapping[int, int],
+    children: Mapping[int, Sequence[int]],
+) -> list[Node]:
+    """Return the nodes on the spine, with all that stands below them.
 
     `judges` gives the group that a loop judged, `called` the loop that called a sub-agent of this session,
     `children` the children that a loop has in other sessions.
@@ -85,7 +111,33 @@ def marks(
     builder = _Builder(judges, called, children)
     for loop in tree_order(loops):
         builder.place(loop)
-    return list(_walk(builder.top.nodes))
+    return builder.top.nodes
+
+
+def rows(nodes: Iterable[Node]) -> Iterator[Node]:
+    """Yield what is drawn as a row, from top to bottom; a box is the frame of its branches."""
+    for node in nodes:
+        if node.kind == "box":
+            yield from rows(node.branches)
+        else:
+            yield node
+        yield from rows(node.children)
+
+
+def window(nodes: Sequence[Node], ordered: Sequence[Node], around: int, size: int) -> Window:
+    """Return about `size` rows around one, given by its number, with those that they stand below."""
+    first = max(0, min(around - size // 2, len(ordered) - size))
+    last = min(first + size, len(ordered))
+    if len(ordered) <= size:
+        return Window(list(_walk(nodes, None)), first, last, 0, 0)
+    kept: set[int] = set()
+    for row in ordered[first:last]:
+        node: Node | None = row
+        while node is not None and id(node) not in kept:
+            kept.add(id(node))
+            node = node.above
+    shown = sum(id(row) in kept for row in ordered[:first])
+    return Window(list(_walk(nodes, kept)), first, last, first - shown, len(ordered) - last)
 
 
 class _Builder:
@@ -132,35 +184,41 @@ class _Builder:
         box = self._boxes[group]
         self._box_of[loop.id] = box
         self._lines[loop.id] = self._box_lines[group]
-        node.level, node.depth = box.level + 1, box.depth + 1
+        node.level, node.depth, node.above = box.level + 1, box.depth + 1, box
         box.branches.append(node)
 
     def _below(self, node: Node) -> _Line:
         """Return the line under a node; at the last level that is the one it stands on."""
         if node.level >= DEEPEST:
             line = self._box_lines[node.key] if node.kind == "box" else self._lines[node.key]
-            return _Line(line.nodes, line.level, node.depth + 1)
-        return _Line(node.children, node.level + 1, node.depth + 1)
+            return _Line(line.nodes, line.level, node.depth + 1, line.above)
+        return _Line(node.children, node.level + 1, node.depth + 1, node)
 
 
 def _append(line: _Line, node: Node) -> None:
-    node.level, node.depth = line.level, line.depth
+    node.level, node.depth, node.above = line.level, line.depth, line.above
     line.nodes.append(node)
 
 
-def _walk(nodes: Iterable[Node]) -> Iterator[Mark]:
-    for node in nodes:
-        yield Mark("open", node)
+def _walk(nodes: Iterable[Node], kept: Collection[int] | None) -> Iterator[Mark]:
+    """Yield the steps that draw nodes, or those of them that are kept."""
+    for node in _kept(nodes, kept):
+        has_below = any(_kept(node.children, kept))
+        yield Mark("open", node, has_below=has_below)
         if node.kind == "box":
             yield Mark("box", node)
-            yield from _down(node, node.branches, "inside")
+            yield from _down(node, node.branches, "inside", kept)
             yield Mark("box-end", node)
-        if node.children:
-            yield from _down(node, node.children, "below")
+        if has_below:
+            yield from _down(node, node.children, "below", kept)
         yield Mark("close", node)
 
 
-def _down(node: Node, nodes: Sequence[Node], where: Where) -> Iterator[Mark]:
+def _down(node: Node, nodes: Sequence[Node], where: Where, kept: Collection[int] | None) -> Iterator[Mark]:
     yield Mark("down", node, where)
-    yield from _walk(nodes)
+    yield from _walk(nodes, kept)
     yield Mark("up", node)
+
+
+def _kept(nodes: Iterable[Node], kept: Collection[int] | None) -> Iterator[Node]:
+    return iter(nodes) if kept is None else (node for node in nodes if id(node) in kept)

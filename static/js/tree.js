@@ -29,7 +29,8 @@
   };
   const step = (item, by) => {
     const all = items();
-    go(all[all.indexOf(item) + by]);
+    const next = all[all.indexOf(item) + by];
+    next ? go(next) : tree.querySelector(by > 0 ? "[data-later]" : "[data-earlier]")?.click();
   };
   const fold = (item, open) => {
     if (!item.hasAttribute("aria-expanded") || (item.getAttribute("aria-expanded") === "true") === open) return false;

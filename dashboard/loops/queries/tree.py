@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import cached_property
+from typing import Any, NamedTuple
 
 from dashboard import links
 from dashboard.chips import Chip, chips
 from dashboard.loops.queries.rows import LoopRow, rows, state_of
-from dashboard.loops.tree import Mark, Node, marks
+from dashboard.loops.tree import Mark, Node, planted, window
+from dashboard.loops.tree import rows as rows_of
 from dashboard.money import COST
 from recorder.models import ChildLoopRef, LoopRecord, ParallelGroupRecord, Session
 
@@ -23,7 +26,8 @@ STATE = ("status", "outcome", "is_selected", "role", "waiting")
 OF = ("session__session_id", "session__title", "session__parent_id", "session__spawn_tool_name")
 SPAWNED = (*CHILD, *STATE, *COST, *OF, "session__project__slug")
 REFERRED = ("loop_id", "child_session_id", "tool_name", *(f"child__{name}" for name in SPAWNED))
-PLACED = ("session_id", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
+PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
+ROWS = 100  # of a tree that are drawn; the others are a link away
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,33 +89,36 @@ class Drawn:
 
     @property
     def has_children(self) -> bool:
-        return bool(self.node.children or self.node.branches)
+        return self.mark.has_below or self.node.kind == "box"
 
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The whole tree; root of the panel session/tree."""
+    """The tree, or of a large one a window; root of the panel session/tree."""
 
     steps: Sequence[Drawn]
     loops: int
     children: int
+    earlier: int  # rows above the window
+    later: int
+    earlier_url: str
+    later_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The query of the panel for pages on which this loop is selected."""
+    """The query of the panel for pages on which this loop is selected, and this row of the tree looked at."""
 
     selected: int
+    at: int | None = None
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Tree]:
-        return trees(pks, self.selected)
+        return trees(pks, self.selected, self.at)
 
 
-def trees(sessions: Collection[int], selected: int = 0) -> Mapping[int, Tree]:
-    """Return the trees of sessions. Eleven queries."""
-    shapes = {session: _Shape(session) for session in sessions}
-    drawn = rows([loop.pk for shape in shapes.values() for loop in shape.loops])
-    return {session: shape.drawn(drawn, selected) for session, shape in shapes.items()}
+def trees(sessions: Collection[int], selected: int = 0, at: int | None = None) -> Mapping[int, Tree]:
+    """Return the trees of sessions. Eleven queries for the one of a page."""
+    return {session: _Shape(session).drawn(selected, at) for session in sessions}
 
 
 def orders(sessions: Collection[int]) -> Mapping[int, list[int]]:
@@ -131,25 +138,61 @@ def related(session: int) -> set[int]:
     return set(every) - {session}
 
 
+class _Loop(NamedTuple):
+    """What a loop's place depends on; of a large session it is read thousands of times."""
+
+    id: int
+    parent_id: int | None
+    group_id: int | None
+    branch_index: int | None
+    role: str
+    continuation_kind: str
+
+
 class _Shape:
     """What stands where in the tree of one session."""
 
     def __init__(self, session: int) -> None:
-        self.loops = list(LoopRecord.objects.filter(session=session).only(*PLACED).order_by("pk"))
+        self.loops = [_Loop(*row) for row in _placed(session)]
         groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
         groups = groups.only(*GROUPED)
         self.groups = {group.pk: group for group in groups}
         judges = {group.judge_id: group.pk for group in self.groups.values() if group.judge_id}
         called, below, self.children = _children(session)
-        self.marks = marks(self.loops, judges=judges, called=called, children=below)
+        self._nodes = planted(self.loops, judges=judges, called=called, children=below)
+
+    @cached_property
+    def rows(self) -> Sequence[Node]:
+        return list(rows_of(self._nodes))
 
     @property
     def order(self) -> list[int]:
-        return [step.node.key for step in self.marks if step.what == "open" and step.node.kind == "loop"]
+        return [row.key for row in self.rows if row.kind == "loop"]
 
-    def drawn(self, drawn: Mapping[int, LoopRow], selected: int) -> Tree:
-        steps = [_draw(step, drawn, self.children, self.groups, selected) for step in self.marks]
-        return Tree(steps, len(self.loops), len(self.children))
+    def drawn(self, selected: int, at: int | None) -> Tree:
+        place = selected if at is None else at
+        around = next((n for n, row in enumerate(self.rows) if row.key == place and row.kind == "loop"), 0)
+        shown = window(self._nodes, self.rows, around, ROWS)
+        nodes = [mark.node for mark in shown.marks if mark.what == "open"]
+        drawn = rows([node.key for node in nodes if node.kind == "loop"])
+        return Tree(
+            [_draw(mark, drawn, self.children, self.groups, selected) for mark in shown.marks],
+            len(self.loops),
+            len(self.children),
+            shown.earlier,
+            shown.later,
+            self._link(selected, shown.first - ROWS // 2) if shown.earlier else "",
+            self._link(selected, shown.last + ROWS // 2) if shown.later else "",
+        )
+
+    def _link(self, selected: int, around: int) -> str:
+        """Return the same page with another window of its tree."""
+        place = next((row.key for row in self.rows[max(around, 0) :] if row.kind == "loop"), selected)
+        return f"?tree={place}"
+
+
+def _placed(session: int) -> Iterable[tuple[Any, ...]]:
+    return LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED).iterator(5_000)
 
 
 def _draw(

@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.loops.queries.tree import ROWS
 from recorder.models import LoopRecord, Project, Session, Turn
 from tests import build
 from tests.dashboard.loops.conftest import TAPES
@@ -345,3 +346,28 @@ def test_a_tool_that_was_denied_is_neither_run_nor_failed(feed, session):
     feed(tape="all-event-types")
 
     assert "Tool calls 1 Context" in session().text
+
+
+def test_of_a_large_tree_a_window_around_the_selected_loop_is_sent_and_links_lead_through_all_of_it(
+    feed, session, see
+):
+    loops = [build.small_loop(f"s.a.{n}", parent=f"s.a.{n - 1}", kind="Default") for n in range(1, 320)]
+    feed(*build.small_loop("s.a.0"), *(event for loop in loops for event in loop))
+
+    page = session()
+
+    assert len(page.html.encode()) < 300_000
+    assert len(page.rows) == ROWS
+    assert "220 rows above" in page.part("loops")
+    assert "below" not in page.part("loops")
+    seen = set()
+    while (found := _rows(page)) - seen:
+        seen |= found
+        earlier = next((a.attributes["href"] for a in page.root.walk() if "data-earlier" in a.attributes), "")
+        page = see(f"/p/default/sessions/{Session.objects.get().pk}{earlier}")
+        assert "loop 320 of 320" in page.text
+    assert len(seen) == 320
+
+
+def _rows(page):
+    return {each.id for each in page.root.walk() if each.id.startswith("session-loop-row-")}

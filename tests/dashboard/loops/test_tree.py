@@ -3,7 +3,10 @@
 import time
 from dataclasses import dataclass
 
-from dashboard.loops.tree import DEEPEST, marks
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.loops.tree import DEEPEST, marks, planted, rows, window
 
 
 @dataclass
@@ -112,3 +115,32 @@ def test_five_thousand_loops_are_placed_in_a_moment():
 
     assert sum(mark.what == "open" for mark in steps) == 5_000
     assert time.process_time() - started < 2
+
+
+def shown(loops, around, size):
+    """Return the rows of a window, and how many there are above and below."""
+    nodes = planted(loops, judges={}, called={}, children={})
+    found = window(nodes, list(rows(nodes)), around, size)
+    return [mark.node.key for mark in found.marks if mark.what == "open"], found.earlier, found.later
+
+
+@given(st.integers(1, 60), st.integers(1, 20), st.data())
+def test_a_window_and_what_is_above_and_below_are_the_whole_tree(many, size, data):
+    loops = [Loop(1)]
+    for pk in range(2, many + 1):
+        kind = data.draw(st.sampled_from(("Default", "Branch", "Rerun")))
+        loops.append(continuing(pk, data.draw(st.integers(1, pk - 1)), kind))
+    whole, around = shown(loops, 0, many)[0], data.draw(st.integers(0, many - 1))
+
+    keys, earlier, later = shown(loops, around, size)
+
+    assert whole[around] in keys
+    assert [key for key in whole if key in keys] == keys
+    assert earlier + len(keys) + later == many
+    assert len(keys) <= size + DEEPEST
+
+
+def test_a_window_keeps_what_its_first_row_stands_below():
+    loops = [Loop(1), *(continuing(n, 1, "Branch") for n in range(2, 50))]
+
+    assert shown(loops, 40, 4) == ([1, 39, 40, 41, 42], 37, 7)
