@@ -8,14 +8,32 @@ from dataclasses import dataclass
 
 SPANS_MAX = 4_000  # then the rest is plain
 # Any escape: of a CSI the parameters and the final byte, an OSC up to its end, or two characters.
-_ESCAPE = re.compile(r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_()#%][0-~]?|)|\x9b")
+_ESCAPE = re.compile(
+    r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_()#%][0-~]?|)|\x9b"
+)
 _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OVERWRITTEN = re.compile(r"(?m)^[^\n]*\r(?=[^\n\r])")
 _LEVELS = (0, 95, 135, 175, 215, 255)
 # The eight colours as red, green and blue, each on or off.
 _ON = {(r, g, b): r + 2 * g + 4 * b for r in (0, 1) for g in (0, 1) for b in (0, 1)}
-_STYLES = {1: "bold", 2: "dim", 3: "slant", 4: "line", 7: "swap", 9: "gone"}
-_ENDS = {22: ("bold", "dim"), 23: ("slant",), 24: ("line",), 27: ("swap",), 29: ("gone",)}
+# What each code sets, by what it is about; "" ends it.
+_CODES: dict[int, dict[str, str]] = {
+    1: {"weight": "bold"},
+    2: {"weight": "dim"},
+    3: {"slant": "slant"},
+    4: {"line": "line"},
+    7: {"swap": "swap"},
+    9: {"gone": "gone"},
+    22: {"weight": ""},
+    23: {"slant": ""},
+    24: {"line": ""},
+    27: {"swap": ""},
+    29: {"gone": ""},
+    39: {"f": ""},
+    49: {"b": ""},
+    **{first + n: {"f": f"f{n}"} for first in (30, 90) for n in range(8)},
+    **{first + n: {"b": f"b{n}"} for first in (40, 100) for n in range(8)},
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,18 +60,21 @@ def spans(text: str) -> list[Span]:
 
 def _spans(text: str) -> Iterator[Span]:
     look: dict[str, str] = {}
-    at = count = 0
-    for found in _ESCAPE.finditer(text):
+    at = 0
+    for count, found in enumerate(_ESCAPE.finditer(text)):
         if found.start() > at:
-            yield Span(" ".join(look.values()), _UNFIT.sub("", text[at : found.start()]))
+            yield _span(look, text[at : found.start()])
         at = found.end()
-        count += 1
-        if found[2] == "m" and count <= SPANS_MAX:
-            _turn(look, found[1])
-        elif count > SPANS_MAX:
+        if count >= SPANS_MAX:
             look.clear()
+        elif found[2] == "m":
+            _turn(look, found[1])
     if at < len(text):
-        yield Span(" ".join(look.values()), _UNFIT.sub("", text[at:]))
+        yield _span(look, text[at:])
+
+
+def _span(look: dict[str, str], text: str) -> Span:
+    return Span(" ".join(filter(None, look.values())), _UNFIT.sub("", text))
 
 
 def _turn(look: dict[str, str], parameters: str) -> None:
@@ -63,21 +84,11 @@ def _turn(look: dict[str, str], parameters: str) -> None:
         code = codes.pop(0)
         if code == 0:
             look.clear()
-        elif code in _STYLES:
-            look[_STYLES[code]] = _STYLES[code]
-        elif code in _ENDS:
-            for name in _ENDS[code]:
-                look.pop(name, None)
         elif code in (38, 48):
-            colour = _extended(codes)
-            if colour is not None:
-                look["f" if code == 38 else "b"] = f"{'f' if code == 38 else 'b'}{colour}"
-        elif code in (39, 49):
-            look.pop("f" if code == 39 else "b", None)
-        elif 30 <= code <= 37 or 90 <= code <= 97:
-            look["f"] = f"f{code % 10}"
-        elif 40 <= code <= 47 or 100 <= code <= 107:
-            look["b"] = f"b{code % 10}"
+            name, colour = "f" if code == 38 else "b", _extended(codes)
+            look |= {name: f"{name}{colour}"} if colour is not None else {}
+        else:
+            look |= _CODES.get(code, {})
 
 
 def _extended(codes: list[int]) -> int | None:

@@ -44,5 +44,5 @@ async def _awaited(response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
 
 
 def _with_policy(response: HttpResponseBase) -> HttpResponseBase:
-    response.headers["Content-Security-Policy"] = POLICY
+    response.headers.setdefault("Content-Security-Policy", POLICY)
     return response

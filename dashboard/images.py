@@ -1,7 +1,7 @@
 """What an image is, read from its own first bytes: no name or type that came with it is believed. Pure.
 
-Only formats that browsers draw and that cannot run anything: PNG, JPEG, GIF and WebP, and only up to a size that no
-browser minds.
+Only formats that browsers draw and that cannot run anything: PNG, JPEG, GIF and WebP, and only up to a size
+that no browser minds.
 """
 
 from __future__ import annotations
@@ -50,7 +50,12 @@ def glimpsed(data: str) -> Image | None:
 
 def known(raw: bytes) -> Image | None:
     """Return what an image is, from its first bytes; None for whatever is not to be shown."""
-    for mime, size in (("image/png", _png), ("image/gif", _gif), ("image/webp", _webp), ("image/jpeg", _jpeg)):
+    for mime, size in (
+        ("image/png", _png),
+        ("image/gif", _gif),
+        ("image/webp", _webp),
+        ("image/jpeg", _jpeg),
+    ):
         try:
             found = size(raw)
         except (struct.error, IndexError):

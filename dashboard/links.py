@@ -49,6 +49,11 @@ def event_text(slug: str, pk: int, at: str) -> str:
     return _with(reverse("event-text", args=(slug, pk)), {"at": at})
 
 
+def event_image(slug: str, event: int, at: str) -> str:
+    """Return an image inside an event; `at` is its path: message.content.1."""
+    return _with(reverse("event-image", args=(slug, event)), {"at": at})
+
+
 def session_lines(slug: str, session_id: str, **query: Value) -> str:
     """Return a session's recorded lines as the read API gives them."""
     return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/events", {"project": slug, **query})

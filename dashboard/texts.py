@@ -1,4 +1,4 @@
-"""Texts of tools and events as HTML: JSON that folds, differences coloured, a terminal's colours. All of it escaped."""
+"""Texts of tools and events as HTML: JSON folds, differences and terminals have colour. All of it escaped."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.utils.safestring import SafeString
 from dashboard import ansi
 from dashboard.formats import plural
 from recorder.core.changes import Json
-from recorder.core.text import clean, one_line
+from recorder.core.text import clean
 
 JSON_MAX = 1_000_000  # characters; longer is shown as it is
 NODES_MAX = 2_000  # then what is inside stays text
@@ -89,11 +89,12 @@ class _Folded:
             ((clean(str(name)), self.value(inside, depth + 1)) for name, inside in pairs),
         )
         shown = "open" if depth < OPEN else ""
-        glance = one_line(value if isinstance(value, list) else dict(value))
+        glance = ", ".join(list(value)[:8]) if isinstance(value, Mapping) else ""
         return format_html(
-            '<details {}><summary><span class="mut">{}</span> <span class="clip">{}</span></summary><ul>{}</ul></details>',
+            '<details {}><summary><span class="mut">{}</span> <span class="clip">{}</span></summary>'
+            "<ul>{}</ul></details>",
             shown,
             words,
-            glance[:120],
+            clean(glance[:120]),
             rows,
         )

@@ -13,6 +13,7 @@ from dashboard.find import views as find
 from dashboard.insights import views as insights
 from dashboard.integrity import views as integrity
 from dashboard.leaderboard import views as leaderboard
+from dashboard.loops import recorded
 from dashboard.loops import views as loops
 from dashboard.metrics import metrics
 from dashboard.notifications import views as notifications
@@ -44,7 +45,8 @@ urlpatterns = [
     path("p/<slug:slug>/compactions", compactions.index, name="compactions"),
     path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
-    path("p/<slug:slug>/events/<int:pk>/text", loops.event_text, name="event-text"),
+    path("p/<slug:slug>/events/<int:pk>/image", recorded.event_image, name="event-image"),
+    path("p/<slug:slug>/events/<int:pk>/text", recorded.event_text, name="event-text"),
     path("p/<slug:slug>/attention", attention.index, name="attention"),
     path("p/<slug:slug>/attention/seen", attention.mark_seen, name="attention-seen"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),

@@ -11,7 +11,7 @@ from recorder.core.changes import Json
 from recorder.core.text import clean
 
 PREVIEW = 16_000  # characters of one text that are shown at once
-HEAD_LINES = 12  # of a tool's result; the rest is folded away
+HEAD_LINES, HEAD = 12, 2_000  # lines and characters of a tool's result that are sent with the page
 
 Object = Mapping[str, Json]
 
@@ -34,29 +34,14 @@ class Excerpt:
     """A text and, when it is long, where the whole of it is."""
 
     text: str
-    size: int
+    size: int  # bytes of the whole
     url: str = ""  # of the whole text; "" when nothing is missing
     key: str = ""  # what its element is called
-
-    @property
-    def head(self) -> str:
-        return "\n".join(self._lines[:HEAD_LINES])
-
-    @property
-    def tail(self) -> str:
-        return "\n".join(self._lines[HEAD_LINES:])
+    lines: int = 1  # of the whole
 
     @property
     def more_lines(self) -> int:
-        return max(0, len(self._lines) - HEAD_LINES)
-
-    @property
-    def lines(self) -> int:
-        return len(self._lines)
-
-    @property
-    def _lines(self) -> list[str]:
-        return self.text.split("\n")
+        return max(0, self.lines - self.text.count("\n") - 1) if self.url else 0
 
 
 def decode(raw: bytes | memoryview) -> Object:
@@ -118,10 +103,24 @@ def at_path(event: Object, path: str) -> Json:
     return value
 
 
-def excerpt(slug: str, event: int, path: str, text: str, key: str = "") -> Excerpt:
+def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
     """Return `text`, which stands at `path` of an event, cut to a preview."""
-    if len(text) <= PREVIEW:
-        return Excerpt(text, len(text))
-    return Excerpt(
-        text[:PREVIEW], len(text.encode()), links.event_text(slug, event, path), f"text-{event}-{key}"
-    )
+    return _cut(slug, event, path, text, text[:PREVIEW])
+
+
+def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
+    """Return the first lines of `text`; the rest costs a page nothing until it is asked for."""
+    return _cut(slug, event, path, text, "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD])
+
+
+def dom_id(event: int, path: str) -> str:
+    """Return what the element of a text inside an event is called."""
+    return f"text-{event}-{path.replace('.', '-')}" if path else f"event-{event}-body"
+
+
+def _cut(slug: str, event: int, path: str, text: str, shown: str) -> Excerpt:
+    lines = text.count("\n") + 1
+    if len(shown) == len(text):
+        return Excerpt(text, len(text), lines=lines)
+    url = links.event_text(slug, event, path)
+    return Excerpt(shown, len(text.encode()), url, dom_id(event, path), lines)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date
 
-from dashboard.loops.bodies import Body, Excerpt, Object, excerpt, items, obj, pretty, string
+from dashboard.loops.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
 from dashboard.loops.items import CutOff, Item, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
 from dashboard.loops.notes import note
@@ -132,7 +132,7 @@ class _Reader:
             name,
             one_line(args),
             state,
-            args=excerpt(self._reading.slug, self._current.id, path, pretty(args), path.replace(".", "-")),
+            args=folded(self._reading.slug, self._current.id, path, pretty(args)),
             result=result.excerpt(self._reading.slug) if result else None,
         )
 
@@ -147,7 +147,7 @@ class _Result:
 
     def excerpt(self, slug: str) -> Excerpt:
         text = result_text(dict(self.message))
-        return excerpt(slug, self.event, f"{self.path}.content", text, self.path.replace(".", "-"))
+        return folded(slug, self.event, f"{self.path}.content", text)
 
 
 def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
@@ -186,15 +186,15 @@ def tool(slug: str, call: Call, bodies: Mapping[int, Body]) -> Tool:
         args=_whole(slug, start, "args") if start and start.event.get("args") is not None else None,
         partial=_said(slug, update, "partial_result") if update and not end else None,
         result=_said(slug, end, "result") if end else None,
-        pictures=pictures(obj(result).get("content")),
+        pictures=pictures(slug, end.id if end else 0, obj(result).get("content")),
     )
 
 
 def _whole(slug: str, body: Body, name: str) -> Excerpt:
-    return excerpt(slug, body.id, name, pretty(body.event.get(name)), name)
+    return folded(slug, body.id, name, pretty(body.event.get(name)))
 
 
 def _said(slug: str, body: Body, name: str) -> Excerpt:
     value = body.event.get(name)
     path = f"{name}.content" if obj(value).get("content") else name
-    return excerpt(slug, body.id, path, result_text(value), name)
+    return folded(slug, body.id, path, result_text(value))

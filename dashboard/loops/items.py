@@ -44,10 +44,13 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image in a message: never loaded, only told."""
+    """An image in a message; one without `url` is only told."""
 
     mime: str
     size: int  # bytes
+    url: str = ""
+    width: int = 0
+    height: int = 0
     part: str = "picture"
 
 

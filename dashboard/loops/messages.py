@@ -4,7 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dashboard.loops.bodies import Excerpt, Object, excerpt, items, number, obj, pretty, string, text_of
+from dashboard import images, links
+from dashboard.loops.bodies import (
+    Excerpt,
+    Object,
+    excerpt,
+    folded,
+    items,
+    number,
+    obj,
+    pretty,
+    string,
+    text_of,
+)
 from dashboard.loops.items import Item, Note, Picture, Said, Thought
 from recorder.core.changes import Json
 
@@ -36,7 +48,10 @@ class Messages:
                 yield item
 
     def excerpt(self, path: str, text: str) -> Excerpt:
-        return excerpt(self._slug, self._event, path, text, path.replace(".", "-"))
+        return excerpt(self._slug, self._event, path, text)
+
+    def folded(self, path: str, text: str) -> Excerpt:
+        return folded(self._slug, self._event, path, text)
 
     def _part(self, role: str, message: Object, part: Object, path: str, *, is_first: bool) -> Item | None:
         match part.get("type"):
@@ -50,13 +65,13 @@ class Messages:
                 )
                 return Thought(self.excerpt(f"{path}.thinking", text), tokens) if text.strip() else None
             case "image":
-                return picture(part)
+                return picture(self._slug, self._event, path, part)
             case "toolCall":
                 call = string(part.get("id")), string(part.get("name"))
                 return self._asked(*call, part.get("arguments"), f"{path}.arguments")
             case _:
                 return Note(
-                    "A part of a kind that is not known here", json=self.excerpt(path, pretty(dict(part)))
+                    "A part of a kind that is not known here", json=self.folded(path, pretty(dict(part)))
                 )
 
     def _said(self, role: str, text: str, path: str, *, is_first: bool) -> Said:
@@ -67,19 +82,29 @@ class Messages:
         kind = string(message.get("kind"))
         words = " · ".join(filter(None, (role or "A message without a role", kind)))
         where = f"{path}.data" if "data" in message else path
-        return Note(
-            words, icon="braces", json=self.excerpt(where, pretty(message.get("data", dict(message))))
-        )
+        return Note(words, icon="braces", json=self.folded(where, pretty(message.get("data", dict(message)))))
 
 
-def picture(part: Object) -> Picture:
-    """Return what is known of an image: base64 is four characters for three bytes."""
+def picture(slug: str, event: int, path: str, part: Object) -> Picture:
+    """Return what is known of an image, and where it is if it may be shown.
+
+    Base64 is four characters for three bytes.
+    """
     data = string(part.get("data"))
-    return Picture(string(part.get("mimeType")) or "image", len(data) * 3 // 4 - data[-2:].count("="))
+    size = len(data) * 3 // 4 - data[-2:].count("=")
+    image = images.glimpsed(data)
+    if image is None:
+        return Picture(string(part.get("mimeType")) or "image", size)
+    return Picture(image.mime, size, links.event_image(slug, event, path), image.width, image.height)
 
 
-def pictures(content: Json) -> tuple[Picture, ...]:
-    return tuple(picture(obj(part)) for part in items(content) if obj(part).get("type") == "image")
+def pictures(slug: str, event: int, content: Json) -> tuple[Picture, ...]:
+    """Return the images in a tool's result."""
+    return tuple(
+        picture(slug, event, f"result.content.{index}", obj(part))
+        for index, part in enumerate(items(content))
+        if obj(part).get("type") == "image"
+    )
 
 
 def _is_only_thought(message: Object) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dashboard.loops.bodies import Body, Excerpt, Object, excerpt, number, pretty, string
+from dashboard.loops.bodies import Body, Excerpt, Object, folded, number, pretty, string
 from dashboard.loops.items import Item, Note, Shortened, Tone
 from recorder.core.formats.native import KNOWN
 
@@ -68,7 +68,7 @@ def shortened(event: Object) -> Shortened:
 
 
 def _json(slug: str, body: Body) -> Excerpt:
-    return excerpt(slug, body.id, "", pretty(dict(body.event)), "json")
+    return folded(slug, body.id, "", pretty(dict(body.event)))
 
 
 def _count(event: Object, name: str) -> int | None:

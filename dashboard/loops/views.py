@@ -14,8 +14,6 @@ from dashboard import links
 from dashboard.access import may, member, require
 from dashboard.loops import pages
 from dashboard.loops.asked import Asked, whole_number
-from dashboard.loops.bodies import at_path, decode, obj, pretty, string, text_of
-from dashboard.loops.messages import result_text
 from dashboard.loops.queries import events, header, lookups, record
 from recorder import pins
 from recorder.lines import Pruned
@@ -25,7 +23,7 @@ PLAIN = "text/plain; charset=utf-8"
 KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
 
 
-def _may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Answer "gone" where a body is asked for that was pruned."""
 
     @wraps(view)
@@ -105,7 +103,7 @@ def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
 
 @require_safe
 @member
-@_may_be_pruned
+@may_be_pruned
 def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Give a loop as a JSON document, or its session in brief as text."""
     if not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
@@ -135,30 +133,10 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
-@_may_be_pruned
+@may_be_pruned
 def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give a recorded line byte for byte."""
-    return HttpResponse(_found(lookups.line, project, pk), content_type="text/plain; charset=utf-8")
-
-
-@require_safe
-@member
-@_may_be_pruned
-def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Give the whole of one text inside an event: plain, or as the piece of a page that asked for it."""
-    body = decode(_found(lookups.event, project, pk))
-    at = request.GET.get("at", "")
-    try:
-        value = at_path(body, at) if at else dict(body)
-    except LookupError as error:
-        raise Http404 from error
-    text = pretty(value) if not at else result_text(value) if at.startswith("result") else text_of(value)
-    if not is_htmx(request):
-        return HttpResponse(text, content_type=PLAIN)
-    is_prose = at.endswith(".text") and string(obj(body.get("message")).get("role")) == "assistant"
-    key = at.replace(".", "-")
-    dom_id = f"text-{pk}-{key}" if at else f"event-{pk}-body"
-    return render(request, "session/whole.html", {"id": dom_id, "text": text, "is_prose": is_prose})
+    return HttpResponse(found_line(lookups.line, project, pk), content_type="text/plain; charset=utf-8")
 
 
 @require_safe
@@ -173,7 +151,7 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     return render(request, "session/deltas.html", context)
 
 
-def _found(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
+def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
     try:
         return look_up(project.pk, pk)
     except JournalEvent.DoesNotExist as error:

@@ -1,5 +1,9 @@
 """The session page: every scenario through the real ingest, as its reader sees it."""
 
+import base64
+import re
+from html import unescape
+
 import pytest
 from django.contrib.auth.models import User
 from django.db import connection
@@ -9,6 +13,7 @@ from dashboard.loops.queries.tree import ROWS
 from recorder.models import LoopRecord, Project, Session, Turn
 from tests import build
 from tests.dashboard.loops.conftest import TAPES
+from tests.dashboard.test_texts import png
 
 SCENARIOS = sorted(tape.name.removesuffix(".events.jsonl") for tape in TAPES.rglob("*.events.jsonl"))
 
@@ -371,3 +376,49 @@ def test_of_a_large_tree_a_window_around_the_selected_loop_is_sent_and_links_lea
 
 def _rows(page):
     return {each.id for each in page.root.walk() if each.id.startswith("session-loop-row-")}
+
+
+def test_a_huge_result_costs_the_page_nothing_until_it_is_asked_for_and_comes_in_pieces(
+    feed, loop, see, reader
+):
+    text = "".join(f"line {n} of a very long result\n" for n in range(20_000))
+    feed(
+        build.agent_start("s.a.1"),
+        build.turn_start("s.a.1"),
+        build.tool_start("s.a.1"),
+        build.tool_end("s.a.1", result={"content": [{"type": "text", "text": text}]}),
+    )
+
+    page = loop("s.a.1")
+    assert len(page.html.encode()) < 60_000
+    assert "line 11 of" in page.text
+    assert "line 12 of" not in page.text
+
+    url = next(a.attributes["hx-get"] for a in page.root.walk() if "/text?" in a.attributes.get("hx-get", ""))
+    got = ""
+    while url:
+        piece = reader.get(url, headers={"hx-request": "true"}).content.decode()
+        got += "".join(re.findall(r"<pre>(.*?)</pre>", piece, re.S))
+        url = unescape((re.findall(r'hx-get="([^"]*)"', piece) or [""])[0])
+    assert got == text
+
+
+def test_an_image_is_served_by_us_as_what_it_is_and_anything_else_is_only_told(feed, loop, reader):
+    good = {"type": "image", "mimeType": "text/html", "data": base64.b64encode(png()).decode()}
+    bad = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(b"<svg onload=x>").decode()}
+    feed(
+        build.agent_start("s.a.1"),
+        build.message_end("s.a.1", message={"role": "user", "content": [good, bad], "timestamp": 1}),
+    )
+
+    page = loop("s.a.1")
+    (image,) = [e for e in page.root.walk() if e.tag == "img"]
+    answer = reader.get(image.attributes["src"])
+
+    assert answer.content == png()
+    assert answer["Content-Type"] == "image/png"
+    assert answer["Content-Security-Policy"].startswith("default-src 'none'; sandbox")
+    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert "not shown" in page.text
+    for path in ("message.content.1", "message.content.9", "message", ""):
+        assert reader.get(image.attributes["src"].replace("message.content.0", path)).status_code == 404
