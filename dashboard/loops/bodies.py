@@ -8,6 +8,7 @@ from typing import cast
 
 from dashboard import links
 from recorder.core.changes import Json
+from recorder.core.formats.foreign import unframed
 from recorder.core.text import clean
 
 PREVIEW = 16_000  # characters of one text that are shown at once
@@ -45,13 +46,22 @@ class Excerpt:
 
 
 def decode(raw: bytes | memoryview) -> Object:
-    """Return the object that a line holds."""
-    text = bytes(raw).decode(errors="replace")
+    """Return the object that a line holds, empty if it holds none: frames of a channel are lines, too."""
+    text = unframed(bytes(raw)).decode(errors="replace")
     try:
         value = json.loads(text)
-    except ValueError:  # a number of more digits than Python reads
-        value = json.loads(text, parse_int=str)
+    except ValueError:
+        value = _of_many_digits(text)
     return value if isinstance(value, dict) else {}
+
+
+def _of_many_digits(text: str) -> Json:
+    """Read JSON with a number of more digits than Python reads."""
+    try:
+        value: Json = json.loads(text, parse_int=str)
+    except ValueError:
+        return None
+    return value
 
 
 def pretty(value: Json) -> str:

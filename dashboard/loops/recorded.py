@@ -14,6 +14,7 @@ from dashboard.loops.messages import result_text
 from dashboard.loops.queries import lookups
 from dashboard.loops.views import PLAIN, found_line, is_htmx, may_be_pruned
 from recorder.core.changes import Json
+from recorder.core.text import clean
 from recorder.models import Project
 
 PIECE = 200_000  # characters of a text that a page is given at once
@@ -26,10 +27,13 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 @may_be_pruned
 def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give the whole of one text inside an event: plain, or to the page that asked for it, in pieces."""
-    body = decode(found_line(lookups.event, project, pk))
-    at = request.GET.get("at", "")
+    raw = found_line(lookups.event, project, pk)
+    body, at = decode(raw), request.GET.get("at", "")
     value = _at(body, at)
-    text = pretty(value) if not at else result_text(value) if at.startswith("result") else text_of(value)
+    if not at:
+        text = pretty(value) if body else clean(raw.decode(errors="replace"))
+    else:
+        text = result_text(value) if at.startswith("result") else text_of(value)
     if not is_htmx(request):
         return HttpResponse(text, content_type=PLAIN)
     start = min(whole_number(request.GET.get("from", "")) or 0, len(text))

@@ -146,7 +146,7 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     before = whole_number(request.GET.get("before", ""))
     if before is None or not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
         raise Http404
-    found = events.deltas(events.Scope(pk, loop), before)
+    found = events.deltas(events.Scope(pk, loop), before, project.slug)
     context = {"id": f"session-event-{before}-deltas", "deltas": found}
     return render(request, "session/deltas.html", context)
 

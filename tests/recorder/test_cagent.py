@@ -320,14 +320,27 @@ def test_a_store_of_any_generation_is_imported_once(project, name, sessions):
     assert digest(project.pk) == once
 
 
-@pytest.mark.parametrize("name", ["transfer-task.v13.db", "transfer-task.v19.db"])
-def test_the_store_and_the_stream_of_a_session_give_the_same_history(project, name):
-    play(project, TASK)
-    streamed = [history(session) for session in Session.objects.order_by("pk")]
+@pytest.mark.parametrize(
+    ("name", "stream"),
+    [("transfer-task.v13.db", TASK), ("transfer-task.v19.db", TASK), ("two-sessions.v13.db", TURNS)],
+)
+def test_the_store_and_the_stream_of_a_session_give_the_same_history(project, name, stream):
+    play(project, stream)
+    streamed = {session.session_id: history(session) for session in Session.objects.all()}
     other = Project.objects.create(slug="other")
     bring_in(TAPES_OF / name, project="other")
-    stored = [history(session) for session in Session.objects.filter(project=other).order_by("pk")]
-    assert stored == streamed
+    stored = Session.objects.filter(project=other, session_id__in=streamed)
+    assert {session.session_id: history(session) for session in stored} == streamed
+
+
+def test_what_came_before_a_stream_stands_with_its_loop(project):
+    """In a store the message of a person is a row before anything began; so is a system prompt."""
+    bring_in(TAPES_OF / "transfer-task.v19.db")
+    rows = EventRecord.objects.filter(journal__kind="line")
+    assert not rows.filter(session=None).exists()
+    first = [rows.filter(session=session).order_by("pk").first() for session in Session.objects.all()]
+    assert [each.loop.loop_id for each in first] == [f"{each.session.session_id}.1" for each in first]
+    assert [json.loads(texts([each.pk])[each.pk])["message"]["role"] for each in first] == ["user", "system"]
 
 
 def test_what_a_store_says_is_added_up_from_its_messages_not_from_its_own_sum(project):

@@ -77,6 +77,15 @@ class EventRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Delta:
+    """One streaming delta; without `raw_url` its body was pruned."""
+
+    at: datetime
+    text: str
+    raw_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Window:
     """A page of a loop's events, and whether there are others."""
 
@@ -152,7 +161,7 @@ def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
     }
 
 
-def deltas(scope: Scope, before: int) -> Sequence[tuple[datetime, str]]:
+def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
     """Return the streaming deltas right before an event. Two queries."""
     previous = _or_zero(scope.rows.filter(pk__lt=before).order_by("-pk").values("pk")[:1])
     found = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous).order_by(
@@ -161,7 +170,9 @@ def deltas(scope: Scope, before: int) -> Sequence[tuple[datetime, str]]:
     shown = list(found.values_list("pk", "occurred_at", "journal__received_at")[:DELTAS_SHOWN])
     raws = texts([pk for pk, _, _ in shown])
     return [
-        (at or received, summary(DELTA, decode(raws[pk])) if pk in raws else "pruned")
+        Delta(at or received, summary(DELTA, decode(raws[pk])), links.event_raw(slug, pk))
+        if pk in raws
+        else Delta(at or received, "pruned")
         for pk, at, received in shown
     ]
 

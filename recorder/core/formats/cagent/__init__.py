@@ -60,6 +60,11 @@ class CagentReader:
     def state(self) -> Json:
         return saved(self._course.told)
 
+    @property
+    def before(self) -> str:
+        """Return the key of lines that belong to the next stream."""
+        return self._course.before
+
     def read(self, line: Fields, at: datetime) -> Reading:
         """Read a line. Raises Refused."""
         name = line.get("type")

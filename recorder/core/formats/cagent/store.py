@@ -70,8 +70,8 @@ class CagentStoreReader:
             reading.events.append(_info(session_id, line))
             reading.session_id, reading.loop_id = session_id, None
             self._sessions.pop(session_id)
-        elif reading.session_id is None:
-            reading.session_id, reading.loop_id = session_id, None
+        elif reading.session_id is None:  # what comes before a stream is adopted by it
+            reading.session_id, reading.loop_id = session_id, self._inner.before
         return reading
 
     def flush(self, at: datetime) -> list[Fields]:
