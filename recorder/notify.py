@@ -46,6 +46,7 @@ class Bell:
     loops: dict[int, int] = field(default_factory=dict)  # loop: session
     turns: dict[int, int] = field(default_factory=dict)  # turn: loop
     tools: dict[int, int] = field(default_factory=dict)  # tool call: turn, or 0
+    approvals: dict[int, int] = field(default_factory=dict)  # question: loop, or 0
     blocks: dict[int, int] = field(default_factory=dict)  # text block: turn, or 0
     events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
@@ -123,6 +124,8 @@ def _note_within(bell: Bell, record: Compaction | Approval | EventRecord | Anoma
         bell.events[record.id] = record.loop.id if record.loop else 0
         if record.turn is not None and record.type != STREAMED:
             bell.turns[record.turn.id] = record.turn.loop.id
+    if isinstance(record, Approval):
+        bell.approvals[record.id] = record.loop.id if record.loop else 0
     if record.loop is not None:
         bell.loops[record.loop.id] = record.loop.session.id
         bell.sessions.add(record.loop.session.id)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import date
+from datetime import date, datetime
 
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
-from dashboard.loops.items import CutOff, Item, Shortened, Tool
+from dashboard.loops.items import CutOff, Item, Question, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
 from dashboard.loops.notes import note
 from dashboard.streaming import Block
@@ -39,6 +39,7 @@ class Reading:
     calls: Sequence[Call] = ()
     blocks: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)  # by the message's first event
     is_open: bool = False
+    questions: Mapping[int, Question] = field(default_factory=dict)  # by the event that asked
 
     def items(self) -> list[Item]:
         """Return what to show."""
@@ -66,6 +67,14 @@ class _Reader:
         self._bodies = {body.id: body for body in reading.bodies if body.pruned_on is None}
         self._results = _results(reading.bodies)
         self._known = self._ran | _asked_for(reading.bodies)
+        self._questions = {
+            body.id: reading.questions[body.id] for body in reading.bodies if body.id in reading.questions
+        }
+        self._waiting = {
+            each.tool_call_id: each.since
+            for each in self._questions.values()
+            if each.is_open and each.tool_call_id
+        }
         self._has_answer = False
         self._begun: dict[str, Body] = {}  # messages that began and have not ended, by role
         self._current: Body | None = None
@@ -77,11 +86,16 @@ class _Reader:
         return found
 
     def _items(self, body: Body) -> Iterator[Item]:
-        if body.id in self._by_event:
-            yield tool(self._reading.slug, self._by_event[body.id], self._bodies)
-            return
-        if body.pruned_on is not None:
-            return
+        call, question = self._by_event.get(body.id), self._questions.get(body.id)
+        if call is not None:
+            drawn = tool(self._reading.slug, call, self._bodies)
+            yield held(drawn, self._waiting.get(call.tool_call_id))
+        elif question is not None:
+            yield question
+        elif body.pruned_on is None:
+            yield from self._told(body)
+
+    def _told(self, body: Body) -> Iterator[Item]:
         match body.type:
             case "MessageStart":
                 yield from self._message_start(body)
@@ -127,7 +141,7 @@ class _Reader:
         state = "asked" if result is None and self._reading.is_open else "skipped"
         if result is not None and result.message.get("isError") is not True:
             state = "done"
-        return Tool(
+        asked = Tool(
             0,
             name,
             one_line(args),
@@ -135,6 +149,7 @@ class _Reader:
             args=folded(self._reading.slug, self._current.id, path, pretty(args)),
             result=result.excerpt(self._reading.slug) if result else None,
         )
+        return held(asked, self._waiting.get(call_id))
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,6 +203,13 @@ def tool(slug: str, call: Call, bodies: Mapping[int, Body]) -> Tool:
         result=_said(slug, end, "result") if end else None,
         pictures=pictures(slug, end.id if end else 0, obj(result).get("content")),
     )
+
+
+def held(call: Tool, since: datetime | None) -> Tool:
+    """Return a tool call as one that waits, if it has not ended and a person has yet to let it run."""
+    if since is None or call.state not in ("asked", "running"):
+        return call
+    return replace(call, state="waiting", waiting_since=since)
 
 
 def _whole(slug: str, body: Body, name: str) -> Excerpt:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
@@ -15,6 +16,14 @@ _FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
 _PERCENT = re.compile(r"\b(\d{1,3})(?:\.\d+)? ?%")
 
 Tone = Literal["", "run", "ok", "err", "rej", "wait", "win", "cmp", "mute"]
+DECISIONS: Mapping[str, tuple[str, Tone, str]] = {  # of a question: words, tone, glyph
+    "waiting": ("Asks for approval", "wait", "waiting"),
+    "granted": ("Approved", "ok", "completed"),
+    "denied": ("Denied", "rej", "rejected"),
+    "expired": ("Nobody answered in time", "mute", "aborted"),
+    "cancelled": ("The question was withdrawn", "mute", "cancelled"),
+    "": ("Answered", "ok", "completed"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +78,7 @@ class Tool:
     pk: int
     name: str
     summary: str
-    state: str  # running done failed cut asked skipped
+    state: str  # running done failed cut asked skipped waiting
     started_at: datetime | None = None
     duration_ms: int | None = None
     times_received: bool = True
@@ -79,6 +88,7 @@ class Tool:
     result: Excerpt | None = None
     pictures: tuple[Picture, ...] = ()
     child: Child | None = None
+    waiting_since: datetime | None = None  # for a person to let it run
     part: str = "tool"
 
     @property
@@ -97,6 +107,45 @@ class Tool:
     @property
     def dom_id(self) -> str:
         return f"session-tool-{self.pk}" if self.pk else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """What a person is asked for, and how it was settled; root of the panel session/question."""
+
+    pk: int
+    decision: str  # waiting granted denied expired cancelled, "" when it was settled and nobody said how
+    since: datetime
+    tool_call_id: str
+    command: str
+    instead: str  # what stands in place of a command
+    risk: str
+    warnings: Sequence[str]
+    options: Sequence[str]
+    scope: str
+    reason: str
+    is_inferred: bool
+    part: str = "question"
+
+    @property
+    def is_open(self) -> bool:
+        return self.decision == "waiting"
+
+    @property
+    def words(self) -> str:
+        return DECISIONS[self.decision][0]
+
+    @property
+    def tone(self) -> Tone:
+        return DECISIONS[self.decision][1]
+
+    @property
+    def glyph(self) -> str:
+        return DECISIONS[self.decision][2]
+
+    @property
+    def dom_id(self) -> str:
+        return f"session-question-{self.pk}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,4 +184,4 @@ class CutOff:
     part: str = "cutoff"
 
 
-Item = Said | Thought | Picture | Tool | Note | Shortened | CutOff
+Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff

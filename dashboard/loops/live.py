@@ -106,7 +106,9 @@ class SessionPage:
         self._blocks.update(block for block, turn in bell.blocks.items() if turn in self._turns)
         tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
         blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
+        asked = [pk for pk, loop in bell.approvals.items() if loop == self.loop]
         wanted: Wants = [(panels.TURN, turns), (panels.TOOL, tools), (BLOCK, blocks)]
+        wanted.append((panels.QUESTION, asked))
         if self.loop in bell.loops or self.loop in bell.events.values():
             wanted += self._tail()
         return wanted

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, number, pretty, string
-from dashboard.loops.items import Item, Note, Shortened, Tone
+from dashboard.loops.items import DECISIONS, Item, Note, Shortened, Tone
 from recorder.core.formats.native import KNOWN
 
 SILENT = {
@@ -27,12 +25,6 @@ SILENT = {
         "ParallelLoopEnd",
     ),
     *("UsageSnapshot", "SessionInfo", "CompactionStarted"),
-}
-DECISIONS: Mapping[str, tuple[str, Tone, str]] = {
-    "granted": ("Approved", "ok", "completed"),
-    "denied": ("Denied", "rej", "rejected"),
-    "expired": ("Nobody answered in time", "mute", "aborted"),
-    "cancelled": ("The question was withdrawn", "mute", "cancelled"),
 }
 
 
@@ -108,7 +100,7 @@ def _asked(event: Object) -> Note:
 
 
 def _answered(event: Object) -> Note:
-    words, tone, glyph = DECISIONS.get(string(event.get("decision")), ("Answered", "", "completed"))
+    words, tone, glyph = DECISIONS.get(string(event.get("decision")), DECISIONS[""])
     scope = string(event.get("scope"))
     said = " · ".join(filter(None, (words, scope, "inferred" if event.get("inferred") is True else "")))
     return Note(said, tone, glyph=glyph, body=_text(event, "reason"))

@@ -1,6 +1,6 @@
 """The live regions of the session page. Those that show what is selected are made for it."""
 
-from dashboard.loops.queries import calls, events, header, heads, rows, tree, troubles, turns
+from dashboard.loops.queries import calls, events, header, heads, questions, rows, tree, troubles, turns
 from dashboard.panels import Panel
 from dashboard.passes.queries import tab
 
@@ -13,6 +13,7 @@ TURN = Panel("session/turn", turns.turns)
 TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
 PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests
 TOOL = Panel("session/tool", calls.tools)
+QUESTION = Panel("session/question", questions.questions)
 
 
 def tree_panel(selected: int, at: int | None) -> Panel:

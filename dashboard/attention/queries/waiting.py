@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from itertools import islice
 
-from dashboard import attending, links
-from recorder.core.text import excerpt
+from dashboard import asking, attending, links
 from recorder.models import Approval, Project, ToolCall
 
 PAGE = 20
 COUNT_MAX = 1_000
-COMMAND_MAX = 2_000
 LONG, LONG_LINES = 250, 5
 SAID_MAX, EACH_MAX = 8, 300  # warnings or options of one question, and characters of each
 HOST = "the program that runs it"
 RUNTIMES = {"phi-core": HOST, "otlp": HOST, "grida": "Grida"}  # others are called as they are
-KINDS = {
-    "elicitation": "A tool server asks for something",
-    "limit": "Stopped at its limit: may it go on?",
-    "unknown": "It did not say what it asks",
-}
 OWN = ("kind", "command", "risk", "warnings", "options", "requested_at", "tool_call_id", "session", "loop")
 OF_SESSION = ("title", "session_id", "agent_id", "source", "working_dir")
 OF_LOOP = ("agent_label", "agent_id", "turns", "role")
@@ -113,31 +104,12 @@ def _ask(slug: str, asked: Approval, tool: str) -> Ask:
         turns=loop.turns if loop else 0,
         is_branch=loop is not None and loop.role == "branch",
         tool=tool,
-        command=asked.command[:COMMAND_MAX],
-        said="" if asked.command else KINDS.get(asked.kind, KINDS["unknown"]),
+        command=asked.command[: asking.COMMAND_MAX],
+        said="" if asked.command else asking.instead(asked.kind),
         risk=asked.risk,
-        warnings=said(asked.warnings),
-        options=said(asked.options),
+        warnings=asking.said(asked.warnings),
+        options=asking.said(asked.options),
         since=asked.requested_at,
         runtime=RUNTIMES.get(session.source, session.source),
         directory=session.working_dir,
     )
-
-
-def said(value: object) -> Sequence[str]:
-    """Return what an agent gave as warnings or options as lines, whatever it is."""
-    match value:
-        case None | "":
-            return ()
-        case list():
-            return [_word(each) for each in value[:SAID_MAX]]
-        case dict():
-            pairs = islice(value.items(), SAID_MAX)
-            return [f"{excerpt(str(name), EACH_MAX)}: {_word(each)}" for name, each in pairs]
-        case _:
-            return [_word(value)]
-
-
-def _word(value: object) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return excerpt(text, EACH_MAX)

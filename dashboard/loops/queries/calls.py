@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from django.db.models import Q
 
 from dashboard import links
-from dashboard.loops.conversation import Call, tool
+from dashboard.loops.conversation import Call, held, tool
 from dashboard.loops.items import Child, Tool
-from dashboard.loops.queries import lines
+from dashboard.loops.queries import lines, questions
 from recorder.models import ChildLoopRef, ToolCall
 
 EVENTS = ("start_event", "update_event", "end_event")
@@ -38,11 +38,17 @@ class Placed:
 
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
-    """Return tool calls with their arguments and results. Three queries."""
+    """Return tool calls with their arguments and results. Four queries."""
     found = calls(Q(pk__in=pks))
     read = [line.body for line in lines.read(Q(pk__in=events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
-    return {each.call.tool.pk: tool(each.slug, each.call, bodies) for each in found}
+    asked = questions.open_of({each.loop for each in found})
+    return {
+        each.call.tool.pk: held(
+            tool(each.slug, each.call, bodies), asked.get((each.loop, each.call.tool_call_id))
+        )
+        for each in found
+    }
 
 
 def calls(which: Q) -> Sequence[Placed]:

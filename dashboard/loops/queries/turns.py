@@ -13,7 +13,7 @@ from dashboard import streaming
 from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item
-from dashboard.loops.queries import calls, lines
+from dashboard.loops.queries import calls, lines, questions
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
 from recorder.models import LoopRecord, Turn
@@ -99,12 +99,13 @@ class _Span:
 
 
 def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
-    """Return turns whole. Six queries."""
+    """Return turns whole. Seven queries at most."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
     called = calls.calls(Q(turn__in=pks) | Q(loop__in=loops, turn=None))
     found = lines.read(_lines_of(spans, pks) | Q(pk__in=calls.events(called)))
     streamed = streaming.of_turns(pks)
+    asked = questions.asked_in(found)
     owner = {pk: each.turn for each in called for pk in each.call.events}
     views = {}
     for span in spans:
@@ -113,13 +114,14 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
         loose = [line.body for line in found if line.turn is None and span.holds(line)]
         own = [each.call for each in called if each.turn == turn.pk]
         others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
-        reading = Reading(slug, inside, own, streamed.get(turn.pk, {}), is_open=turn.state == "open")
-        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others))
+        is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
+        reading = Reading(slug, inside, own, blocks, is_open=is_open, questions=asked)
+        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others, questions=asked))
     return views
 
 
 def tails(pks: Collection[int]) -> Mapping[int, Tail]:
-    """Return what stands after the last turn of each loop. Five queries."""
+    """Return what stands after the last turn of each loop. Six queries at most."""
     last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
     last = Max(
         Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
@@ -132,12 +134,19 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     which = Q(loop__in=pks, turn=None, pk__gt=min(since.values(), default=0))
     found = lines.read(which, newest=TAIL_MAX * max(len(since), 1))
     streamed = streaming.outside_turns(pks)
+    asked = questions.asked_in(found)
     tails = {}
     for loop in loops:
         bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
         own = [each.call for each in called if each.loop == loop.pk]
-        is_open = loop.status == "running"
-        reading = Reading(loop.session.project.slug, bodies, own, streamed.get(loop.pk, {}), is_open=is_open)
+        reading = Reading(
+            loop.session.project.slug,
+            bodies,
+            own,
+            streamed.get(loop.pk, {}),
+            is_open=loop.status == "running",
+            questions=asked,
+        )
         tails[loop.pk] = Tail(
             loop.pk,
             reading.items(),

@@ -7,6 +7,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
+from dashboard import asking as told
 from dashboard.attention.queries import ended, waiting
 from recorder.models import Approval, Project, Seen, Session
 from recorder.progress import Progress
@@ -123,7 +124,7 @@ def test_what_an_agent_wrote_is_text_and_cannot_fill_the_page(feed, see):
     ],
 )
 def test_warnings_and_options_may_be_anything(given, shown):
-    assert list(waiting.said(given)) == shown
+    assert list(told.said(given)) == shown
 
 
 def test_more_questions_than_fit_have_pages(feed, see):
