@@ -122,7 +122,7 @@ def flow(comparison: Comparison) -> Flow:
         cards=cards,
         ribbons=_ribbons(lines, cards, height),
         rest=height - len(lines),
-        largest=max((line.size or 0 for line in lines), default=0),
+        largest=max((line.size or 0 for line in lines if line.row), default=0),
     )
 
 

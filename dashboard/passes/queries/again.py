@@ -27,10 +27,15 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """One call, and where it is shown."""
+    """One call, and where it is shown; a tool may run outside of any turn."""
 
+    loop: int
     turn: int | None
     url: str
+
+    @property
+    def place(self) -> str:
+        return f"loop {self.loop}, turn {self.turn}" if self.turn else f"loop {self.loop}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +66,9 @@ def repeats(found: Pass, sent: Comparison | None) -> Repeats:
     for _, call, tool, key, summary, event, turn, ordinal, loop in calls.order_by("start_event").values_list(
         *_COLUMNS
     ):
-        here = Ran(None if ordinal is None else ordinal + 1, _place(found, loop, turn, ordinal))
+        here = Ran(
+            found.numbers[loop], None if ordinal is None else ordinal + 1, _place(found, loop, turn, ordinal)
+        )
         if event < found.position:
             ran[tool, key] = call, here
         elif (tool, key) in ran and event < until:

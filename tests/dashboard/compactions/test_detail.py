@@ -1,13 +1,16 @@
 """One compaction before and after: every number, zone and text is what was recorded."""
 
+from datetime import timedelta
 from pathlib import Path
 
 from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from dashboard.formats import NONE
-from recorder.models import Compaction
+from recorder import journal, pruning, tokens
+from recorder.models import Compaction, JournalEvent
 from tests import build
 from tests.dashboard.compactions.conftest import LOOP, reread, turn
 from tests.dashboard.opened import in_thread
@@ -74,6 +77,18 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     assert see("/p/default/compactions").html.count('class="cl-row"') == 2
 
 
+def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
+    live = tmp_path / "live.jsonl"
+    live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
+    for path in (live, AGENT_SIDE):
+        call_command("import_runs", str(path), project="default", verbosity=0)
+    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
+
+    items = client.get("/api/v1/compactions", headers=bearer).json()["items"]
+    told = [(each["content"], each["sent_messages"], each["sent_tokens"]) for each in items]
+    assert told == [("request", 9, 5_100), ("block", 7, 1_900)]
+
+
 def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction):
     call_command("import_runs", str(AGENT_SIDE), project="default", verbosity=0)
     page = compaction(1)
@@ -99,8 +114,8 @@ def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_ca
 
     assert verdict(page) == "agrees"
     assert "Summarised 4.0 kB → 32 B 2 messages, 1 message in their place" in page.text
-    assert "read_file a.py turn 1 summarised turn 3" in page.text
-    assert "b.py turn" not in page.text
+    assert "read_file a.py loop 1, turn 1 summarised loop 1, turn 3" in page.text
+    assert "b.py loop" not in page.text
     assert "Input per call 20.0k → 6.0k Cost per call, input side $0.0401 → $0.0218" in page.text
     assert "Cache rebuilt 3.0k tokens, $0.0100" in page.text
     assert "Saved since, 2 calls 28.0k tokens, $0.0562" in page.text
@@ -213,6 +228,55 @@ def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
     assert part.index("Compaction before loop 3") < part.index("Compaction in loop 1, turn 5")
     assert "summarised, 8 messages" in part
     assert "but the next request held all 9 messages word for word." in part
+
+
+def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
+    """100,000 tokens at $3 a million and 20 at $15 cost $0.3003; 18,000 saved cost $0.054 a call."""
+    name, asked = "s.a.1", build.user("Shorten this.")
+    first = turn(0, [build.user()], build.assistant("Read."), (20_000, 0, 0))
+    passed = [build.compaction_started(name, at=12), build.compaction_ended(name, at=13)]
+    alone = build.agent_start(name, parent=name, kind="Compaction", at=11)
+    shortening = turn(0, [asked], build.assistant("Short."), (100_000, 0, 0), before=passed)
+    later = turn(0, [build.user("[Summary]")], build.assistant("Done."), (2_000, 0, 0), loop="s.a.2")
+    feed(build.agent_start(name), *first, build.agent_end(name))
+    feed(alone, *shortening, build.agent_end(name, at=20))
+    feed(build.agent_start("s.a.2", parent=name, kind="Default", at=30), *later)
+    page = compaction()
+
+    assert "Compaction before loop 3" in page.text
+    assert "Sent to the model 2 → 1 20,000 → 2,000" in page.text
+    assert "The pass itself $0.300" in page.text
+    assert "Saved since, 1 call 18.0k tokens, $0.0540" in page.text
+    assert "Comes to -$0.246, not paid back before 6 calls" in page.text
+
+
+def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
+    now = timezone.now()
+    feed(*reread(), received_at=now - timedelta(days=60))
+    assert verdict(compaction()) == "agrees"
+    journal.mark_consolidated(list(JournalEvent.objects.values_list("pk", flat=True)), now)
+    pruning.prune(project, now)
+
+    page = compaction()
+    assert verdict(page) == "gone"
+    assert "The bodies of the requests around this pass were pruned on" in page.text
+    assert (
+        "Claimed by the event 5 → 4 20,100 → 6,100 Sent to the model not recorded 20,000 → 6,000" in page.text
+    )
+    assert "Comes to $0.0462, paid back after 1 call" in page.text
+    assert "whether their first results were still in the context is not known" in page.text
+
+
+async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, open_page):
+    events = reread()
+    at = next(n for n, event in enumerate(events) if event["type"] == "CompactionStarted")
+    await in_thread(place.feed, *events[:at])
+    (path,) = await in_thread(place.loops)
+    page = await open_page(f"{path}?tab=compactions")
+    for lines in (events[at : at + 1], events[at + 1 : at + 4], events[at + 4 :]):
+        await in_thread(place.feed, *lines)
+        await page.agree()
+    assert "1 pass shaped the context of this loop." in page.shown.root.html()
 
 
 def test_a_session_without_passes_says_so(feed, loop):
