@@ -20,6 +20,7 @@ from recorder.core.recorder import Recorder
 from recorder.faults import STORE_ERRORS, blame
 from recorder.journal import Journal
 from recorder.reads import Appended, Read
+from recorder.recall import Recall
 
 __all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 
@@ -47,25 +48,27 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
+            recall = Recall()
             for project, group in groupby(places, key=lambda place: reads[place].batch.project):
                 mine = list(group)
-                given, bell = _record(project, [reads[place] for place in mine])
+                given, bell = _record(project, [reads[place] for place in mine], recall)
                 answers.update(zip(mine, given, strict=True))
                 transaction.on_commit(partial(notify.ring, bell))
+            recall.keep()
     except STORE_ERRORS as error:
         blame(error)
         raise
     return [answers[place] for place in range(len(reads))]
 
 
-def _record(project: int, reads: Sequence[Read]) -> tuple[list[Answer], notify.Bell]:
+def _record(project: int, reads: Sequence[Read], recall: Recall) -> tuple[list[Answer], notify.Bell]:
     journal = Journal(project, reads)
     appended = [journal.append(read) for read in reads]
     journal.write()
     taken = [each for each in appended if isinstance(each, Appended)]
     lines = [line for each in taken for line in each.lines]
     wanted = replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush))
-    recorder = Recorder(store.remember(project, wanted, {line.producer for line in lines}))
+    recorder = Recorder(recall.memory(project, wanted, lines))
     changes = [change for each in taken for change in each.feed(recorder)]
     saved = store.save(project, changes)
     bell = replace(saved, quarantined=journal.has_quarantined, claimed=journal.claimed)

@@ -20,6 +20,12 @@ class Cursor(SQLiteCursorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
+    remembered: Any = None  # by `recorder.recall`
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self.remembered = None
+        return super().get_new_connection(conn_params)
+
     def create_cursor(self, name: str | None = None) -> Any:
         return self.connection.cursor(factory=Cursor)
 
