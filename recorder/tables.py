@@ -74,8 +74,8 @@ class Table:
         """Return the same of what a record's fields held, at whatever time."""
         row = list(values)
         for at, to_row in self._to_row:
-            if row[at] is not None:
-                row[at] = to_row(row[at])
+            if (value := row[at]) is not None:
+                row[at] = to_row(value)
         if self.has_project:
             row.append(project)
         return row
@@ -209,7 +209,7 @@ def _key(record: changes.Record) -> int:
 
 def _naive_text(value: datetime) -> str:
     utc = value if value.tzinfo is UTC else value.astimezone(UTC)
-    return utc.replace(tzinfo=None).isoformat(" ")
+    return utc.isoformat(" ")[: -len("+00:00")]
 
 
 def aware(value: datetime | None) -> datetime | None:
