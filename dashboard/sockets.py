@@ -110,7 +110,11 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
             budget.give(size)
             return
         self._sizes.append(size)
-        super().onMessage(payload, isBinary)
+        try:
+            super().onMessage(payload, isBinary)
+        except UnicodeDecodeError:
+            self.taken()
+            self._invalid_payload("a text message is UTF-8")
 
     def onPong(self, payload: bytes) -> None:  # noqa: N802
         self.heard_at = time.monotonic()
