@@ -114,8 +114,8 @@ class Browser:
         """Send events of a new session and return its place."""
         loop = loop or f"n{next(numbers)}.a.1"
         self.server.agent().send(*[event for each in lines for event in each(loop)])
-        items = self.server.read("/api/v1/loops?limit=200")["items"]
-        return next(item["url"] for item in items if item["loop_id"] == loop)
+        (item,) = self.server.read(f"/api/v1/loops?loop_id={loop}")["items"]
+        return item["url"]
 
     def told(self):
         """Return what has been told by now, in order, without what marks the end."""
