@@ -28,14 +28,14 @@ ROWS = (
     Row("turn-finished, finish", "completed", "Done, come and look", "Finished"),
     Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {ASKED}"),
     Row("turn-finished, error", "error", "It stopped on an error", "Failed"),
-    Row("turn-finished, abort", "aborted", "A person stopped it"),
+    Row("turn-finished, abort", "aborted", "Stopped by a person, or cut off"),
     Row("turn-started", "running", "Not a moment for attention"),
 )
 POLICY = {row.key: row for row in ROWS}
 
 
 def key(frame: Frame) -> str:
-    """Return the row that a frame falls under, as static/js/notify.js does; there may be none."""
+    """Return the row that a frame falls under, as static/js/channel.js does; there may be none."""
     reason = frame.get("reason")
     blocked = BLOCKED if reason == "finish" and frame.get("pending_approval") else None
     return ", ".join(str(word) for word in (frame.get("type"), reason, blocked) if word)
