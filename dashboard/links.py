@@ -1,12 +1,28 @@
 """Where things are: the address of everything that two pages or more link to."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TypeAlias
 from urllib.parse import quote, urlencode
 
 from django.urls import reverse
 
 Value: TypeAlias = str | int | tuple[str, ...]  # of several, each stands in the query
+
+
+# The session whose page is drawn as it was, and at which event: its links stay there.
+_past: ContextVar[tuple[int, int] | None] = ContextVar("past", default=None)
+
+
+@contextmanager
+def staying(session_pk: int, at: int) -> Iterator[None]:
+    """Let links to a session's pages lead to them as they were at an event."""
+    token = _past.set((session_pk, at))
+    try:
+        yield
+    finally:
+        _past.reset(token)
 
 
 def sessions(slug: str, **query: Value) -> str:
@@ -16,17 +32,23 @@ def sessions(slug: str, **query: Value) -> str:
 
 def session(slug: str, pk: int) -> str:
     """Return a session's page; it opens at its newest running loop, else at its last root."""
-    return reverse("session", args=(slug, pk))
+    return _with(reverse("session", args=(slug, pk)), _at(pk))
+
+
+def as_of(slug: str, pk: int, event: int | None, *, loop: int | None = None, **query: Value) -> str:
+    """Return a session's page as it was at an event, else as it is; opened at a loop, or at what it did."""
+    path = reverse("loop", args=(slug, pk, loop)) if loop else reverse("session", args=(slug, pk))
+    return _with(path, {"at": event or "", **query})
 
 
 def loop(slug: str, session_pk: int, pk: int, **query: Value) -> str:
     """Return a loop's place on its session's page."""
-    return _with(reverse("loop", args=(slug, session_pk, pk)), query)
+    return _with(reverse("loop", args=(slug, session_pk, pk)), _at(session_pk) | query)
 
 
 def loop_record(slug: str, session_pk: int, pk: int, of: str) -> str:
     """Return a loop as a JSON document: `of` is phi-core or api."""
-    return _with(reverse("loop-record", args=(slug, session_pk, pk)), {"of": of})
+    return _with(reverse("loop-record", args=(slug, session_pk, pk)), _at(session_pk) | {"of": of})
 
 
 def loop_deltas(slug: str, session_pk: int, pk: int, before: int) -> str:
@@ -107,6 +129,11 @@ def page(name: str, slug: str) -> str:
 def live(slug: str, page: str, **query: Value) -> str:
     """Return the page socket that keeps a page up to date."""
     return _with(f"/p/{slug}/live/{page}", query)
+
+
+def _at(session_pk: int) -> dict[str, Value]:
+    past = _past.get()
+    return {"at": past[1]} if past is not None and past[0] == session_pk else {}
 
 
 def _with(path: str, query: Mapping[str, Value]) -> str:

@@ -16,7 +16,7 @@ TABS: tuple[Tab, ...] = ("conversation", "events", "compactions", "json")
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """`before` is a turn's ordinal or an event's id, by tab; `at` and `after` are events."""
+    """`before` is a turn's ordinal or an event's id, by tab; `at`, `around` and `after` are events."""
 
     tab: Tab = "conversation"
     kind: Kind = ""
@@ -24,7 +24,8 @@ class Asked:
     before: int | None = None
     turn: int | None = None  # as people count, from 1
     after: int | None = None
-    at: int | None = None
+    around: int | None = None
+    at: int | None = None  # the session as it was then
     of: Record = "phi-core"
     tree: int | None = None  # a loop around which the tree is shown
 
@@ -39,6 +40,7 @@ class Asked:
             before=whole_number(params.get("before", "")),
             turn=whole_number(params.get("turn", "")),
             after=whole_number(params.get("after", "")),
+            around=whole_number(params.get("around", "")),
             at=whole_number(params.get("at", "")),
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),

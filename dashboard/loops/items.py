@@ -89,6 +89,7 @@ class Tool:
     pictures: tuple[Picture, ...] = ()
     child: Child | None = None
     waiting_since: datetime | None = None  # for a person to let it run
+    as_of: str = ""  # the session as it was when the call had ended
     part: str = "tool"
 
     @property

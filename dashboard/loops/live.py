@@ -37,6 +37,7 @@ class SessionPage:
     first: int = 0
     last: int | None = None
     at: int | None = None  # a loop around which the tree is shown
+    is_past: bool = False  # drawn once, and never sent
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _blocks: set[int] = field(default_factory=set)  # that have come
@@ -49,6 +50,8 @@ class SessionPage:
         is_moved = self._is_moved(bell)
         if is_moved or self.session in bell.sessions:
             wanted.append((panels.HEADER, [self.session]))
+        if self.session in bell.sessions:
+            wanted.append((panels.TRACK, [self.session]))
         if bell.quarantined or self.session in bell.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
         if is_moved:
@@ -92,6 +95,8 @@ class SessionPage:
             wanted.append((panels.PASSES, [self.loop]))
         elif self.tab == "events":
             wanted.append((panels.event_panel(self.scope), events.between(self.scope, self.first, self.last)))
+        if not self.is_past:
+            wanted.append((panels.TRACK, [self.session]))
         return wanted
 
     def _conversation(self, bell: Bell) -> Wants:
@@ -132,12 +137,27 @@ class SessionPage:
         ]
 
 
+@dataclass(frozen=True, slots=True)
+class PastPage:
+    """An open page of the past. Nothing on it changes but the line under it: that shows what came since."""
+
+    project: int
+    session: int
+
+    def wants(self, bell: Bell | None) -> Wants:
+        """Return the line, if there may be more of it."""
+        is_longer = bell is None or self.session in bell.sessions
+        return [(panels.TRACK, [self.session])] if is_longer else []
+
+
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page that a socket URL stands for. Raises Http404."""
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
     if not header.is_of(project.pk, session) or (loop and not header.has_loop(session, loop)):
         raise Http404
     asked = Asked.parse(params)
+    if asked.at is not None:
+        return PastPage(project.pk, session)
     return SessionPage(
         project=project.pk,
         session=session,

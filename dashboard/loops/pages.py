@@ -41,6 +41,7 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         window.first,
         window.later,
         asked.tree,
+        is_past=asked.at is not None,
     )
     slug = session.project.slug
     earlier = links.loop(slug, session.pk, loop, before=window.earlier) if window.earlier is not None else ""
@@ -51,7 +52,7 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
 def listing(session: Session, loop: int, asked: Asked) -> Shown:
     """Return a page of events."""
     scope = events.Scope(session.pk, 0 if asked.is_whole else loop, asked.kind)
-    window = events.window(scope, before=asked.before, after=asked.after, at=asked.at)
+    window = events.window(scope, before=asked.before, after=asked.after, around=asked.around)
     first, last = (window.pks[0], window.pks[-1]) if window.pks else (0, None)
     page = SessionPage(
         session.project_id,
@@ -62,6 +63,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
         first,
         last if window.later is not None else None,
         asked.tree,
+        is_past=asked.at is not None,
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
@@ -90,6 +92,8 @@ def _each(panel: Panel, pks: list[int]) -> list[str]:
 def socket(session: Session, shown: Shown, asked: Asked) -> str:
     """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
     page = shown.page
+    if asked.at is not None:
+        return links.live(session.project.slug, "session", session=page.session, at=asked.at)
     return links.live(
         session.project.slug,
         "session",

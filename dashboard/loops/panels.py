@@ -3,6 +3,7 @@
 from dashboard.loops.queries import calls, events, header, heads, questions, rows, tree, troubles, turns
 from dashboard.panels import Panel
 from dashboard.passes.queries import tab
+from dashboard.replay.queries import tracks
 
 SOON_MS = 300  # what counts and sums may lag this far behind
 
@@ -14,6 +15,7 @@ TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
 PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests
 TOOL = Panel("session/tool", calls.tools)
 QUESTION = Panel("session/question", questions.questions)
+TRACK = Panel("session/track", tracks, every_ms=3_000)
 
 
 def tree_panel(selected: int, at: int | None) -> Panel:

@@ -12,12 +12,13 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
 from dashboard.access import may, member, require
-from dashboard.loops import pages
+from dashboard.loops import pages, past
 from dashboard.loops.asked import Asked, whole_number
 from dashboard.loops.queries import events, header, lookups, record
 from recorder import pins
 from recorder.lines import Pruned
-from recorder.models import EventRecord, JournalEvent, Membership, Project, Session
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Project, Session
+from recorder.past import NotOfSession
 
 PLAIN = "text/plain; charset=utf-8"
 KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
@@ -40,7 +41,7 @@ def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 @member
 def session(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Show a session, opened at the loop one most likely wants."""
-    return _page(request, project, pk, header.first_loop(pk) or 0)
+    return _page(request, project, pk, None)
 
 
 @require_safe
@@ -50,35 +51,55 @@ def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResp
     return _page(request, project, pk, loop)
 
 
-def _page(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
     asked = Asked.parse(request.GET)
     try:
-        found = header.session_of(project.pk, pk, loop)
-    except Session.DoesNotExist as error:
+        found = header.session_of(project.pk, pk, loop or 0)
+        with past.looked_back(found, asked.at):
+            context = _context(found if asked.at is None else header.session_of(project.pk, pk), loop, asked)
+    except (Session.DoesNotExist, NotOfSession) as error:
         raise Http404 from error
-    shown = (
-        pages.listing(found, loop, asked) if asked.tab == "events" else pages.conversation(found, loop, asked)
-    )
+    except Pruned as gone:
+        return render(
+            request, "session/gone.html", {"gone": gone, "url": links.session(project.slug, pk)}, status=410
+        )
     if asked.tab == "conversation" and asked.before is not None and is_htmx(request):
-        turns = pages.drawn(shown.page).get("turn", [])
-        return render(request, "session/earlier.html", {"earlier": shown.earlier, "turns": turns})
-    context = {
-        "project": project,
+        return render(request, "session/earlier.html", context | {"turns": context["drawn"].get("turn", [])})
+    may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
+    return render(request, "session/detail.html", context | {"may_pin": may_pin})
+
+
+def _context(found: Session, loop: int | None, asked: Asked) -> dict[str, Any]:
+    """Return what the page shows, all of it drawn: its template asks no more."""
+    if loop is None:
+        loop = header.first_loop(found.pk)
+    elif asked.at is not None and not header.has_loop(found.pk, loop):
+        loop = None
+    shown = (
+        pages.listing(found, loop or 0, asked)
+        if asked.tab == "events"
+        else pages.conversation(found, loop or 0, asked)
+    )
+    context: dict[str, Any] = {
+        "project": found.project,
         "page": "sessions",
         "session": found,
-        "loop": loop,
+        "loop": loop or 0,
         "asked": asked,
         "shown": shown,
+        "earlier": shown.earlier,
         "drawn": pages.drawn(shown.page),
         "ws_url": pages.socket(found, shown, asked),
-        "may_pin": may(request.user, project, Membership.Role.MEMBER),
+        "tab": "" if asked.tab == "conversation" else asked.tab,
     }
+    if asked.at is not None:
+        context |= {"moment": past.moment(found.pk, asked.at)}
     if asked.tab == "events":
-        context |= _filters(found, loop, asked)
+        context |= _filters(found, loop or 0, asked)
     if asked.tab == "json" and loop:
         context["record"] = record.document(found, loop, asked.of)
-        context["head_url"] = links.loop(project.slug, pk, loop)
-    return render(request, "session/detail.html", context)
+        context["head_url"] = links.loop(found.project.slug, found.pk, loop)
+    return context
 
 
 def is_htmx(request: HttpRequest) -> bool:
@@ -108,9 +129,13 @@ def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     """Give a loop as a JSON document, or its session in brief as text."""
     if not header.is_of(project.pk, pk) or not header.has_loop(pk, loop):
         raise Http404
-    of = Asked.parse(request.GET).of
-    text = record.text(header.session_of(project.pk, pk), loop, of)
-    return HttpResponse(text, content_type=PLAIN if of == "brief" else "application/json")
+    asked, found = Asked.parse(request.GET), header.session_of(project.pk, pk)
+    try:
+        with past.looked_back(found, asked.at):
+            text = record.text(found, loop, asked.of)
+    except (NotOfSession, LoopRecord.DoesNotExist) as error:
+        raise Http404 from error
+    return HttpResponse(text, content_type=PLAIN if asked.of == "brief" else "application/json")
 
 
 @require_safe
@@ -127,7 +152,7 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     if loop is None:
         return HttpResponseRedirect(links.session(project.slug, place.session))
     scope = "" if place.loop else "session"
-    url = links.loop(project.slug, place.session, loop, tab="events", scope=scope, at=pk)
+    url = links.loop(project.slug, place.session, loop, tab="events", scope=scope, around=pk)
     return HttpResponseRedirect(f"{url}#event-{pk}")
 
 

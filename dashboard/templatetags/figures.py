@@ -98,6 +98,12 @@ def cost(spent: money.Spent) -> SafeString:
 
 
 @register.filter
+def asking(url: str, query: str) -> str:
+    """Return an address that asks for more than it did."""
+    return f"{url}{'&' if '?' in url else '?'}{query}"
+
+
+@register.filter
 def when(moment: datetime | None) -> SafeString | str:
     """Write a moment that the page turns into "2s ago". The text is fixed: a redraw equals a reload."""
     if moment is None:

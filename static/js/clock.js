@@ -1,6 +1,8 @@
 // Times as the reader's: [data-start] counts up, [data-when] is relative for a day, [data-clock] is local clock time.
 // The server writes text that never changes, so a redraw puts it back and the observer turns it again before it shows.
+// On a page of the past ([data-then]) the clock stands at its moment.
 const ahead = Date.now() - Date.parse(document.body.dataset.now);
+const now = () => Date.parse(document.querySelector("[data-then]")?.dataset.then) || Date.now() - ahead;
 const local = (date, style) => date.toLocaleString("en-GB", style);
 const two = (n) => String(n).padStart(2, "0");
 
@@ -24,7 +26,7 @@ function tick() {
   for (const time of document.querySelectorAll("time")) {
     const { start, when, clock } = time.dataset;
     const date = new Date(time.dateTime);
-    const s = Math.max(0, Math.floor((Date.now() - ahead - date) / 1000));
+    const s = Math.max(0, Math.floor((now() - date) / 1000));
     const text = start != null ? length(s) : when != null ? relative(s, date) : clock != null && local(date, { timeStyle: "medium" });
     if (text && time.textContent != text) time.textContent = text;
     if (!time.title.includes("local")) time.title += `, ${local(date, { timeStyle: "medium" })} local`;

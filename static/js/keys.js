@@ -34,6 +34,11 @@ const KEYS = [
   ["A session", "c", "Compare branches"],
   ["A session", "y", "Copy the loop's id"],
   ["A session", "f", "Follow the newest"],
+  ["A session", "Space", "Play what happened, or pause"],
+  ["A session", "ArrowLeft", "One event back"],
+  ["A session", "ArrowRight", "One event on"],
+  ["A session", "Shift+ArrowLeft", "One turn back"],
+  ["A session", "Shift+ArrowRight", "One turn on"],
 ];
 const known = new Set(KEYS.map(([, key]) => key));
 const FIELDS = "input, textarea, select, [contenteditable], dialog[open]";

@@ -181,6 +181,29 @@ def a_session(page, recorded):
     page.keyboard.press("]")
     assert page.evaluate("document.querySelector('#loop-scroll').scrollTop") == up
     yield "]"
+    yield from replay(page)
+
+
+def replay(page):
+    stands = page.locator("[data-scrub]").get_attribute
+    for key, number in (
+        ("ArrowLeft", 62),
+        ("Shift+ArrowLeft", 61),
+        ("ArrowLeft", 60),
+        ("Shift+ArrowRight", 61),
+        ("ArrowRight", 62),
+    ):
+        page.keyboard.press(key)
+        page.locator(f"[data-scrub][data-number='{number}']").wait_for()
+        page.locator(f"[role=slider][aria-valuenow='{number}']").wait_for()
+        yield key
+    page.keyboard.press("Space")  # at the end it begins anew
+    page.locator("[data-play][aria-pressed=true]").wait_for()
+    page.locator("[data-scrub]:not([data-number='1'])").wait_for()
+    page.keyboard.press("Space")
+    page.locator("[data-play][aria-pressed=false]").wait_for()
+    assert int(stands("data-number")) < 62
+    yield "Space"
 
 
 def test_the_palette_finds_goes_and_acts(window, recorded):

@@ -78,8 +78,14 @@ def _call(record: ToolCall, children: Mapping[tuple[int, str], Child]) -> Call:
         times_received=record.times_received,
         progress=record.progress,
         child=children.get((record.loop_id, record.tool_call_id)),
+        as_of=_as_of(record),
     )
     return Call(record.tool_call_id, record.start_event, record.update_event, record.end_event, drawn)
+
+
+def _as_of(record: ToolCall) -> str:
+    loop, event = record.loop, record.end_event or record.start_event
+    return links.as_of(loop.session.project.slug, loop.session_id, event, loop=loop.pk) if event else ""
 
 
 def _children(records: Collection[ToolCall]) -> Mapping[tuple[int, str], Child]:

@@ -65,6 +65,7 @@ class EventRow:
     raw_url: str
     text_url: str
     pruned_on: date | None
+    as_of: str  # the session as it was at this event
 
     @property
     def order(self) -> int:
@@ -118,14 +119,14 @@ class Scope:
 
 
 def window(
-    scope: Scope, *, before: int | None = None, after: int | None = None, at: int | None = None
+    scope: Scope, *, before: int | None = None, after: int | None = None, around: int | None = None
 ) -> Window:
     """Return a page: the newest, that before or after an event, or that around one. Three queries."""
     if after is not None:
         pks = list(scope.rows.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:PAGE])
-    elif at is not None:
-        upper = scope.rows.filter(pk__gte=at).order_by("pk").values_list("pk", flat=True)[: PAGE // 2]
-        lower = scope.rows.filter(pk__lt=at).order_by("-pk").values_list("pk", flat=True)[: PAGE // 2]
+    elif around is not None:
+        upper = scope.rows.filter(pk__gte=around).order_by("pk").values_list("pk", flat=True)[: PAGE // 2]
+        lower = scope.rows.filter(pk__lt=around).order_by("-pk").values_list("pk", flat=True)[: PAGE // 2]
         pks = sorted([*lower, *upper])
     else:
         earlier = scope.rows if before is None else scope.rows.filter(pk__lt=before)
@@ -250,6 +251,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         raw_url=links.event_raw(slug, record.pk),
         text_url=links.event_text(slug, record.pk, ""),
         pruned_on=record.journal.pruned_on,
+        as_of=links.as_of(slug, scope.session, record.pk, loop=record.loop_id, tab="events"),
     )
 
 

@@ -9,7 +9,7 @@ from datetime import date, datetime
 from django.db.models import Max, OuterRef, Q, Subquery
 from django.db.models.functions import Coalesce
 
-from dashboard import streaming
+from dashboard import links, streaming
 from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item
@@ -22,7 +22,15 @@ TAIL_MAX = 200  # lines that are shown after the last turn
 BEGIN = Coalesce("start_event", "request_event", "end_event")
 SAID = ("ordinal", "triggered_by", "state", "model", "error", "stop_reason", "started_at", "ended_at")
 # With their other columns these rows are 130 wide.
-SHOWN = (*SAID, *COLUMNS, *BROKEN_DOWN, "provider", "loop__session__project__slug")
+SHOWN = (
+    *SAID,
+    *COLUMNS,
+    *BROKEN_DOWN,
+    "provider",
+    "start_event",
+    "end_event",
+    "loop__session__project__slug",
+)
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
 STOPS = {
     "length": "The answer reached its length limit",
@@ -56,6 +64,7 @@ class TurnView:
     items: Sequence[Item]
     streaming: Sequence[Block]
     pruned_on: date | None  # when some of what was said in it went
+    as_of: str  # the session as it was when the turn had ended
 
     @property
     def number(self) -> int:
@@ -180,7 +189,13 @@ def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:
         items=reading.items(),
         streaming=reading.streaming(),
         pruned_on=reading.pruned_on or before.pruned_on,
+        as_of=_as_of(turn),
     )
+
+
+def _as_of(turn: Turn) -> str:
+    loop, event = turn.loop, turn.end_event or turn.start_event
+    return links.as_of(loop.session.project.slug, loop.session_id, event, loop=loop.pk) if event else ""
 
 
 def _spans(pks: Collection[int]) -> list[_Span]:

@@ -86,7 +86,7 @@ def test_a_permalink_leads_to_the_event_among_its_neighbours(feed, reader):
 
     place = reader.get(f"/p/default/events/{pk}")["Location"]
 
-    assert place.endswith(f"&at={pk}#event-{pk}")
+    assert place.endswith(f"&around={pk}#event-{pk}")
     assert f'id="event-{pk}"' in reader.get(place).content.decode()
 
 
