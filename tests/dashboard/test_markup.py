@@ -111,9 +111,9 @@ def test_no_text_ever_makes_a_tag_that_is_not_on_the_list(text):
     ids=["brackets", "images", "quotes", "lists", "stars", "ticks", "huge", "bars"],
 )
 def test_nested_and_huge_text_answers_in_time(text):
-    began = time.perf_counter()
+    began = time.thread_time()  # of this thread alone: a busy machine takes none of it
     markdown(text)
-    assert time.perf_counter() - began < 2
+    assert time.thread_time() - began < 2
 
 
 def test_what_is_too_large_is_shown_whole_as_plain_text():
