@@ -91,6 +91,11 @@ def compaction(slug: str, session_pk: int, pk: int) -> str:
     return reverse("compaction", args=(slug, session_pk, pk))
 
 
+def compaction_of(slug: str, event: int) -> str:
+    """Return the way to the compaction that an event tells of."""
+    return reverse("compaction-of", args=(slug, event))
+
+
 def evaluations(slug: str, **query: Value) -> str:
     """Return the list of evaluations, filtered as `query` says."""
     return _with(reverse("evaluations", args=(slug,)), query)

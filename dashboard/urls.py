@@ -43,6 +43,7 @@ urlpatterns = [
     path(
         "p/<slug:slug>/sessions/<int:pk>/compactions/<int:compaction>", compactions.detail, name="compaction"
     ),
+    path("p/<slug:slug>/events/<int:event>/compaction", compactions.of_event, name="compaction-of"),
     path("p/<slug:slug>/compactions", compactions.index, name="compactions"),
     path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
@@ -31,6 +31,16 @@ def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> 
         "drawn": [panel.draw(pks)[compaction] for panel, pks in page.wants(None)],
     }
     return render(request, "compactions/detail.html", context)
+
+
+@require_safe
+@member
+def of_event(_request: HttpRequest, project: Project, event: int) -> HttpResponse:
+    """Lead to the compaction that an event tells of."""
+    url = queries.told_by(project.pk, event)
+    if url is None:
+        raise Http404
+    return HttpResponseRedirect(url)
 
 
 @require_safe

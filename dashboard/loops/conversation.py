@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
+from dashboard import links
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
 from dashboard.loops.items import CutOff, Item, Question, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
@@ -109,7 +110,8 @@ class _Reader:
                 return
             case "CompactionStarted":
                 if not self._is_followed(body, "CompactionEnded"):
-                    yield Shortened("running" if self._reading.is_open else "cut")
+                    state = "running" if self._reading.is_open else "cut"
+                    yield Shortened(state, url=links.compaction_of(self._reading.slug, body.id))
             case _:
                 shown = note(self._reading.slug, body)
                 if shown is not None:

@@ -173,7 +173,8 @@ class Shortened:
     tokens_after: int | None = None
     messages_before: int | None = None
     messages_after: int | None = None
-    summary: str = ""
+    summary: Excerpt | None = None
+    url: str = ""  # of its own page
     part: str = "shortened"
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dashboard import links
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, number, pretty, string
 from dashboard.loops.items import DECISIONS, Item, Note, Shortened, Tone
 from recorder.core.formats.native import KNOWN
@@ -33,7 +34,7 @@ def note(slug: str, body: Body) -> Item | None:
     if body.type in SILENT and body.type in KNOWN:
         return None
     if body.type == "CompactionEnded":
-        return shortened(body.event)
+        return shortened(slug, body)
     made = _NOTES.get(body.type, _unknown)(body.event)
     return Note(
         made.text,
@@ -47,15 +48,17 @@ def note(slug: str, body: Body) -> Item | None:
     )
 
 
-def shortened(event: Object) -> Shortened:
+def shortened(slug: str, body: Body) -> Shortened:
     """Return a compaction that ended."""
+    summary = string(body.event.get("summary"))
     return Shortened(
         "done",
-        _count(event, "estimated_tokens_before"),
-        _count(event, "estimated_tokens_after"),
-        _count(event, "messages_before"),
-        _count(event, "messages_after"),
-        string(event.get("summary")),
+        _count(body.event, "estimated_tokens_before"),
+        _count(body.event, "estimated_tokens_after"),
+        _count(body.event, "messages_before"),
+        _count(body.event, "messages_after"),
+        folded(slug, body.id, "summary", summary) if summary else None,
+        links.compaction_of(slug, body.id),
     )
 
 

@@ -16,7 +16,7 @@ from dashboard.passes.claim import Verdict, verdict
 from dashboard.passes.payback import Call
 from dashboard.passes.queries import bodies
 from dashboard.passes.queries.again import Repeats, repeats
-from dashboard.passes.queries.passes import Pass, listed, passes, shown
+from dashboard.passes.queries.passes import Pass, listed, passes, recorded, shown
 from recorder.models import Compaction, ModelConfig
 
 ORIGINALS_MAX = 6  # that are named
@@ -115,6 +115,17 @@ def effects(pks: Collection[int]) -> Mapping[int, Effect]:
 def is_of(project: int, session: int, pk: int) -> bool:
     """Say whether a pass is one of this session's."""
     return listed(project).filter(loop__session=session, pk=pk).exists()
+
+
+def told_by(project: int, event: int) -> str | None:
+    """Return where the pass is that an event tells of; an imported block may tell of a recorded one."""
+    tells = Q(start_event=event) | Q(end_event=event)
+    rows = Compaction.objects.filter(tells, loop__session__project=project)
+    row = rows.select_related("loop__session__project").first()
+    if row is None:
+        return None
+    passed = listed(project).filter(pk=row.pk).values_list("pk", flat=True).first() or recorded(row)
+    return links.compaction(row.loop.session.project.slug, row.loop.session_id, passed)
 
 
 def _content(found: Pass) -> Content:

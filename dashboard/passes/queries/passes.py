@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Left, Length
@@ -135,14 +136,20 @@ def listed(project: int | None = None) -> QuerySet[Compaction]:
         if project is None
         else Compaction.objects.filter(loop__session__project=project)
     )
-    told = Compaction.objects.filter(
-        loop__session=OuterRef("loop__session"),
-        loop__loop_id=OuterRef("loop__loop_id"),
-        start_event__isnull=False,
-        started_at__lte=OuterRef("ended_at"),
-        ended_at__gte=OuterRef("ended_at"),
-    )
+    told = _during(OuterRef("loop__session"), OuterRef("loop__loop_id"), OuterRef("ended_at"))
     return rows.exclude(Q(start_event__isnull=True, content="block") & Exists(told))
+
+
+def recorded(block: Compaction) -> int:
+    """Return the recorded pass that an imported block tells of; itself if there is none."""
+    told = _during(block.loop.session_id, block.loop.loop_id, block.ended_at)
+    return told.order_by("pk").values_list("pk", flat=True).first() or block.pk
+
+
+def _during(session: Any, loop_id: Any, at: Any) -> QuerySet[Compaction]:
+    """Return the recorded passes of a loop id that were running at a time."""
+    ran = Compaction.objects.filter(loop__session=session, loop__loop_id=loop_id, start_event__isnull=False)
+    return ran.filter(started_at__lte=at, ended_at__gte=at)
 
 
 def shown(rows: QuerySet[Compaction]) -> QuerySet[Compaction]:

@@ -77,6 +77,24 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     assert see("/p/default/compactions").html.count('class="cl-row"') == 2
 
 
+def test_every_event_of_a_pass_leads_to_it(project, reader, tmp_path):
+    live = tmp_path / "live.jsonl"
+    live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
+    for path in (live, AGENT_SIDE):
+        call_command("import_runs", str(path), project="default", verbosity=0)
+    first, second, block = Compaction.objects.order_by("pk")
+    events = [first.start_event, first.end_event, second.end_event, block.end_event]
+
+    ways = [reader.get(f"/p/default/events/{event}/compaction") for event in events]
+    assert [int(way["Location"].rpartition("/")[2]) for way in ways] == [
+        first.pk,
+        first.pk,
+        second.pk,
+        second.pk,
+    ]
+    assert reader.get("/p/default/events/1/compaction").status_code == 404
+
+
 def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
     live = tmp_path / "live.jsonl"
     live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())

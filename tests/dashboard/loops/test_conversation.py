@@ -2,6 +2,7 @@
 
 from datetime import UTC, datetime
 
+from dashboard import links
 from dashboard.loops.bodies import PREVIEW, Body
 from dashboard.loops.conversation import Call, Reading
 from dashboard.loops.items import Block, Child, CutOff, Note, Picture, Said, Shortened, Thought, Tool
@@ -117,9 +118,19 @@ def test_a_sub_agent_that_was_not_recorded_has_no_address():
 
 
 def test_a_compaction_is_told_once_and_one_that_did_not_end_says_so():
-    assert read(build.compaction_started(), build.compaction_ended()) == [Shortened("done", 5000, 400, 9, 7)]
-    assert read(build.compaction_started()) == [Shortened("cut")]
-    assert read(build.compaction_started(), is_open=True) == [Shortened("running")]
+    first, second = (links.compaction_of("default", event) for event in (1, 2))
+    told = read(build.compaction_started(), build.compaction_ended())
+
+    assert told == [Shortened("done", 5000, 400, 9, 7, url=second)]
+    assert read(build.compaction_started()) == [Shortened("cut", url=first)]
+    assert read(build.compaction_started(), is_open=True) == [Shortened("running", url=first)]
+
+
+def test_a_long_summary_of_a_compaction_is_folded():
+    (told,) = read(build.compaction_ended(summary="word " * 400_000))
+
+    assert len(told.summary.text) < 20_000
+    assert told.summary.url.endswith("text?at=summary")
 
 
 def test_what_happened_between_messages_becomes_notes_in_its_place():
