@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -87,12 +87,12 @@ def _waiting(project: int) -> list[Loop]:
     ]
 
 
-def _said(loop: int) -> list[Said]:
-    """Return what people and the model said in a loop, in recorded order."""
+def _said(loop: int) -> Iterator[Said]:
+    """Return what people and the model said in a loop, in recorded order, as far as anybody asks."""
     rows = EventRecord.objects.filter(loop=loop, type="MessageEnd").exclude(origin__in=("told", "kept"))
-    lines = sorted(rows.order_by("pk").values_list("pk", flat=True)[:EVENTS])
-    return [
-        Said(line, role_of(event.message), text_of(event.message))
-        for line, event in sorted(reading.events(lines), key=lambda each: each[0])
-        if isinstance(event, MessageEnd)
-    ]
+    lines = list(rows.order_by("pk").values_list("pk", flat=True)[:EVENTS])
+    for at in range(0, len(lines), reading.LINES):
+        said = dict(reading.events(lines[at : at + reading.LINES]))
+        for line, event in sorted(said.items()):
+            if isinstance(event, MessageEnd):
+                yield Said(line, role_of(event.message), text_of(event.message))

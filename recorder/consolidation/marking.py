@@ -7,7 +7,7 @@ from datetime import datetime
 
 from recorder import journal, tables
 
-LINES = 1_000
+LINES = 500
 BYTES = 4 * 1024 * 1024  # a line that is marked is written again as a whole
 
 # A line waits for its loop to be read, one of a session but of no loop for the session's loops to end. What

@@ -10,12 +10,13 @@ from recorder import tables
 from recorder.core.events import ToolExecutionEnd, ToolExecutionStart
 from recorder.core.formats import Refused
 from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.insights.solutions import telling
 from recorder.core.insights.steps import Call, step_of, subject_of
 from recorder.core.messages import text_of
 from recorder.lines import texts
 from recorder.models import ToolCall
 
-LINES = 100  # whose texts are held at once
+LINES = 25  # whose texts are held at once
 MOST_CALLS = 20_000  # of one loop; what it does after that is not looked at
 
 # `read` is kept by loops, so that it outlasts what a rebuild or the retention does to events.
@@ -96,7 +97,7 @@ def _call(
         subject=subject_of(arguments),
         arguments_key=key,
         state="cut" if state == "running" else state,
-        answer=_answer(ended.result) if isinstance(ended, ToolExecutionEnd) else "",
+        error=telling(_answer(ended.result)) if isinstance(ended, ToolExecutionEnd) else "",
         started_at=began_at,
         ended_at=ended_at,
     )

@@ -15,7 +15,7 @@ from recorder.core.insights.procedures import procedures
 from recorder.core.insights.solutions import solutions
 from recorder.models import Insight, LoopRecord, Project, ReadLoop
 
-LOOPS = 20  # in one transaction
+LOOPS = 5  # in one transaction: those who record wait for it
 PAUSE_S = 0.02  # between two: whoever waits to write comes first
 
 

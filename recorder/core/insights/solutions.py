@@ -34,16 +34,15 @@ def solutions(agent_id: str, calls: Sequence[Call]) -> list[Found]:
             continue
         tried = calls[again]
         between = [call for call in calls[at + 1 : again] if call.start > failed.end]
-        text = telling(failed.answer)
         each = Found(
             "solution",
             agent_id,
             tuple(run.step for run in runs(between))[-STEPS:],
             about=failed.step,
-            said=normal(text),
+            said=normal(failed.error),
             is_changed=tried.arguments_key != failed.arguments_key,
             events=[failed.end, tried.end],
-            text=text,
+            text=failed.error,
         )
         if each.key not in found and len(found) >= MOST:
             continue

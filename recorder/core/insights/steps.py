@@ -37,7 +37,7 @@ class Call:
     subject: str = ""
     arguments_key: str = ""
     state: Literal["done", "failed", "cut"] = "done"
-    answer: str = ""  # what it said, if it failed
+    error: str = ""  # the line that says most of it, if it failed
     started_at: datetime | None = None
     ended_at: datetime | None = None
 

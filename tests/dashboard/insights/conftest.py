@@ -7,7 +7,10 @@ from django.test import Client
 from recorder.consolidation.run import consolidate
 from recorder.models import Membership, Project
 from tests.recorder.consolidation.learned import working
+from tests.recorder.consolidation.speaker import speaker
 from tests.recorder.consolidation.test_consolidation import feed, quiet
+
+__all__ = ("speaker",)  # a fixture
 
 
 @pytest.fixture

@@ -8,8 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder import clock
-from recorder.models import DailyJob, Insight, LoopRecord, Project
+from recorder.models import DailyJob, EventRecord, Insight, LoopRecord, Project
 from tests.recorder.consolidation.learned import working
+from tests.recorder.consolidation.speaker import saying, talk, true
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
 QUERIES = 19
@@ -81,9 +82,21 @@ def test_facts_say_how_to_have_them(see, settings):
     assert "No insight matches." in see("?kind=fact")
 
 
+def test_a_fact_stands_there_with_the_events_it_cites(see, learn, speaker):
+    speaker.answers = [saying(true)]
+    learn(talk("s.a.1"))
+
+    page = see("?kind=fact")
+
+    assert "The project uses uv." in page
+    (event,) = re.findall(r'href="/p/default/events/(\d+)">event 1<', page)
+    assert EventRecord.objects.get(pk=event).type == "MessageEnd"
+    assert "100%" not in page
+
+
 def test_the_list_turns_by_the_time_last_seen(see, learn):
     at = datetime(2026, 1, 1, tzinfo=UTC)
-    learn(*(working(f"s{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 60)))
+    learn(*(working(f"s{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 52)))
     shown = Insight.objects.filter(times__gte=3).order_by("pk")
     for n, row in enumerate(shown):
         Insight.objects.filter(pk=row.pk).update(last_at=at + timedelta(hours=n // 2))  # each time twice
@@ -94,11 +107,11 @@ def test_the_list_turns_by_the_time_last_seen(see, learn):
     newer = re.search(r'href="(\?[^"]*)" rel="prev"', second)[1].replace("&amp;", "&")
 
     wanted = [str(row.pk) for row in Insight.objects.filter(times__gte=3).order_by("-last_at", "-pk")]
-    assert len(wanted) == 60
+    assert len(wanted) == 52
     assert rows(first) == wanted[:50]
     assert rows(second) == wanted[50:]
     assert rows(see(newer)) == wanted[:50]
-    assert "60 insights" in words(first)
+    assert "52 insights" in words(first)
 
 
 def test_a_page_of_fifty_asks_as_much_as_one_of_one(see, learn, django_assert_num_queries):
@@ -108,7 +121,7 @@ def test_a_page_of_fifty_asks_as_much_as_one_of_one(see, learn, django_assert_nu
         connection,
     ) as asked:
         see()
-    learn(*(working(f"t{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 60)))
+    learn(*(working(f"t{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 50)))
 
     with django_assert_num_queries(len(asked)):
         assert len(rows(see())) == 50

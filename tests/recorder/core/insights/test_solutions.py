@@ -10,7 +10,7 @@ from recorder.core.insights.steps import Call
 
 def call(start, tool, key="", state="done", answer="", subject=""):
     return Call(
-        start, start + 1, tool, tool, arguments_key=key or tool, state=state, answer=answer, subject=subject
+        start, start + 1, tool, tool, subject, arguments_key=key or tool, state=state, error=telling(answer)
     )
 
 
@@ -56,7 +56,7 @@ def test_the_same_thing_with_other_arguments_says_so():
 
 
 def test_what_began_before_the_error_was_known_did_not_answer_it():
-    slow = Call(1, 8, "test", "test", arguments_key="t", state="failed", answer="boom")
+    slow = Call(1, 8, "test", "test", arguments_key="t", state="failed", error="boom")
     beside = Call(2, 3, "test", "test", arguments_key="t")
     calls = [slow, beside, call(9, "edit"), call(11, "test", key="t")]
 
