@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from recorder.core.formats.aidaemon import USAGE, fingerprint
-from recorder.core.formats.foreign import Fields, native
+from recorder.core.formats.foreign import Fields, arguments, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
-from recorder.imports.stores import columns, opened
+from recorder.imports.stores import columns, fields, opened
 from recorder.models import Producer, Project
 
 FORMAT = "aidaemon"
@@ -59,10 +59,14 @@ def _import(project: Project, store: sqlite3.Connection, path: Path, report: Rep
         rows = _both(rows, _rows(store, USAGE, cursor.get(USAGE, 0)))
     while batch := list(islice(rows, BATCH)):
         first = sender.sent
+        for row in batch:
+            if "data" in row and not isinstance(arguments(row["data"]), dict):
+                why = "its data is no JSON object; the row is kept as it is, the rest is imported"
+                report.problem(path, f"{row.get('table', EVENTS)} row {row['id']}: {why}")
         for rejected in sender.send([native(row) for row in batch]):
             row = batch[rejected.seq - first]
             place = f"{row.get('table', EVENTS)} row {row['id']}"
-            report.reject(path, place, rejected.code, rejected.message)
+            report.reject(path, place, rejected)
     sender.close()
 
 
@@ -74,14 +78,7 @@ def _both(events: Iterator[Fields], usage: Iterator[Fields]) -> Iterator[Fields]
 def _rows(store: sqlite3.Connection, table: str, after: int) -> Iterator[Fields]:
     named: Fields = {} if table == EVENTS else {"table": table}
     for row in store.execute(f"SELECT * FROM {table} WHERE id > ? ORDER BY id", (after,)):  # noqa: S608  ours
-        yield {**named, **{name: _plain(row[name]) for name in row.keys()}}  # noqa: SIM118  a Row gives values
-
-
-def _plain(value: object) -> str | int | float | None:
-    """Return a value as JSON can hold it; SQLite stores whatever it is given."""
-    if isinstance(value, bytes):
-        return value.decode(errors="replace")
-    return value if isinstance(value, str | int | float) else None
+        yield {**named, **fields(row)}
 
 
 def _producer(project: Project, store: sqlite3.Connection, path: Path) -> tuple[str, dict[str, int]]:

@@ -18,7 +18,7 @@ from recorder.core.formats.cagent.store import ITEMS, SESSIONS
 from recorder.core.formats.foreign import Fields, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.send import Sender
-from recorder.imports.stores import columns, names, opened
+from recorder.imports.stores import columns, fields, names, opened
 from recorder.lines import fingerprints
 from recorder.models import JournalEvent, LoopRecord, Project
 from recorder.pieces import fingerprint
@@ -53,7 +53,7 @@ class _Store:
             raise UnusableError("its table sessions has no id and created_at: not a store that cagent writes")
         self._has_items = "session_items" in names(store)
         rows = store.execute("SELECT * FROM sessions ORDER BY created_at")
-        self._sessions = {row["id"]: dict(row) for row in rows}
+        self._sessions = {str(row["id"]): fields(row) for row in rows}
 
     def roots(self) -> list[str]:
         """Return the sessions that no other one ran, oldest first."""
@@ -76,7 +76,7 @@ class _Store:
     def _items(self, session_id: str) -> Iterator[Fields]:
         sql = "SELECT * FROM session_items WHERE session_id = ? ORDER BY position, id"
         for row in self._store.execute(sql, (session_id,)):
-            item: Fields = {"table": ITEMS, **dict(row)}
+            item: Fields = {"table": ITEMS, **fields(row)}
             if raw := item.pop("message_json", None):
                 place = f"session {session_id}, item {row['position']}"
                 item["message"] = self._json(raw, place)
@@ -139,7 +139,7 @@ class _Import:
             for rejected in self.sender.send(batch):
                 row = batch[rejected.seq - first][:80].decode(errors="replace")
                 place = f"session {self.session_id}, row {row}…"
-                self.report.reject(self.path, place, rejected.code, rejected.message)
+                self.report.reject(self.path, place, rejected)
         if flush:
             self.sender.flush()
         self.sender.close()

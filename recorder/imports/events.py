@@ -10,6 +10,7 @@ import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
@@ -22,6 +23,10 @@ from recorder.models import Project
 
 LINE_MAX = 4 * 1024 * 1024
 LINES, BYTES = 500, 2 * 1024 * 1024  # of one batch, and so of one transaction
+OTHER = (
+    "differs from what an earlier import stored for a file with the same first line; "
+    "if this is another recording, give it another first line"
+)
 
 
 def import_events(
@@ -82,13 +87,8 @@ def _send(sender: Sender, batch: list[Numbered], path: Path, report: Report) -> 
     first = sender.sent
     for rejected in sender.send([line for _, line in batch]):
         number, _ = batch[rejected.seq - first]
-        why = rejected.message
-        if rejected.code == "seq_conflict":
-            why = (
-                "differs from what an earlier import stored for a file with the same first line; "
-                "if this is another recording, give it another first line"
-            )
-        report.reject(path, f"line {number}", rejected.code, why)
+        is_other = rejected.code == "seq_conflict"
+        report.reject(path, f"line {number}", replace(rejected, message=OTHER) if is_other else rejected)
 
 
 def _producer(line: bytes) -> str:

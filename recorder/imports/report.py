@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from recorder.batch import Rejected
+
 SHOWN = 20  # rejected lines named one by one; the rest is counted
 
 
@@ -35,12 +37,13 @@ class Report:
         """Note a file, or a part of it, that could not be read."""
         self.problems.append(f"{path}: {why}")
 
-    def reject(self, path: Path, place: str, code: str, why: str) -> None:
+    def reject(self, path: Path, place: str, refused: Rejected) -> None:
         """Note one line that was refused."""
         self.rejected += 1
-        self.reasons[code] = self.reasons.get(code, 0) + 1
+        self.reasons[refused.code] = self.reasons.get(refused.code, 0) + 1
         if self.rejected <= SHOWN:
-            self.problems.append(f"{path}, {place}: {code}: {why}")
+            where = f"{refused.path}: " if refused.path else ""
+            self.problems.append(f"{path}, {place}: {refused.code}: {where}{refused.message}")
 
     def lines(self) -> list[str]:
         """Return the summary for people."""

@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import TextIO
 
+from recorder.batch import Mixed
 from recorder.imports.aidaemon import import_aidaemon
 from recorder.imports.cagent import import_cagent
 from recorder.imports.events import import_events
@@ -45,6 +46,11 @@ def import_files(
             read(project, each.path, report, partial(progress.step, label=each.path.name), flush=flush)
         except OSError as error:
             report.problem(each.path, error.strerror or str(error))
+            continue
+        except Mixed as mixed:
+            report.problem(
+                each.path, f"{mixed}; import the file in the format in which it was imported before"
+            )
             continue
         report.files += 1
     progress.close()

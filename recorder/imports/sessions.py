@@ -130,9 +130,7 @@ class _Import:
             first = self.sender.sent
             for rejected in self.sender.send(batch):
                 event = batch[rejected.seq - first][:80].decode(errors="replace")
-                self.report.reject(
-                    self.path, f"session {self.session.session_id}, {event}…", rejected.code, rejected.message
-                )
+                self.report.reject(self.path, f"session {self.session.session_id}, {event}…", rejected)
 
 
 def _key(loop: LoopLines) -> tuple[str, datetime | None]:

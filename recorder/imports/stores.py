@@ -10,6 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Literal
 
+from recorder.core.formats.foreign import Fields
 from recorder.imports.report import UnusableError
 
 StoreKind = Literal["cagent-db", "aidaemon-db"]
@@ -33,7 +34,23 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
     """Open a copy of a store for reading. Raises UnusableError."""
     with TemporaryDirectory(prefix="loopscope-") as folder, closing(_copy(path, Path(folder))) as store:
         store.row_factory = sqlite3.Row
+        store.text_factory = _text
         yield store
+
+
+def fields(row: sqlite3.Row) -> Fields:
+    """Return a row as a line can hold it; SQLite stores whatever it is given."""
+    return {name: _plain(row[name]) for name in row.keys()}  # noqa: SIM118  a Row gives values
+
+
+def _plain(value: object) -> str | int | float | None:
+    if isinstance(value, bytes):
+        return _text(value)
+    return value if isinstance(value, str | int | float) else None
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")
 
 
 def names(store: sqlite3.Connection) -> list[str]:
