@@ -31,6 +31,17 @@ def money(nano: int | None, unpriced: int = 0) -> str:
     return f"{'-' if nano < 0 else ''}${dollars:,.{_decimals(dollars)}f}{more}"
 
 
+def spoken(nano: int | None, unpriced: int = 0) -> str:
+    """Return nano-dollars as a screen reader should say them: 69.6 cents, 4.18 dollars, no price."""
+    if nano is None:
+        return "no price" if unpriced else ""
+    more = ", parts without a price" if unpriced else ""
+    if 0 < abs(nano) < 10**9:
+        cents = Decimal(nano).scaleb(-7)
+        return f"{round(cents, 1 if abs(cents) >= 10 else 2).normalize():f} cents{more}"
+    return f"{Decimal(nano).scaleb(-9):,.2f} dollars{more}"
+
+
 def duration(length: timedelta | int | None) -> str:
     """Return a length of time, given as milliseconds or a timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
     if length is None:

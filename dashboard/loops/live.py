@@ -40,6 +40,7 @@ class SessionPage:
     is_past: bool = False  # drawn once, and never sent
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
+    _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
     _blocks: set[int] = field(default_factory=set)  # that have come
 
     def wants(self, bell: Bell | None) -> Wants:
@@ -54,10 +55,11 @@ class SessionPage:
             wanted.append((panels.TRACK, [self.session]))
         if bell.quarantined or self.session in bell.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
-        if is_moved:
-            wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
         rows = [loop for loop, session in bell.loops.items() if session == self.session]
-        wanted.append((panels.ROW, rows))
+        if is_moved or (rows and self._is_nested):
+            wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
+        else:
+            wanted.append((panels.ROW, rows))
         if self.loop and rows:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
         if self.tab == "conversation" and self.loop:
@@ -74,11 +76,13 @@ class SessionPage:
         A bell does not say which sessions are related; those that rang when the tree changed may be.
         """
         is_reshaped = self.session in bell.reshaped
+        self._is_nested = self._is_nested or is_reshaped  # a bell does not say by what
         if is_reshaped or not self._related.isdisjoint(bell.reshaped):
             self._related |= (bell.sessions | bell.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(bell.sessions)
 
     def _everything(self) -> Wants:
+        self._is_nested = tree.is_nested(self.session)
         self._related = tree.related(self.session) | spawned_by(self.session)
         wanted: Wants = [
             (panels.HEADER, [self.session]),

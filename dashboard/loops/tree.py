@@ -91,9 +91,10 @@ def marks(
     judges: Mapping[int, int],
     called: Mapping[int, int],
     children: Mapping[int, Sequence[int]],
+    deeper: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Mark]:
     """Return the steps that draw the whole tree."""
-    return list(_walk(planted(loops, judges=judges, called=called, children=children), None))
+    return list(_walk(planted(loops, judges=judges, called=called, children=children, deeper=deeper), None))
 
 
 def planted(
@@ -102,13 +103,14 @@ def planted(
     judges: Mapping[int, int],
     called: Mapping[int, int],
     children: Mapping[int, Sequence[int]],
+    deeper: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Node]:
     """Return the nodes on the spine, with all that stands below them.
 
     `judges` gives the group that a loop judged, `called` the loop that called a sub-agent of this session,
-    `children` the children that a loop has in other sessions.
+    `children` the children that a loop has in other sessions, `deeper` those of these children.
     """
-    builder = _Builder(judges, called, children)
+    builder = _Builder(judges, called, children, deeper or {})
     for loop in tree_order(loops):
         builder.place(loop)
     return builder.top.nodes
@@ -142,10 +144,14 @@ def window(nodes: Sequence[Node], ordered: Sequence[Node], around: int, size: in
 
 class _Builder:
     def __init__(
-        self, judges: Mapping[int, int], called: Mapping[int, int], children: Mapping[int, Sequence[int]]
+        self,
+        judges: Mapping[int, int],
+        called: Mapping[int, int],
+        children: Mapping[int, Sequence[int]],
+        deeper: Mapping[int, Sequence[int]],
     ) -> None:
         self.top = _Line([], 1, 1)
-        self._judges, self._called, self._children = judges, called, children
+        self._judges, self._called, self._children, self._deeper = judges, called, children, deeper
         self._nodes: dict[int, Node] = {}
         self._lines: dict[int, _Line] = {}  # where a loop's continuation goes
         self._boxes: dict[int, Node] = {}
@@ -162,8 +168,17 @@ class _Builder:
             _append(line, node)
             self._lines[loop.id] = line
         self._nodes[loop.id] = node
-        for child in self._children.get(loop.id, ()):
-            _append(self._below(node), Node("child", child))
+        self._hang(self._children.get(loop.id, ()), self._below(node))
+
+    def _hang(self, children: Sequence[int], line: _Line) -> None:
+        """Put children of other sessions on a line, and theirs below them; at the last level beside them."""
+        for child in children:
+            node = Node("child", child)
+            _append(line, node)
+            is_last = node.level >= DEEPEST
+            nodes, above = (line.nodes, line.above) if is_last else (node.children, node)
+            below = _Line(nodes, node.level + (not is_last), node.depth + 1, above)
+            self._hang(self._deeper.get(child, ()), below)
 
     def _line_of(self, loop: Placed) -> _Line:
         caller = self._called.get(loop.id, loop.parent_id if loop.role == "sub_agent" else None)

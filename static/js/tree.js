@@ -29,8 +29,7 @@
   };
   const step = (item, by) => {
     const all = items();
-    const next = all[all.indexOf(item) + by];
-    next ? go(next) : tree.querySelector(by > 0 ? "[data-later]" : "[data-earlier]")?.click();
+    go(all[all.indexOf(item) + by]);
   };
   const fold = (item, open) => {
     if (!item.hasAttribute("aria-expanded") || (item.getAttribute("aria-expanded") === "true") === open) return false;

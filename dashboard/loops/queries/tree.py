@@ -2,50 +2,24 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from django.db.models import Q
+
 from dashboard import links
-from dashboard.chips import Chip, chips
-from dashboard.loops.queries.rows import LoopRow, rows, state_of
+from dashboard.loops.queries.children import Above, ChildRow, above, children
+from dashboard.loops.queries.rows import LoopRow, rows
 from dashboard.loops.tree import Mark, Node, planted, window
 from dashboard.loops.tree import rows as rows_of
-from dashboard.money import COST
-from recorder.models import ChildLoopRef, LoopRecord, ParallelGroupRecord, Session
+from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
-_Children = tuple[Mapping[int, int], Mapping[int, Sequence[int]], Mapping[int, "ChildRow"]]
-_Found = tuple[str, str, LoopRecord | None]  # session id, tool name, first loop
-# Only what is drawn is read: whole rows of loops, sessions and projects together are 130 columns wide.
+# Only what is drawn is read: whole rows of sessions and projects are wide.
 GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
-CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
-STATE = ("status", "outcome", "is_selected", "role", "waiting")
-OF = ("session__session_id", "session__title", "session__parent_id", "session__spawn_tool_name")
-SPAWNED = (*CHILD, *STATE, *COST, *OF, "session__project__slug")
-REFERRED = ("loop_id", "child_session_id", "tool_name", *(f"child__{name}" for name in SPAWNED))
 PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 ROWS = 100  # of a tree that are drawn; the others are a link away
-
-
-@dataclass(frozen=True, slots=True)
-class ChildRow:
-    """A sub-agent in another session; without `url` it was never recorded."""
-
-    session_id: str
-    tool_name: str
-    url: str = ""
-    title: str = ""
-    state: str = ""
-    agent: str = ""
-    chip: Chip | None = None
-    turns: int = 0
-    errors: int = 0
-    started_at: datetime | None = None
-    ended_at: datetime | None = None
-    spent: LoopRecord | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +70,7 @@ class Drawn:
 class Tree:
     """The tree, or of a large one a window; root of the panel session/tree."""
 
+    above: Sequence[Above]  # the sessions that led to this one, the topmost first
     steps: Sequence[Drawn]
     loops: int
     children: int
@@ -124,6 +99,12 @@ def trees(sessions: Collection[int], selected: int = 0, at: int | None = None) -
 def orders(sessions: Collection[int]) -> Mapping[int, list[int]]:
     """Return each session's loops from top to bottom of its tree. Four queries for the one of a page."""
     return {session: _Shape(session).order for session in sessions}
+
+
+def is_nested(session: int) -> bool:
+    """Say whether a loop of this session is a sub-agent of another one of it. One query."""
+    here = LoopRecord.objects.filter(session=session)
+    return here.filter(Q(role="sub_agent") | Q(spawned_by__loop__session=session)).exists()
 
 
 def related(session: int) -> set[int]:
@@ -158,8 +139,15 @@ class _Shape:
         groups = groups.only(*GROUPED)
         self.groups = {group.pk: group for group in groups}
         judges = {group.judge_id: group.pk for group in self.groups.values() if group.judge_id}
-        called, below, self.children = _children(session)
-        self._nodes = planted(self.loops, judges=judges, called=called, children=below)
+        self._session = session
+        self.children = children(session)
+        self._nodes = planted(
+            self.loops,
+            judges=judges,
+            called=self.children.called,
+            children=self.children.below,
+            deeper=self.children.deeper,
+        )
 
     @cached_property
     def rows(self) -> Sequence[Node]:
@@ -175,10 +163,12 @@ class _Shape:
         shown = window(self._nodes, self.rows, around, ROWS)
         nodes = [mark.node for mark in shown.marks if mark.what == "open"]
         drawn = rows([node.key for node in nodes if node.kind == "loop"])
+        found = self.children.rows([node.key for node in nodes if node.kind == "child"])
         return Tree(
-            [_draw(mark, drawn, self.children, self.groups, selected) for mark in shown.marks],
+            above(self._session),
+            [_draw(mark, drawn, found, self.groups, selected) for mark in shown.marks],
             len(self.loops),
-            len(self.children),
+            len(self.children.found),
             shown.earlier,
             shown.later,
             self._link(selected, shown.first - ROWS // 2) if shown.earlier else "",
@@ -218,63 +208,3 @@ def _box(group: ParallelGroupRecord) -> Box:
         words = "ended without a choice"
     url = links.evaluation(group.session.project.slug, group.pk)
     return Box(group.pk, len(group.loop_ids), group.status, words, url)
-
-
-def _children(session: int) -> _Children:
-    """Return who called the sub-agents of this session, and the children in other ones, by a key of ours."""
-    called: dict[int, int] = {}
-    below: dict[int, list[int]] = defaultdict(list)
-    found: dict[int, _Found] = {}
-    linked: set[int] = set()
-    refs = ChildLoopRef.objects.filter(loop__session=session).select_related("child__session__project")
-    refs = refs.only(*REFERRED)
-    for ref in refs.order_by("pk"):
-        if ref.child_id in linked:
-            continue
-        if ref.child is not None and ref.child.session_id == session:
-            called[ref.child.pk] = ref.loop_id
-        else:
-            below[ref.loop_id].append(ref.pk)
-            found[ref.pk] = (ref.child_session_id, ref.tool_name, ref.child)
-        if ref.child_id is not None:
-            linked.add(ref.child_id)
-    for child in _spawned(session):
-        if child.pk not in linked and child.session.parent_id is not None:
-            below[child.session.parent_id].append(-child.pk)
-            found[-child.pk] = (child.session.session_id, child.session.spawn_tool_name, child)
-    return called, below, _child_rows(found)
-
-
-def _spawned(session: int) -> Sequence[LoopRecord]:
-    """Return the first loop of each session spawned here: a child that runs has no tool result yet."""
-    first: dict[int, LoopRecord] = {}
-    spawned = LoopRecord.objects.filter(session__parent__session=session).exclude(session=session)
-    for loop in spawned.select_related("session__project").only(*SPAWNED).order_by("pk"):
-        first.setdefault(loop.session_id, loop)
-    return list(first.values())
-
-
-def _child_rows(found: Mapping[int, _Found]) -> Mapping[int, ChildRow]:
-    named = chips({child.config_id for _, _, child in found.values() if child and child.config_id})
-    return {key: _child_row(*each, named) for key, each in found.items()}
-
-
-def _child_row(
-    session_id: str, tool_name: str, child: LoopRecord | None, named: Mapping[int, Chip]
-) -> ChildRow:
-    if child is None:
-        return ChildRow(session_id, tool_name)
-    return ChildRow(
-        session_id,
-        tool_name,
-        links.loop(child.session.project.slug, child.session_id, child.pk),
-        child.title or child.session.title or child.agent_id,
-        state_of(child, is_waiting=child.waiting > 0),
-        child.agent_label or child.agent_id,
-        named.get(child.config_id or 0),
-        child.turns,
-        child.errors,
-        child.started_at,
-        child.ended_at,
-        child,
-    )
