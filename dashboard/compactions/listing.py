@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from recorder.models import Project
     from recorder.notify import Bell
 
-ROWS_MS = 1_000
+ROWS_MS = 3_000
 ROWS_MAX = 100  # that a socket may ask for; a page shows fewer
 
 

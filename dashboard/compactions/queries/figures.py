@@ -13,7 +13,7 @@ from dashboard.compactions.queries.lists import CONFIG
 from dashboard.passes.queries.passes import Pass, passes, shown
 from recorder.models import Compaction
 
-NEWEST = 200  # passes whose pay-back is computed
+NEWEST = 100  # passes whose pay-back is computed
 BEST = 3  # that are named
 GROUPS_MAX = 100
 

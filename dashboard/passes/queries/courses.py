@@ -8,7 +8,6 @@ from typing import Any
 
 from dashboard.passes.course import Course, Loop
 from dashboard.passes.payback import Call
-from recorder.core.prices import Band, Rates
 from recorder.models import LoopRecord, Price, Turn
 from recorder.pricebook import bands_of
 
@@ -45,28 +44,11 @@ def calls_of(loops: Collection[int]) -> Mapping[int, Sequence[Call]]:
     rows = list(Turn.objects.filter(loop__in=loops).order_by("loop", "ordinal").values_list(*_CALL))
     bands = {pk: bands_of(said) for pk, said in _bands({row[-1] for row in rows if row[-1]})}
     calls: dict[int, list[Call]] = defaultdict(list)
-    for pk, loop, ordinal, start, request, end, uncached, read, write, hour, state, price in rows:
-        prompt = (uncached or 0) + read + write
-        call = Call(
-            turn=pk,
-            loop=loop,
-            ordinal=ordinal,
-            event=request or end or start or 0,
-            request=request,
-            uncached=uncached,
-            cache_read=read,
-            cache_write=write,
-            cache_write_1h=hour,
-            is_done=state == "done",
-            rates=_rates(bands.get(price, ()), prompt),
-        )
-        calls[loop].append(call)
+    for pk, loop, nth, start, request, end, uncached, read, write, hour, state, price in rows:
+        counts = (uncached, read, write, hour)
+        calls[loop].append(Call(pk, loop, nth, start, request, end, *counts, state, bands.get(price, ())))
     return calls
 
 
 def _bands(prices: Collection[int]) -> Iterable[tuple[int, Any]]:
     return Price.objects.filter(pk__in=prices).values_list("pk", "bands")
-
-
-def _rates(bands: Sequence[Band], prompt: int) -> Rates | None:
-    return next((band.rates for band in reversed(bands) if prompt > band.over or band.over == 0), None)

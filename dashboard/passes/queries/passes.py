@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -180,14 +181,16 @@ class _Around:
         course, numbers = self._courses[row.loop.session_id], self._numbers[row.loop.session_id]
         line, position = self._lines[row.pk], _position(row)
         loop, base = course.loops[row.loop_id], course.base(row.loop_id)
-        on_line, at = set(line), line.index(base)
+        on_line, nth = set(line), line.index(base)
         places = ((course.base(each), place) for each, place in self._places[row.loop.session_id])
         drops = sorted(place for each, place in places if each in on_line)
         until = next((place for place in drops if place > position), None)
-        following = course.loops[line[at + 1]] if at + 1 < len(line) else None
+        following = course.loops[line[nth + 1]] if nth + 1 < len(line) else None
         calls = sorted((call for each in line for call in self._calls[each]), key=lambda call: call.event)
-        before = next((call for call in reversed(calls) if call.event < position), None)
-        after = [call for call in calls if position < call.event < (until or call.event + 1)]
+        events = [call.event for call in calls]
+        earlier = bisect_left(events, position)
+        before = calls[earlier - 1] if earlier else None
+        after = calls[earlier : bisect_left(events, until) if until else None]
         return Pass(
             row=row,
             claim=Claim(

@@ -3,14 +3,16 @@
 from decimal import Decimal
 
 from dashboard.passes.payback import Call, payback
-from recorder.core.prices import Rates
+from recorder.core.prices import Band, Rates
 
 # Dollars a million tokens.
 SONNET = Rates(*(Decimal(each) for each in ("3", "0.30", "3.75", "6", "15", "15")))
 
 
 def call(uncached, read=0, written=0, rates=SONNET, is_done=True):
-    return Call(1, 1, 0, 1, None, uncached, read, written, 0, is_done=is_done, rates=rates)
+    bands = (Band(0, rates),) if rates else ()
+    state = "done" if is_done else "open"
+    return Call(1, 1, 0, 1, None, None, uncached, read, written, 0, state, bands)
 
 
 BEFORE = call(500, 10_000, 9_500)
