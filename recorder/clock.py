@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import secrets
 import socket
 import subprocess
 import sys
@@ -47,10 +48,6 @@ class Job:
         today = datetime.combine(now.date(), self.at, UTC)
         return today if today <= now else today - timedelta(days=1)
 
-    def due_next(self, now: datetime) -> datetime:
-        """Return when it will be due."""
-        return self.due_since(now) + timedelta(days=1)
-
 
 CONSOLIDATE = Job("consolidate", time(3, 0))
 JOBS = (CONSOLIDATE, Job("prune", time(3, 30)))
@@ -75,6 +72,8 @@ def take(job: Job, now: datetime, holder: str) -> bool:
     is_free = Q(held_until=None) | Q(held_until__lte=now)
     may_try = Q(try_at=None) | Q(try_at__lte=now)
     rows = DailyJob.objects.filter(is_due, is_free, may_try, name=job.name)
+    if not rows.exists():  # an update that changes nothing would still wait for its turn to write
+        return False
     return rows.update(holder=holder, held_until=now + LEASE, begun_at=now) == 1
 
 
@@ -95,12 +94,11 @@ def settle(job: Job, now: datetime, holder: str, *, is_done: bool, said: str) ->
         if is_done:
             row.done_at = row.begun_at or now
             row.failures, row.try_at = 0, None
-            if row.asked_at is not None and row.asked_at <= row.done_at:
-                row.asked_at = None
+            DailyJob.objects.filter(pk=row.pk, asked_at__lte=row.done_at).update(asked_at=None)
         else:
             row.try_at = now + min(LONGEST_PAUSE, timedelta(minutes=2 ** min(row.failures, 10)))
             row.failures += 1
-        row.save()
+        row.save(update_fields=("held_until", "said", "done_at", "failures", "try_at"))
 
 
 class Clock:
@@ -108,7 +106,7 @@ class Clock:
 
     def __init__(self, jobs: tuple[Job, ...] = JOBS) -> None:
         self._jobs = jobs
-        self._holder = f"{socket.gethostname()[:60]} process {os.getpid()}"
+        self._holder = f"{socket.gethostname()[:60]} {os.getpid()} {secrets.token_hex(4)}"
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._run, name="clock", daemon=True)
 
@@ -128,11 +126,15 @@ class Clock:
                 self._work(job)
 
     def _run(self) -> None:
+        is_away = False
         while not self._stopping.wait(LOOK_S):
             try:
                 self.look()
+                is_away = False
             except STORE_ERRORS as error:
-                log.warning("the clock cannot ask the database, and tries again: %s", error)
+                if not is_away:
+                    log.warning("the clock cannot ask the database, and tries again: %s", error)
+                is_away = True
             except Exception:
                 log.exception("a bug of ours disturbs the clock")
             finally:

@@ -89,6 +89,7 @@ class Listing:
 class Runs:
     """When consolidation last did well, and what it is about to do."""
 
+    at: str  # every day, UTC
     done_at: datetime | None
     state: str  # "" | asked | running | failed
     try_at: datetime | None
@@ -132,16 +133,17 @@ def agents(project: int, asked: Asked) -> Sequence[str]:
 
 def runs(now: datetime) -> Runs:
     """Return when consolidation runs. One query."""
+    at = f"{CONSOLIDATE.at:%H:%M}"
     row = DailyJob.objects.filter(name=CONSOLIDATE.name).first()
     if row is None:
-        return Runs(None, "", None)
+        return Runs(at, None, "", None)
     if row.held_until and row.held_until > now:
         state = "running"
     elif row.try_at and row.try_at > now:
         state = "failed"
     else:
         state = "asked" if row.asked_at else ""
-    return Runs(row.done_at if row.begun_at else None, state, row.try_at)
+    return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
 
 
 def _shown(project: int, asked: Asked) -> QuerySet[Insight]:

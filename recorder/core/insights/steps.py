@@ -76,7 +76,8 @@ def step_of(tool: str, arguments: Json) -> str:
 
 def subject_of(arguments: Json) -> str:
     """Return what a call is about, if its arguments say so: a file, an address."""
-    return clean(_first(arguments, _SUBJECTS), SUBJECT)
+    subject = clean(_first(arguments, _SUBJECTS), SUBJECT)
+    return subject if subject.strip("./") else ""  # "here" and "everywhere" are about nothing
 
 
 def _program(command: str) -> str:

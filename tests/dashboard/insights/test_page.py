@@ -2,16 +2,21 @@
 
 import re
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder import clock
-from recorder.models import DailyJob, EventRecord, Insight, LoopRecord, Project
+from recorder.consolidation.run import consolidate
+from recorder.ingest import Batch, ingest
+from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, LoopRecord, Project
 from tests.recorder.consolidation.learned import working
 from tests.recorder.consolidation.speaker import saying, talk, true
+from tests.recorder.consolidation.test_consolidation import quiet
 
+CAGENT = Path("tests/tapes/cagent/transfer-task.reconstructed.events.jsonl")
 HOSTILE = '"><img src=x onerror=alert(1)>'
 QUERIES = 19
 
@@ -55,6 +60,18 @@ def test_its_links_lead_to_the_events(see, known):
     assert [word for _, word in links] == ["the error", "tried again"] * 3
     for href, _ in links:
         assert see.browser.get(href).status_code in (200, 302)
+
+
+def test_evidence_from_another_runtime_leads_to_its_event(see, project):
+    lines = CAGENT.read_bytes().splitlines()
+    ingest(Batch(project.pk, "cagent", None, lines, "cagent", flush=True))
+    consolidate(project, quiet)
+
+    events = {event for each in InsightEvidence.objects.all() for event in each.events}
+    assert len(events) > 3
+    for event in events:
+        answer = see.browser.get(f"/p/default/events/{event}", follow=True)
+        assert (answer.status_code, f'id="event-{event}"' in answer.content.decode()) == (200, True)
 
 
 def test_what_is_rare_or_did_not_work_is_not_shown(see, learn):

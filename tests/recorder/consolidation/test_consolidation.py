@@ -15,7 +15,7 @@ from recorder import writer
 from recorder.consolidation.run import consolidate
 from recorder.demo.forget import forget_demo
 from recorder.ingest import Batch, ingest
-from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
+from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from recorder.progress import Progress
 from recorder.rebuild import rebuild
 from tests import build
@@ -343,5 +343,8 @@ def test_the_command_says_what_it_did(fresh):
 
     assert "loops read" in said.getvalue()
     assert "facts: off" in said.getvalue()
+    assert not DailyJob.objects.exists()
+    call_command("consolidate", stdout=said)
+    assert DailyJob.objects.get().done_at == DailyJob.objects.get().begun_at
     with pytest.raises(CommandError, match="there is no project 'nowhere'"):
         call_command("consolidate", project="nowhere")

@@ -38,6 +38,12 @@ def test_anything_has_a_short_step_and_subject(command, junk):
         assert len(subject_of(arguments)) <= 300
 
 
+@pytest.mark.parametrize("path", [".", "./", "/", "..", " "])
+def test_everywhere_is_no_subject(path):
+    assert subject_of({"path": path}) == ""
+    assert subject_of({"path": f"{path}a"}) != ""
+
+
 def call(start, tool="edit", **more):
     return Call(start, start + 1, tool, more.pop("step", tool), **more)
 
