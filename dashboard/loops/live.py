@@ -53,7 +53,8 @@ class SessionPage:
             wanted.append((panels.HEADER, [self.session]))
         if self.session in bell.sessions:
             wanted.append((panels.TRACK, [self.session]))
-        if bell.quarantined or self.session in bell.sessions:
+        has_orphans = not all(bell.events.values())
+        if bell.quarantined or has_orphans or self.session in bell.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
         rows = [loop for loop, session in bell.loops.items() if session == self.session]
         if is_moved or (rows and self._is_nested):

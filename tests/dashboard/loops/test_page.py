@@ -10,9 +10,10 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.loops.queries.tree import ROWS
+from recorder.ingest import Batch, ingest
 from recorder.models import LoopRecord, Project, Session, Turn
 from tests import build
-from tests.dashboard.loops.conftest import TAPES
+from tests.dashboard.loops.conftest import TAPES, words
 from tests.dashboard.test_texts import png
 
 SCENARIOS = sorted(tape.name.removesuffix(".events.jsonl") for tape in TAPES.rglob("*.events.jsonl"))
@@ -343,7 +344,7 @@ def test_a_page_asks_the_database_as_often_with_fifty_loops_as_with_one(feed, se
     many = [queries(f"/p/default/sessions/{large.session_id}/loops/{large.pk}{tab}") for tab in tabs]
 
     assert Turn.objects.filter(loop=large).count() == 50
-    assert max(few) <= 57
+    assert max(few) <= 60
     assert many == few
 
 
@@ -422,3 +423,36 @@ def test_an_image_is_served_by_us_as_what_it_is_and_anything_else_is_only_told(f
     assert "not shown" in page.text
     for path in ("message.content.1", "message.content.9", "message", ""):
         assert reader.get(image.attributes["src"].replace("message.content.0", path)).status_code == 404
+
+
+def test_the_strip_of_a_session_that_is_all_there_says_so(feed, session):
+    feed(*build.small_loop("s.a.1"))
+
+    strip = next(e for e in session().root.walk() if e.attributes.get("class") == "integrity")
+
+    assert "recorded without a gap; nothing refused, late or out of place" in words(strip.html())
+
+
+def test_the_strip_counts_what_is_late_unknown_refused_in_conflict_or_without_its_loop_and_leads_there(
+    project, feed, session
+):
+    def send(first, *lines):
+        raw = [line if isinstance(line, bytes) else build.line(line) for line in lines]
+        ingest(Batch(project.pk, "one", first, raw))
+
+    send(0, *build.small_loop("s.a.1"))
+    send(0, build.turn_start("s.a.1", index=7))
+    count = len(list(build.small_loop("s.a.1")))
+    late, unknown = build.turn_start("s.a.1", index=1), {**build.turn_start("s.a.1", index=2), "type": "New"}
+    send(count, late, unknown, b"no json", build.turn_start("gone.b.1"))
+
+    strip = next(e for e in session().root.walk() if e.attributes.get("class") == "integrity")
+    said = words(strip.html())
+
+    for part in ("came late", "1 event of an unknown type", "1 line with the number of another"):
+        assert part in said
+    for part in ("1 line refused", "1 event without a loop", "did not fit"):
+        assert part in said
+    links = [e.attributes["href"] for e in strip.walk() if e.tag == "a"]
+    assert len(links) >= 5
+    assert all(href.startswith("/p/default/") for href in links)
