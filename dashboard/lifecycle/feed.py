@@ -8,17 +8,21 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from dashboard.lifecycle.rings import Ring, Rings
 from recorder import notify
+from recorder.batch import Busy
 from recorder.doors import in_thread
 from recorder.faults import STORE_ERRORS
 
 log = logging.getLogger(__name__)
 
 KEPT = 256  # frames that wait for one subscriber
+AGAIN_S = 1.0  # until the store is asked again
+UNANSWERED = (Busy, *STORE_ERRORS)
+PIECE, PAUSE_S = KEPT // 4, 0.002  # frames handed out at once, and the time to take them
 WAITING = 2_000  # commits that wait to be looked at; of more the oldest ring for nobody
 
 
@@ -82,25 +86,40 @@ class Feed:
         self._loop.call_soon_threadsafe(self._heard.set)
 
     async def _run(self) -> None:
-        await in_thread(self._rings.begin)
+        await self._begin()
         self._ready.set()
         while True:
             await self._heard.wait()
             self._heard.clear()
             while self._bells:
-                bell = self._bells.popleft()
-                async for ring in self._rung(bell):
-                    for subscriber in self._subscribers:
-                        subscriber.offer(ring)
+                rings = await self._rung(self._bells.popleft())
+                for at in range(0, len(rings), PIECE):
+                    await self._hand(rings[at : at + PIECE])
 
-    async def _rung(self, bell: notify.Bell) -> AsyncIterator[Ring]:
+    async def _begin(self) -> None:
+        while True:
+            try:
+                await in_thread(self._rings.begin)
+            except UNANSWERED:
+                log.warning("the lifecycle channel waits until the store answers")
+                await asyncio.sleep(AGAIN_S)
+            else:
+                return
+
+    async def _rung(self, bell: notify.Bell) -> list[Ring]:
         try:
-            rings = await in_thread(lambda: self._rings.of(bell))
-        except STORE_ERRORS:
+            return await in_thread(lambda: self._rings.of(bell))
+        except UNANSWERED:
             log.warning("the lifecycle channel could not ask what a commit holds")
-            return
-        for ring in rings:
-            yield ring
+            await self._begin()
+            return []
+
+    async def _hand(self, rings: Sequence[Ring]) -> None:
+        for subscriber in self._subscribers:
+            for ring in rings:
+                subscriber.offer(ring)
+        if len(rings) == PIECE:  # more may follow: who reads at once loses nothing of a burst
+            await asyncio.sleep(PAUSE_S)
 
 
 feed = Feed()

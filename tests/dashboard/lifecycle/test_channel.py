@@ -9,12 +9,14 @@ from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
+from django.db import connection
 
 from dashboard.asgi import application
 from dashboard.lifecycle import door
+from dashboard.lifecycle import feed as lifecycle_feed
 from dashboard.lifecycle.feed import KEPT, Subscriber, feed
 from dashboard.lifecycle.rings import Ring
-from recorder import tokens
+from recorder import notify, tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import LoopRecord, Project, Session
 from tests import build
@@ -295,3 +297,31 @@ async def test_fifty_subscribers_of_whom_one_never_reads(project, token):
     for each in scopes:
         await each.__aexit__(None, None, None)
     assert not feed._subscribers
+
+
+async def test_who_reads_loses_nothing_of_a_burst(project, token):
+    number = KEPT  # loops in one commit, twice as many rings as wait for one subscriber
+    async with listening(token) as one, listening(token) as other:
+        await play(project, *(event for n in range(number) for event in build.small_loop(f"s{n}.a.1")))
+        heard = await asyncio.gather(*(each.rings(2 * number, wait=30) for each in (one, other)))
+    assert [len(each) for each in heard] == [2 * number] * 2
+
+
+@database_sync_to_async
+def rename(table, name):
+    with connection.cursor() as cursor:
+        cursor.execute(f"ALTER TABLE {table} RENAME TO {name}")
+
+
+async def test_the_channel_outlives_a_store_that_is_away(project, token, monkeypatch):
+    monkeypatch.setattr(lifecycle_feed, "AGAIN_S", 0.05)
+
+    async with listening(token) as listener:
+        await rename("recorder_looprecord", "elsewhere")
+        try:
+            notify.ring(notify.Bell(project.pk, events={1: 1}))
+            await listener.silence()
+        finally:
+            await rename("elsewhere", "recorder_looprecord")
+        await play(project, build.agent_start("s.a.1"))
+        assert await heard(listener, 1) == ["turn-started s"]

@@ -1,0 +1,168 @@
+"""How soon the lifecycle channel rings for fifty subscribers, of whom one never reads, and what ingest pays.
+
+python -m bench.lifecycle [--subscribers 50] [--marks 200] [--rounds 3] [--database postgres://…]
+
+First a burst of loops fills what lies between the server and the subscriber that never reads. Then loops
+start one after the other; each is timed from being durable to being heard, by every subscriber that reads.
+Then the highest rate of ingest, with the subscribers and without, in turns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import re
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from bench.live import Agent, quantiles
+from bench.machine import Target, loopscope, report
+from bench.throughput import send
+from bench.workload import tape
+from tests import build
+
+MARK = re.compile(r'"turn-started","session_id":"mark-(\d+)-')
+LONG = "x" * 400  # so that a burst is more than sockets hold
+BURST, BATCH = 5_000, 250
+EACH_S = 0.05
+COLUMNS = (
+    "subscribers",
+    "**heard after its commit, p50 ms**",
+    "**p95**",
+    "max",
+    "not heard",
+    "heard of the burst",
+    "server MiB",
+)
+
+
+class Subscribers:
+    """Readers of the channel; `heard[reader][mark]` is a time."""
+
+    def __init__(self, target: Target, number: int) -> None:
+        self.heard: list[dict[int, float]] = [{} for _ in range(number)]
+        self.frames = [0] * number
+        self.ready = threading.Semaphore(0)
+        self._target = target
+
+    async def listen(self, stop: asyncio.Event) -> None:
+        """Keep them all connected until told to stop."""
+        tasks = [asyncio.ensure_future(self._listen(n)) for n in range(len(self.heard))]
+        await stop.wait()
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    async def _listen(self, number: int) -> None:
+        reader, writer = await asyncio.open_connection("127.0.0.1", self._target.port)
+        writer.write(request(self._target))
+        async for line in reader:
+            if line.startswith(b": listening"):
+                self.ready.release()
+            elif line.startswith(b"data: "):
+                self.frames[number] += 1
+                mark = MARK.search(line.decode())
+                if mark:
+                    self.heard[number].setdefault(int(mark[1]), time.perf_counter())
+
+
+def request(target: Target) -> bytes:
+    head = f"GET /api/v1/lifecycle HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
+    return f"{head}Authorization: Bearer {target.token}\r\n\r\n".encode()
+
+
+@contextmanager
+def listening(target: Target, number: int) -> Iterator[Subscribers]:
+    """Keep so many subscribers, one of whom never reads."""
+    subscribers = Subscribers(target, max(number - 1, 0))
+    loop, stop = asyncio.new_event_loop(), asyncio.Event()
+    thread = threading.Thread(target=loop.run_until_complete, args=(subscribers.listen(stop),))
+    thread.start()
+    stalled = socket.socket()
+    try:
+        if number:
+            stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+            stalled.connect(("127.0.0.1", target.port))
+            stalled.sendall(request(target))
+        for _ in subscribers.heard:
+            assert subscribers.ready.acquire(timeout=60), "the channel does not answer"
+        yield subscribers
+    finally:
+        stalled.close()
+        loop.call_soon_threadsafe(stop.set)
+        thread.join()
+        loop.close()
+
+
+def latency(target: Target, number: int, marks: int) -> tuple[object, ...]:
+    """Return the row of so many subscribers."""
+    with listening(target, number) as subscribers:
+        agent = Agent(target, "bursting")
+        for first in range(0, BURST, BATCH):
+            loops = (f"burst-{n}-{LONG}.a.1" for n in range(first, first + BATCH))
+            agent.say(
+                *(event for loop in loops for event in (build.agent_start(loop), build.agent_end(loop)))
+            )
+        time.sleep(2)  # until the burst has been told
+        burst = min(subscribers.frames) / (2 * BURST)
+        durable = []
+        for mark in range(marks):
+            durable.append(agent.say(build.agent_start(f"mark-{mark}-{LONG}.a.1"))[1])
+            time.sleep(EACH_S)  # a steady rate
+        time.sleep(1)  # for the last
+        memory = target.rss_mib()
+        agent.close()
+    late = [
+        max(0.0, heard[mark] - at) * 1000
+        for heard in subscribers.heard
+        for mark, at in enumerate(durable)
+        if mark in heard
+    ]
+    missing = len(subscribers.heard) * marks - len(late)
+    shown = (*(f"**{each:.0f}**" for each in quantiles(late)), f"{max(late):.0f}")
+    return (number, *shown, missing, f"{burst:.0%}", memory)
+
+
+def ingest_ratio(target: Target, number: int, rounds: int) -> tuple[float, float]:
+    """Return the highest rate of ingest with so many subscribers, and without any."""
+    rates: dict[int, list[float]] = {0: [], number: []}
+    for round_ in range(rounds):
+        for each in (0, number) if round_ % 2 == 0 else (number, 0):
+            tapes = [tape(f"max-{round_}-{each}-{n}", 2_500, 100) for n in range(4)]
+            with listening(target, each):
+                rates[each].append(send(target, "WebSocket", tapes)[0])
+    return statistics.median(rates[number]), statistics.median(rates[0])
+
+
+def main() -> None:
+    asked = _asked()
+    with loopscope(asked.database) as (target, server):
+        kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
+        note = f"{asked.marks} loops start, 20 a second, after {BURST:,} at once; one subscriber never reads."
+        report(
+            f"The lifecycle channel, {kind}", note, COLUMNS, [latency(target, asked.subscribers, asked.marks)]
+        )
+        heard, alone = ingest_ratio(target, asked.subscribers, asked.rounds)
+        columns = ("**ratio**", "events/s", "without subscribers")
+        rates = (f"**{heard / alone:.2f}**", f"{heard:,.0f}", f"{alone:,.0f}")
+        note = f"Medians of {asked.rounds} rounds in turns, 4 producers, batches of 100."
+        report(f"Ingest under {asked.subscribers} subscribers, {kind}", note, columns, [rates])
+
+
+def _asked() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--subscribers", type=int, default=50)
+    parser.add_argument("--marks", type=int, default=200)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--database", help="a PostgreSQL server; a new database is made in it")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()
