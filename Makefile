@@ -41,7 +41,7 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(DEV) ## Measure; each figure comes with the machine and the date
-	@for part in pipeline throughput live pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
+	@for part in pipeline throughput live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
 
 screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; four minutes
 	$(PY) docs/screenshots/make.py

@@ -29,6 +29,8 @@ from recorder.core.changes import (
 
 log = logging.getLogger(__name__)
 
+# Of these alone a reader of what starts, ends and waits asks more.
+MOMENTS = frozenset(("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd"))
 STREAMED = "MessageUpdate"  # its text is in blocks, so that its turn is not drawn again
 
 
@@ -49,6 +51,8 @@ class Bell:
     approvals: dict[int, int] = field(default_factory=dict)  # question: loop, or 0
     blocks: dict[int, int] = field(default_factory=dict)  # text block: turn, or 0
     events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
+    moments: set[int] = field(default_factory=set)  # events of a type in MOMENTS
+    ended: set[int] = field(default_factory=set)  # loops that no longer run
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
     people: set[int] = field(default_factory=set)  # whose own marks changed
     quarantined: bool = False
@@ -100,7 +104,7 @@ def _note(bell: Bell, record: Record) -> None:
         case Session():
             bell.sessions.add(record.id)
         case Loop():
-            bell.loops[record.id] = record.session.id
+            _note_loop(bell, record)
         case Turn():
             bell.turns[record.id] = record.loop.id
         case ModelConfig():
@@ -119,9 +123,17 @@ def _note(bell: Bell, record: Record) -> None:
             assert_never(record)
 
 
+def _note_loop(bell: Bell, loop: Loop) -> None:
+    bell.loops[loop.id] = loop.session.id
+    if loop.status not in ("pending", "running"):
+        bell.ended.add(loop.id)
+
+
 def _note_within(bell: Bell, record: Compaction | Approval | EventRecord | Anomaly) -> None:
     if isinstance(record, EventRecord):
         bell.events[record.id] = record.loop.id if record.loop else 0
+        if record.type in MOMENTS:
+            bell.moments.add(record.id)
         if record.turn is not None and record.type != STREAMED:
             bell.turns[record.turn.id] = record.turn.loop.id
     if isinstance(record, Approval):

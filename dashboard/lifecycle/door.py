@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import parse_qs
@@ -26,7 +25,7 @@ Tell = Callable[[Sequence[Ring]], Awaitable[bytes]]
 
 async def frames(rings: Sequence[Ring]) -> bytes:
     """Write rings as the channel does."""
-    return b"".join(map(_frame, rings))
+    return b"".join(ring.line for ring in rings)
 
 
 async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = frames) -> None:
@@ -94,10 +93,6 @@ async def _left(receive: Receive) -> None:
 
 async def _write(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
-
-
-def _frame(ring: Ring) -> bytes:
-    return b"event: lifecycle\ndata: " + json.dumps(ring.frame, separators=(",", ":")).encode() + b"\n\n"
 
 
 async def _projects(scope: Scope) -> frozenset[int]:

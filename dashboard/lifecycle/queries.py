@@ -12,7 +12,6 @@ from dashboard import links
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
 GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they lead to their session, not to one of many loops
-KINDS = ("AgentStart", "AgentEnd", "ApprovalRequested", *GROUP_KINDS)
 RINGING = "normal"  # the role of loops that ring: branches, judges, passes and sub-agents do not
 IMPORT, OLD = "import:", timedelta(minutes=2)
 
@@ -50,8 +49,8 @@ class Ended:
 
 
 def events(lines: Collection[int]) -> list[Event]:
-    """Return those of `lines` that may ring, in recorded order; not what an import brings in of the past."""
-    found = EventRecord.objects.filter(pk__in=lines, type__in=KINDS, session__isnull=False, late=False)
+    """Return those moments that may ring, in recorded order; not what an import brings in of the past."""
+    found = EventRecord.objects.filter(pk__in=lines, session__isnull=False, late=False)
     rows = found.select_related("session__project", "loop", "journal__producer").defer(
         "journal__own", "journal__pieces"
     )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Literal
 
 from dashboard.lifecycle import queries
@@ -25,12 +27,17 @@ Frame = dict[str, str | int | bool]
 AT_ONCE = 500  # events asked for in one query
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Ring:
     """One frame of the channel, of one project."""
 
     project: int
     frame: Frame
+
+    @cached_property
+    def line(self) -> bytes:
+        """Return it as it goes out, written once for all who listen."""
+        return b"event: lifecycle\ndata: " + json.dumps(self.frame, separators=(",", ":")).encode() + b"\n\n"
 
 
 @dataclass(slots=True)
@@ -47,7 +54,7 @@ class Rings:
 
     def of(self, bell: Bell) -> list[Ring]:
         """Return what a commit rings. Queries."""
-        lines = sorted(bell.events)
+        lines = sorted(bell.moments)
         found = [
             each for at in range(0, len(lines), AT_ONCE) for each in queries.events(lines[at : at + AT_ONCE])
         ]
@@ -74,7 +81,7 @@ class Rings:
 
     def _cut(self, bell: Bell) -> Iterator[Ring]:
         """Ring for what was cut off: a flush has no event of a loop's own."""
-        touched = [pk for pk in bell.loops if pk in self.loops]
+        touched = [pk for pk in bell.ended if pk in self.loops]
         for ended in queries.ended_loops(touched) if touched else ():
             yield _cut_off(self.loops.pop(ended.pk), ended.outcome)
         cut = [pk for pk in bell.groups if pk in self.groups]

@@ -319,7 +319,7 @@ async def test_the_channel_outlives_a_store_that_is_away(project, token, monkeyp
     async with listening(token) as listener:
         await rename("recorder_looprecord", "elsewhere")
         try:
-            notify.ring(notify.Bell(project.pk, events={1: 1}))
+            notify.ring(notify.Bell(project.pk, moments={1}))
             await listener.silence()
         finally:
             await rename("elsewhere", "recorder_looprecord")
