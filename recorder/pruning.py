@@ -44,7 +44,7 @@ def prune(project: Project, now: datetime, step: Step = lambda _: None) -> Pruni
         return None
     before = _before(now, project.retention_days)
     done = Pruning(project=project, before=before)
-    done.unconsolidated = _old(project, before).filter(consolidated_at=None).count()
+    done.unconsolidated = _unread(project, before)
     for producer, day in _days(project, before):
         lines = _Day(project.pk, producer, day, now.astimezone(UTC).date(), done)
         for taken in lines.prune():
@@ -78,6 +78,12 @@ def _before(now: datetime, days: int) -> datetime:
 
 def _old(project: Project, before: datetime) -> QuerySet[JournalEvent]:
     return JournalEvent.objects.filter(project=project, received_at__lt=before, pruned_on=None, size__gt=0)
+
+
+def _unread(project: Project, before: datetime) -> int:
+    """Return how many lines wait for consolidation, which leaves alone what is open."""
+    unread = _old(project, before).filter(consolidated_at=None)
+    return unread.exclude(Exists(_open(EventRecord.objects.filter(pk=OuterRef("pk"))))).count()
 
 
 def _days(project: Project, before: datetime) -> list[tuple[int, date]]:
@@ -164,20 +170,24 @@ def _chunks(rows: QuerySet[JournalEvent, tuple[int, int]]) -> Iterator[list[int]
 
 def _reasons(lines: Sequence[int]) -> dict[int, str]:
     """Return why lines stay, of those that do."""
-    reasons = dict.fromkeys(_pinned(lines), "pinned") | dict.fromkeys(_open(lines), "open")
     unread = JournalEvent.objects.filter(pk__in=lines, consolidated_at=None).values_list("pk", flat=True)
-    return reasons | dict.fromkeys(unread, "unconsolidated")
+    of_lines = EventRecord.objects.filter(pk__in=lines)
+    return {
+        **dict.fromkeys(unread, "unconsolidated"),
+        **dict.fromkeys(_pinned(of_lines).values_list("pk", flat=True), "pinned"),
+        **dict.fromkeys(_open(of_lines).values_list("pk", flat=True), "open"),
+    }
 
 
-def _pinned(lines: Sequence[int]) -> QuerySet[EventRecord, int]:
+def _pinned(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
     pins = Pin.objects.filter(
         project=OuterRef("session__project"), session_id=OuterRef("session__session_id")
     )
-    return EventRecord.objects.filter(Exists(pins), pk__in=lines).values_list("pk", flat=True)
+    return places.filter(Exists(pins))
 
 
-def _open(lines: Sequence[int]) -> QuerySet[EventRecord, int]:
-    """Give the lines of loops that run, and of sessions with an open group or approval."""
+def _open(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
+    """Narrow to the lines of loops that run, and of sessions with an open group or approval."""
     groups = ParallelGroupRecord.objects.filter(session=OuterRef("session"), status="running")
     is_open = (
         Q(loop__status__in=("pending", "running"))
@@ -185,7 +195,7 @@ def _open(lines: Sequence[int]) -> QuerySet[EventRecord, int]:
         | Q(session__waiting__gt=0)
         | Q(Exists(groups))
     )
-    return EventRecord.objects.filter(is_open, pk__in=lines).values_list("pk", flat=True)
+    return places.filter(is_open)
 
 
 def _forget(prints: dict[int, bytes], today: date) -> None:

@@ -10,11 +10,12 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder import export, journal, past, pins, pruning, store
+from recorder import export, journal, pins, pruning, store
 from recorder.ingest import Batch, ingest
 from recorder.integrity import findings
 from recorder.lines import Pruned, fingerprints, texts
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Producer, Project, Pruning, Session
+from recorder.past import seen_from
 from recorder.pieces import fingerprint, sources
 from recorder.rebuild import BodiesPruned, rebuild
 from tests.build import agent_end, agent_start, line, turn_end
@@ -326,7 +327,7 @@ def test_what_needs_bodies_says_that_they_are_gone(project):
         lambda: export.phi_session(session),
         lambda: export.phi_loop(session, loop.pk),
         lambda: list(export.raw_lines(session)),
-        lambda: past.fold(session, event.pk),
+        lambda: seen_from(session, event.pk).__enter__(),
     ):
         with pytest.raises(Pruned, match=f"bodies pruned on {NOW.day} {NOW:%b %Y}"):
             ask()
@@ -379,3 +380,25 @@ def test_the_session_goes_on_after_its_bodies_went(project):
     assert (session.loops, session.pruned_on) == (2, NOW.date())
     assert json.loads(bodies()[EventRecord.objects.latest("pk").pk])["loop_id"] == "s.a.2"
     assert list(findings()) == []
+
+
+@pytest.mark.parametrize("form", ["native", "cagent", "aidaemon", "grida"])
+def test_what_consolidation_has_read_of_any_runtime_goes(project, form):
+    tapes = {
+        "native": TAPES[0],
+        "cagent": FOLDER.parent / "cagent/transfer-task.v19.db",
+        "aidaemon": FOLDER.parent / "aidaemon/events.hand-made.db",
+        "grida": FOLDER.parent / "grida/lifecycle.hand-made.sse",
+    }
+    call_command("import_runs", tapes[form], stdout=StringIO(), stderr=StringIO())
+    call_command("consolidate", stdout=StringIO(), stderr=StringIO())
+    told = records(project.pk)
+
+    done = pruning.prune(project, NOW + timedelta(days=60))
+
+    assert done.lines > 0
+    assert done.unconsolidated == 0
+    assert left().count() == done.open + done.needed
+    is_open = Session.objects.filter(waiting__gt=0) or LoopRecord.objects.filter(status="running")
+    assert bool(done.open) == bool(is_open)
+    assert records(project.pk) == told

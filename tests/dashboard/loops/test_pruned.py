@@ -8,12 +8,25 @@ from django.utils import timezone
 
 from recorder import journal, pruning
 from recorder.ingest import Batch, ingest
-from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Pin, Project, Session
+from recorder.models import (
+    Compaction,
+    EventRecord,
+    JournalEvent,
+    LoopRecord,
+    Membership,
+    Pin,
+    Project,
+    Session,
+)
 from tests.phi_core import FOLDER
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 NOW = timezone.now()
+PAGES = (
+    *("sessions", "integrity", "evaluations", "costs", "leaderboard", "settings"),
+    *("attention", "insights", "compactions"),
+)
 SAYS = f"odies pruned on {NOW.day} {NOW:%b %Y}"
 
 
@@ -78,6 +91,7 @@ def test_what_cannot_be_put_together_any_more_says_so(reader, project):
     api = f"/api/v1/sessions/{session.session_id}"
     for url in (
         place("/record"),
+        place(f"?at={pk}"),
         f"/p/default/events/{pk}/raw",
         f"/p/default/events/{pk}/text?at=message",
         f"{api}/export?as=phi-session",
@@ -111,10 +125,12 @@ def test_an_evaluation_keeps_its_figures_and_says_that_answers_went(reader, proj
 def test_every_page_of_a_pruned_session_works(reader, project, tape):
     pruned(project, tape)
     for loop in LoopRecord.objects.all():
-        for tab in ("", "?tab=events", "?tab=events&scope=session", "?tab=json"):
+        for tab in ("", "?tab=events", "?tab=events&scope=session", "?tab=compactions", "?tab=json"):
             url = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}{tab}"
             assert reader.get(url).status_code == 200, url
-    for url in ("sessions", "integrity", "evaluations", "costs", "leaderboard", "settings"):
+    for event in Compaction.objects.exclude(end_event=None).values_list("end_event", flat=True):
+        assert reader.get(f"/p/default/events/{event}/compaction", follow=True).status_code == 200, event
+    for url in PAGES:
         assert reader.get(f"/p/default/{url}").status_code == 200, url
     for url in (
         "sessions",
