@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.loops.queries.events import KINDS, Kind
 
-Tab = Literal["conversation", "events", "compactions", "json"]
+Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]
 RECORDS: tuple[Record, ...] = ("phi-core", "api", "brief")
-TABS: tuple[Tab, ...] = ("conversation", "events", "compactions", "json")
+TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "compactions", "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +27,8 @@ class Asked:
     after: int | None = None
     around: int | None = None
     at: int | None = None  # the session as it was then
+    zoom: tuple[float, float] | None = None  # a part of the timeline, in seconds
+    is_idle_shown: bool = False
     of: Record = "phi-core"
     tree: int | None = None  # a loop around which the tree is shown
 
@@ -42,6 +45,8 @@ class Asked:
             after=whole_number(params.get("after", "")),
             around=whole_number(params.get("around", "")),
             at=whole_number(params.get("at", "")),
+            zoom=_zoom(params.get("zoom", "")),
+            is_idle_shown=params.get("idle") == "1",
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),
         )
@@ -50,3 +55,9 @@ class Asked:
 def whole_number(text: str) -> int | None:
     """Return a number that may be a key, None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
+
+
+def _zoom(text: str) -> tuple[float, float] | None:
+    """Return the seconds between which a timeline is shown, None for what is no such part."""
+    said = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)-(\d{1,9}(?:\.\d{1,6})?)", text, re.ASCII)
+    return (float(said[1]), float(said[2])) if said and float(said[1]) < float(said[2]) else None

@@ -10,6 +10,7 @@ from django.http import Http404
 from dashboard.loops import panels
 from dashboard.loops.asked import Asked, Tab, whole_number
 from dashboard.loops.queries import events, header, tree, windows
+from dashboard.loops.queries.timeline import Timelines
 from dashboard.money import spawned_by
 from dashboard.streaming import BLOCK
 
@@ -38,6 +39,7 @@ class SessionPage:
     last: int | None = None
     at: int | None = None  # a loop around which the tree is shown
     is_past: bool = False  # drawn once, and never sent
+    line: Timelines = field(default_factory=lambda: Timelines(0))  # what a timeline shows
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
@@ -63,13 +65,18 @@ class SessionPage:
             wanted.append((panels.ROW, rows))
         if self.loop and rows:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
+        return wanted + self._of_tab(bell)
+
+    def _of_tab(self, bell: Bell) -> Wants:
         if self.tab == "conversation" and self.loop:
-            wanted += self._conversation(bell)
-        elif self.tab == "events":
-            wanted += self._events(bell)
-        elif self.tab == "compactions" and self.loop and self.session in bell.sessions:
-            wanted.append((panels.PASSES, [self.loop]))
-        return wanted
+            return self._conversation(bell)
+        if self.tab == "events":
+            return self._events(bell)
+        if self.tab == "compactions" and self.loop and self.session in bell.sessions:
+            return [(panels.PASSES, [self.loop])]
+        if self.tab == "timeline" and self.session in bell.sessions:
+            return [(panels.timeline_panel(self.line), [self.session])]
+        return []
 
     def _is_moved(self, bell: Bell) -> bool:
         """Say whether the tree changed, or a session that spawned this one or was spawned by it.
@@ -98,6 +105,8 @@ class SessionPage:
             wanted += [(panels.TURN, shown), *self._tail()]
         elif self.loop and self.tab == "compactions":
             wanted.append((panels.PASSES, [self.loop]))
+        elif self.tab == "timeline":
+            wanted.append((panels.timeline_panel(self.line), [self.session]))
         elif self.tab == "events":
             wanted.append((panels.event_panel(self.scope), events.between(self.scope, self.first, self.last)))
         if not self.is_past:
@@ -172,4 +181,5 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
         at=asked.tree,
+        line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
     )

@@ -9,6 +9,7 @@ from dashboard import links
 from dashboard.loops.asked import Asked
 from dashboard.loops.live import SessionPage
 from dashboard.loops.queries import events, windows
+from dashboard.loops.queries.timeline import Timelines
 from dashboard.panels import Panel
 from recorder.models import Session
 
@@ -42,6 +43,7 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         window.later,
         asked.tree,
         is_past=asked.at is not None,
+        line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
     )
     slug = session.project.slug
     earlier = links.loop(slug, session.pk, loop, before=window.earlier) if window.earlier is not None else ""
@@ -105,4 +107,6 @@ def socket(session: Session, shown: Shown, asked: Asked) -> str:
         first=page.first or "",
         last="" if page.last is None else page.last,
         tree="" if page.at is None else page.at,
+        zoom="" if asked.zoom is None else f"{asked.zoom[0]:g}-{asked.zoom[1]:g}",
+        idle="1" if asked.is_idle_shown else "",
     )

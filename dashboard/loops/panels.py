@@ -1,6 +1,17 @@
 """The live regions of the session page. Those that show what is selected are made for it."""
 
-from dashboard.loops.queries import calls, events, header, heads, questions, rows, tree, troubles, turns
+from dashboard.loops.queries import (
+    calls,
+    events,
+    header,
+    heads,
+    questions,
+    rows,
+    timeline,
+    tree,
+    troubles,
+    turns,
+)
 from dashboard.panels import Panel
 from dashboard.passes.queries import tab
 from dashboard.replay.queries import tracks
@@ -31,3 +42,8 @@ def head_panel(tab: str) -> Panel:
 def event_panel(scope: events.Scope) -> Panel:
     """Return the rows of this list of events."""
     return Panel("session/event", scope)
+
+
+def timeline_panel(shown: timeline.Timelines) -> Panel:
+    """Return the timeline, or a part of it."""
+    return Panel("session/timeline", shown, every_ms=3_000)

@@ -159,7 +159,13 @@ def a_session(page, recorded):
     page.keyboard.press("y")
     page.locator(".loop-id[data-copied]").wait_for()
     yield "y"
-    for key, tab in (("3", "tab=events"), ("4", "tab=compactions"), ("5", "tab=json"), ("1", "#loop")):
+    for key, tab in (
+        ("2", "tab=timeline"),
+        ("3", "tab=events"),
+        ("4", "tab=compactions"),
+        ("5", "tab=json"),
+        ("1", "#loop"),
+    ):
         page.keyboard.press(key)
         at(page, tab)
         page.wait_for_load_state()
@@ -182,6 +188,29 @@ def a_session(page, recorded):
     assert page.evaluate("document.querySelector('#loop-scroll').scrollTop") == up
     yield "]"
     yield from replay(page)
+    page.goto(page.url.split("/p/")[0] + recorded["long"])
+    page.locator("[data-connection=live]").wait_for()
+    yield from timeline(page)
+
+
+def timeline(page):
+    page.keyboard.press("2")
+    page.wait_for_url(lambda url: "tab=timeline" in url)
+    page.locator("[data-line]").wait_for()
+    for key, inside in (("+", "zoom="), ("+", "zoom="), ("-", "zoom="), ("0", "tab=timeline")):
+        before = page.url
+        page.keyboard.press(key)
+        page.wait_for_url(lambda url, before=before: url != before)
+        page.locator("[data-line]").wait_for()
+        assert inside in page.url
+        yield key
+    assert "zoom=" not in page.url
+    box = page.locator("[data-line] .wf-c").first.bounding_box()
+    page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 5)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
+    page.mouse.up()
+    page.wait_for_url(lambda url: "zoom=" in url)
 
 
 def replay(page):

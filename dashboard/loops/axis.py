@@ -1,0 +1,147 @@
+"""Time as a line from 0 to 100 on which long pauses are folded, and spans of time drawn on it. Pure.
+
+Where nothing ran for longer than FOLD, the line takes GAP percent and says how long it was: a night is not
+what one wants to look at. Whatever runs is drawn in proportion.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+FOLD = timedelta(minutes=1)
+GAP = 3.0
+LABELS = 6
+LEAST = 0.25  # of a hundred: narrower nothing is seen
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Span:
+    """Something that took time."""
+
+    start: datetime
+    end: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A piece of the line on which time runs evenly; a folded one is a pause."""
+
+    start: datetime
+    end: datetime
+    x: float
+    width: float
+    is_folded: bool = False
+
+    @property
+    def length(self) -> timedelta:
+        return self.end - self.start
+
+
+@dataclass(frozen=True, slots=True)
+class Axis:
+    """The line."""
+
+    stretches: Sequence[Stretch]
+
+    @property
+    def start(self) -> datetime:
+        return self.stretches[0].start
+
+    @property
+    def end(self) -> datetime:
+        return self.stretches[-1].end
+
+    @property
+    def gaps(self) -> list[Stretch]:
+        return [each for each in self.stretches if each.is_folded]
+
+    def at(self, moment: datetime) -> float:
+        """Return where a moment is; what is outside is at the end that it is beyond."""
+        place = bisect_right(self.stretches, moment, key=lambda each: each.start) - 1
+        stretch = self.stretches[max(place, 0)]
+        if not stretch.length:
+            return stretch.x
+        share = (moment - stretch.start) / stretch.length
+        return stretch.x + stretch.width * min(max(share, 0.0), 1.0)
+
+    def moment(self, x: float) -> datetime:
+        """Return which moment is at a place."""
+        stretch = next((each for each in self.stretches if x <= each.x + each.width), self.stretches[-1])
+        share = (x - stretch.x) / stretch.width if stretch.width else 0.0
+        return stretch.start + stretch.length * min(max(share, 0.0), 1.0)
+
+    @property
+    def labels(self) -> list[datetime]:
+        return [self.moment(100 * n / LABELS) for n in range(LABELS)]
+
+
+def axis(spans: Iterable[Span], *, window: Span | None = None, folds: bool = True) -> Axis | None:
+    """Return the line on which these spans lie, or that part of it; None when there are none."""
+    busy = _united(spans if window is None else _within(spans, window))
+    if not busy:
+        return None
+    pieces: list[tuple[Span, bool]] = []
+    for span in busy:
+        if pieces and span.start > pieces[-1][0].end:
+            pause = Span(pieces[-1][0].end, span.start)
+            pieces.append((pause, folds and pause.end - pause.start > FOLD))
+        pieces.append((span, False))
+    return Axis(_laid(pieces))
+
+
+def _laid(pieces: Sequence[tuple[Span, bool]]) -> list[Stretch]:
+    seconds = [0.0 if folded else (span.end - span.start).total_seconds() for span, folded in pieces]
+    folded = sum(folded for _, folded in pieces)
+    gap = min(GAP, 50 / folded) if folded else 0.0
+    unit = (100 - gap * folded) / sum(seconds) if sum(seconds) else 0.0
+    found, x = [], 0.0
+    for (span, is_folded), length in zip(pieces, seconds, strict=True):
+        width = gap if is_folded else length * unit
+        found.append(Stretch(span.start, span.end, x, width, is_folded))
+        x += width
+    return found
+
+
+def _within(spans: Iterable[Span], window: Span) -> list[Span]:
+    clipped = (Span(max(each.start, window.start), min(each.end, window.end)) for each in spans)
+    return [each for each in clipped if each.end >= each.start]
+
+
+def _united(spans: Iterable[Span]) -> list[Span]:
+    found: list[Span] = []
+    for span in sorted(spans):
+        if span.end < span.start:
+            continue
+        if found and span.start <= found[-1].end:
+            found[-1] = Span(found[-1].start, max(found[-1].end, span.end))
+        else:
+            found.append(span)
+    return found
+
+
+def path(spans: Iterable[Span], on: Axis, *, y: float, height: float, least: float = LEAST) -> str:
+    """Draw spans as one path, ten units a percent; those that are nearer than `least` become one."""
+    drawn: list[list[float]] = []
+    for span in sorted(each for each in spans if _is_seen(each, on)):
+        left, right = on.at(span.start), on.at(span.end)
+        if drawn and left - drawn[-1][1] < least:
+            drawn[-1][1] = max(drawn[-1][1], right)
+        else:
+            drawn.append([left, right])
+    return "".join(_box(left, max(right - left, LEAST), y, height) for left, right in drawn)
+
+
+def _is_seen(span: Span, on: Axis) -> bool:
+    """Say whether a span is on the line; one that only touches its end is not, unless it is no longer."""
+    return (
+        span.start <= on.end
+        and span.end >= on.start
+        and (span.start == span.end or (span.start < on.end and span.end > on.start))
+    )
+
+
+def _box(left: float, width: float, y: float, height: float) -> str:
+    return f"M{left * 10:.2f} {y:g}h{width * 10:.2f}v{height:g}h-{width * 10:.2f}z"
