@@ -79,6 +79,8 @@ class Payback:
     """What became of a pass: `calls` came after it, until the next pass or up to now."""
 
     calls: int
+    before: Call | None  # the last whose size is known: one that failed says none
+    first: Call | None
     saved_each: int | None  # tokens that each of them was smaller by; below 0 it grew
     rate: Decimal | None  # nano-dollars a token, as the last call before paid them
     rebuilt: int | None  # tokens that the first call would have read from the cache
@@ -119,13 +121,18 @@ class Payback:
         return self.after_calls is not None and self.after_calls <= self.calls
 
 
-def payback(before: Call | None, after: Sequence[Call], pass_nano: int | None) -> Payback:
+def payback(earlier: Sequence[Call], after: Sequence[Call], pass_nano: int | None) -> Payback:
     """Return what a pass between these calls brought; `after` ends where the next pass begins."""
-    done = [call for call in after if call.is_done]
-    first = done[0] if done else None
+    done = [call for call in after if call.prompt is not None]
+    before, first = (
+        next((call for call in reversed(earlier) if call.prompt is not None), None),
+        next(iter(done), None),
+    )
     rebuilt = _rebuilt(before, first)
     return Payback(
         calls=len(done),
+        before=before,
+        first=first,
         saved_each=_difference(before, first),
         rate=_rate(before),
         rebuilt=rebuilt,

@@ -78,12 +78,20 @@ class Effect:
     is_content_known: bool
 
     @property
+    def prompt_before(self) -> int | None:
+        return self.found.payback.before.prompt if self.found.payback.before else None
+
+    @property
+    def prompt_after(self) -> int | None:
+        return self.found.payback.first.prompt if self.found.payback.first else None
+
+    @property
     def before_nano(self) -> int | None:
-        return _nano(self.found.before)
+        return _nano(self.found.payback.before)
 
     @property
     def first_nano(self) -> int | None:
-        return _nano(self.found.after[0] if self.found.after else None)
+        return _nano(self.found.payback.first)
 
     @property
     def unpriced(self) -> int:

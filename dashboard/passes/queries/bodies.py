@@ -51,7 +51,7 @@ def bodies(found: Pass) -> Bodies:
 
 def counts(found: Sequence[Pass]) -> dict[int, int]:
     """Return how many messages the first request after each pass held. One query."""
-    asked = {each.pk: each.after[0].request for each in found if each.after and each.after[0].request}
+    asked = {each.pk: each.first.request for each in found if each.first and each.first.request}
     read = texts({request for request in asked.values() if request})
     sent = {pk: _sent(raw) for pk, raw in read.items()}
     return {pk: len(held) for pk, request in asked.items() if (held := sent.get(request or 0)) is not None}
@@ -60,7 +60,7 @@ def counts(found: Sequence[Pass]) -> dict[int, int]:
 def _requests(found: Pass) -> tuple[int, int] | None:
     """Return the request before and the one after. Without both there is nothing to compare."""
     before = found.before.request if found.before else None
-    after = found.after[0].request if found.after else None
+    after = found.first.request if found.first else None
     return (before, after) if before and after else None
 
 

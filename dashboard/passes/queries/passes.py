@@ -53,7 +53,8 @@ class Pass:
     next: Loop | None  # that goes on from it
     line: Sequence[int]  # loops, oldest first
     calls: Sequence[Call]  # of all of them
-    before: Call | None  # the last call before
+    before: Call | None  # the last call before whose request is recorded, else the last
+    first: Call | None  # after it, in the same way
     after: Sequence[Call]  # up to the next pass
     position: int  # in recorded order
     drops: Sequence[int]  # where all passes on the line stand
@@ -114,7 +115,7 @@ class Pass:
 
     @property
     def sent_after(self) -> int | None:
-        return self.after[0].prompt if self.after else None
+        return self.first.prompt if self.first else None
 
     @property
     def has_request_before(self) -> bool:
@@ -189,7 +190,7 @@ class _Around:
         calls = sorted((call for each in line for call in self._calls[each]), key=lambda call: call.event)
         events = [call.event for call in calls]
         earlier = bisect_left(events, position)
-        before = calls[earlier - 1] if earlier else None
+        before = _asked(calls[earlier - 1 :: -1] if earlier else ())
         after = calls[earlier : bisect_left(events, until) if until else None]
         return Pass(
             row=row,
@@ -206,13 +207,18 @@ class _Around:
             line=line,
             calls=calls,
             before=before,
+            first=_asked(after),
             after=after,
             position=position,
             drops=drops,
             numbers=numbers,
             merged=self._merged.get(row.pk),
-            payback=payback(before, after, _own_cost(loop)),
+            payback=payback(calls[:earlier], after, _own_cost(loop)),
         )
+
+
+def _asked(calls: Sequence[Call]) -> Call | None:
+    return next((call for call in calls if call.request), calls[0] if calls else None)
 
 
 def _position(row: Compaction) -> int:

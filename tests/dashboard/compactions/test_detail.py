@@ -268,6 +268,26 @@ def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
     assert "Comes to -$0.246, not paid back before 6 calls" in page.text
 
 
+def test_a_call_that_failed_before_the_pass_counts_no_tokens_and_hides_no_request(feed, compaction):
+    task, summary = build.user("Fix the parser."), build.user("[Summary]")
+    overflow = build.assistant("", stop="error", error="prompt is too long")
+    passed = [
+        build.compaction_started(at=22),
+        build.compaction_ended(before=(3, 9_000), after=(1, 90), at=23),
+    ]
+    failed = [build.turn_start(index=1), build.turn_end(message=overflow)]
+    feed(
+        build.agent_start(),
+        *turn(0, [task], build.assistant("Read."), (9_000, 0, 0)),
+        *failed,
+        *turn(2, [summary], build.assistant("Done."), (2_000, 0, 0), before=passed),
+    )
+    page = compaction()
+
+    assert "Sent to the model 3 → 1 9,000 → 2,000" in page.text
+    assert "Saved since, 1 call 7.0k tokens, $0.0210" in page.text
+
+
 def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
     now = timezone.now()
     feed(*reread(), received_at=now - timedelta(days=60))
