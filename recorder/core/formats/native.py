@@ -28,6 +28,7 @@ _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_p
 # For lines that were accepted once: a limit that was lowered since does not make them wrong.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
 _HOLDING = (dict, list)
+_SHORT = 16 * 1024  # bytes
 _COUNTED = ("usage", "evaluation_usage")
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
 _OWN = (
@@ -91,7 +92,9 @@ def _object(line: bytes, limits: Limits) -> dict[str, Json]:
     if len(line) > limits.event_bytes:
         raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
     value = _quick(line)
-    if (_depth(line) if value is None else _depth_of(value)) > limits.depth:
+    # To count the brackets of a short line is the fastest way to see that it is not deep.
+    is_plain = len(line) < _SHORT and line.count(b"{") + line.count(b"[") <= limits.depth
+    if not is_plain and (_depth(line) if value is None else _depth_of(value)) > limits.depth:
         raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
         value = value or _load(line.decode())
