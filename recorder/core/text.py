@@ -28,6 +28,9 @@ def clean(text: str, limit: int | None = None) -> str:
 
 def excerpt(text: str, limit: int) -> str:
     """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
+    begin = text[: limit + 1]
+    if len(begin) > limit and begin.isprintable() and "  " not in begin and " " not in (begin[0], begin[-1]):
+        return clean(begin[: limit - 1].rstrip() + "…")  # as below: it has no space but single ones
     line = " ".join(text[: limit * 2].split())
     if len(line) <= limit and len(text) > limit * 2:
         line = " ".join(text[: max(limit * 4, _GLANCE)].split())

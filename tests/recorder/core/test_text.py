@@ -1,6 +1,8 @@
 """Text made fit for a column."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from recorder.core.text import clean, excerpt, one_line, prose
 
@@ -12,6 +14,13 @@ def test_what_no_database_takes_is_replaced():
 def test_an_excerpt_is_one_line_and_says_that_it_goes_on():
     assert excerpt(" a\n\tb ", 10) == "a b"
     assert excerpt("abcdef", 4) == "abc…"
+
+
+@given(st.text(st.sampled_from("ab  \n\u00a0\u2028\u00e9\t"), max_size=24))
+def test_an_excerpt_is_what_one_would_cut_from_the_whole_line(text):
+    whole = " ".join(text.split())
+
+    assert excerpt(text, 12) == (whole if len(whole) <= 12 else whole[:11].rstrip() + "\u2026")
 
 
 @pytest.mark.parametrize(
