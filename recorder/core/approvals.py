@@ -11,6 +11,9 @@ from recorder.core.events import ApprovalRequested, ApprovalResolved
 from recorder.core.step import Step
 from recorder.core.text import clean
 
+_WAITING = "Waiting for approval"
+_SETTLED = {"granted": "Approved", "denied": "Denied", "expired": "Nobody approved", "cancelled": "Withdrawn"}
+
 
 def request(step: Step, event: ApprovalRequested, session: Session, loop: Loop | None) -> None:
     """The agent waits for a person."""
@@ -30,7 +33,7 @@ def request(step: Step, event: ApprovalRequested, session: Session, loop: Loop |
     step.add(approval)
     _count(step, session, loop, 1)
     if loop is not None:
-        sessions.doing(loop, f"Waiting for approval {approval.command}".rstrip())
+        sessions.doing(loop, f"{_WAITING} {approval.command}".rstrip())
 
 
 def resolve(step: Step, event: ApprovalResolved, session: Session, loop: Loop | None) -> None:
@@ -43,6 +46,7 @@ def resolve(step: Step, event: ApprovalResolved, session: Session, loop: Loop | 
     approval.reason = clean(event.reason or "")
     approval.resolved_at = event.timestamp or step.at
     _settle(step, approval, event.decision or "", inferred=event.inferred)
+    _say(step, approval)
 
 
 def tool_runs(step: Step, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
@@ -70,6 +74,7 @@ def _settle_of_tool(step: Step, loop: Loop, tool_call_id: str, decision: str, at
     if approval is not None:
         approval.resolved_at = at or step.at
         _settle(step, approval, decision, inferred=True)
+        _say(step, approval)
 
 
 def _settle_all(step: Step, session: Session, which: Callable[[Approval], bool], decision: str) -> None:
@@ -95,6 +100,16 @@ def _count(step: Step, session: Session, loop: Loop | None, change: int) -> None
     if loop is not None:
         loop.waiting += change
         step.touch(loop)
+
+
+def _say(step: Step, settled: Approval) -> None:
+    """A loop that runs on no longer says that it waits, unless for something else."""
+    loop = settled.loop
+    if loop is None or loop.status != "running":
+        return
+    others = [each for each in step.memory.approvals.get(settled.session, ()) if each.loop is loop]
+    words = _WAITING if others else _SETTLED.get(settled.decision, "Answered")
+    sessions.doing(loop, f"{words} {(others or [settled])[-1].command}".rstrip())
 
 
 def _find(step: Step, event: ApprovalResolved, session: Session, loop: Loop | None) -> Approval | None:

@@ -44,6 +44,24 @@ def test_who_waits_stands_first(project):
     assert [line.state for line in live_now([project.pk])[project.pk].lines] == ["waiting", "running"]
 
 
+def test_who_was_answered_no_longer_says_that_it_waits(project):
+    loop = Loop()
+    asks = [
+        {**loop.approval(call, command), "approval_id": call} for call, command in (("a", "ls"), ("b", "rm"))
+    ]
+    answers = [{**asks[0], "type": "ApprovalResolved", "approval_id": call} for call in ("a", "b")]
+
+    def activity(*events):
+        feed(project, *events)
+        return live_now([project.pk])[project.pk].lines[0].activity
+
+    assert activity(loop.start(), loop.turn(), *asks) == "Waiting for approval rm"
+    assert activity({**answers[1], "decision": "granted"}) == "Waiting for approval ls"
+    assert activity({**answers[0], "decision": "denied"}) == "Denied ls"
+    assert activity(loop.approval("t1", "pwd")) == "Waiting for approval pwd"
+    assert activity(loop.tool_end("t1", "not allowed")) == "Denied pwd"
+
+
 def test_more_than_fit_are_counted(project):
     feed(project, *[Loop().start() for _ in range(SHOWN + 3)])
     shown = live_now([project.pk])[project.pk]

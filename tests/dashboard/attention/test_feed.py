@@ -7,6 +7,7 @@ from asgiref.testing import ApplicationCommunicator
 
 from dashboard.asgi import application
 from dashboard.attention.feed import SHOWN, row
+from dashboard.lifecycle.feed import PIECE
 from recorder.models import Project
 from tests import build
 from tests.dashboard.opened import HOST, in_thread
@@ -89,10 +90,10 @@ async def test_nobody_hears_another_project_and_a_stranger_nothing(place):
 
 async def test_of_a_burst_the_latest_are_drawn(place):
     async with Feed(HOST, place.cookie) as feed:
-        await in_thread(place.feed, *(build.agent_start(f"s{n}.a.1") for n in range(SHOWN + 20)))
+        await in_thread(place.feed, *(build.agent_start(f"s{n}.a.1") for n in range(PIECE)))
         rows = await feed.rows(SHOWN)
 
-    assert f">s{SHOWN + 19}<" in rows[-1]
+    assert f">s{PIECE - 1}<" in rows[-1]
 
 
 @pytest.mark.parametrize(
