@@ -305,6 +305,18 @@ def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
     assert "whether their first results were still in the context is not known" in page.text
 
 
+def test_the_tab_says_of_the_past_what_was_known_then(feed, loop):
+    feed(tape="06")
+    first = Compaction.objects.order_by("pk")[0]
+
+    running, done = (
+        loop("sonnet-4-6.1", query=f"?tab=compactions&at={at}").part("loop")
+        for at in (first.start_event, first.end_event)
+    )
+    assert "The context is being compacted now." in running
+    assert "No request was recorded after this pass" in done
+
+
 async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, open_page):
     events = reread()
     at = next(n for n, event in enumerate(events) if event["type"] == "CompactionStarted")
