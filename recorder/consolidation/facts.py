@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
@@ -19,8 +20,9 @@ from recorder.models import EventRecord, LoopRecord, ReadLoop
 
 EVENTS = 200  # of one loop that are looked at
 TRIES = 3  # answers that are none, until a loop is left
-AWAY = 3  # failures in a row, until the model is left for this time
-AT_ONCE = 50
+AWAY_TRIES = 7  # times without an answer, until a loop is left: it may be what keeps the model silent
+AWAY = 3  # of those in a row, until the model is left for this time
+LONGEST_S = 3 * 3600  # of one time; other daily work waits
 
 
 @dataclass(slots=True)
@@ -51,39 +53,41 @@ def ask_all(projects: Sequence[int]) -> Asked | None:
     asking, asked, failures = model(), Asked(), 0
     if asking is None:
         return None
-    for project in projects:
-        for loop in _waiting(project):
-            try:
-                _ask(asking, project, loop, asked)
-                failures = 0
-            except Away as away:
-                failures += 1
-                if failures == AWAY:
-                    asked.away = str(away)
-                    return asked
+    until = time.monotonic() + LONGEST_S
+    for loop in _waiting(projects):
+        try:
+            _ask(asking, loop, asked)
+            failures = 0
+        except Away as away:
+            keeping.note_failure(loop.id, AWAY_TRIES)
+            failures += 1
+            asked.away = str(away) if failures == AWAY else ""
+        if asked.away or time.monotonic() > until:
+            break
     return asked
 
 
-def _ask(asking: Model, project: int, loop: Loop, asked: Asked) -> None:
+def _ask(asking: Model, loop: Loop, asked: Asked) -> None:
     said = facts.sent(_said(loop.id))
     try:
         answer = facts.read(loop.agent_id, asking.ask(facts.messages(said)), said) if said else facts.Answer()
     except Lie:
         asked.lies += 1
-        keeping.note_lie(loop.id, TRIES)
+        keeping.note_failure(loop.id, TRIES)
         return
-    keeping.add_facts(project, Lesson(loop, answer.found))
+    keeping.add_facts(loop.project, Lesson(loop, answer.found))
     asked.loops += 1
     asked.facts += len(answer.found)
     asked.dropped += answer.dropped
 
 
-def _waiting(project: int) -> list[Loop]:
-    wanted = ReadLoop.objects.filter(project=project, facts="wanted").order_by("loop").values_list("loop")
-    rows = LoopRecord.objects.filter(pk__in=wanted).select_related("session").order_by("pk")
+def _waiting(projects: Sequence[int]) -> list[Loop]:
+    wanted = ReadLoop.objects.filter(project__in=projects, facts="wanted").values_list("loop")
+    rows = LoopRecord.objects.filter(pk__in=wanted).order_by("session__project", "pk")
+    about = ("pk", "session__project", "agent_id", "session__is_demo", "started_at", "session__created_at")
     return [
-        Loop(row.pk, row.agent_id, row.session.is_demo, row.started_at or row.session.created_at)
-        for row in rows.only("agent_id", "started_at", "session__is_demo", "session__created_at")
+        Loop(pk, project, agent, is_demo, started_at or created_at)
+        for pk, project, agent, is_demo, started_at, created_at in rows.values_list(*about)
     ]
 
 

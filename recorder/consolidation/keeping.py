@@ -70,8 +70,8 @@ def add_facts(project: int, lesson: Lesson) -> None:
             _add(project, [lesson], is_demo=lesson.loop.is_demo)
 
 
-def note_lie(loop: int, most: int) -> None:
-    """Count an answer that was none; after so many of them the loop is not asked about again."""
+def note_failure(loop: int, most: int) -> None:
+    """Count an answer that was none, or did not come; after so many the loop is not asked about again."""
     for row in ReadLoop.objects.filter(loop=loop, facts="wanted"):
         row.tries += 1
         row.facts = "failed" if row.tries >= most else "wanted"

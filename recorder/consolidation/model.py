@@ -21,6 +21,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recorder.core.insights.facts import ANSWER, Lie
 
 BYTES = 4 * ANSWER
+REFUSED = (400, 413, 422)  # of this question, and of no other
 
 
 class Away(Exception):
@@ -40,6 +41,8 @@ class Model:
         """Return what it says. Raises Away or Lie."""
         asked = {"model": self.name, "messages": messages, "temperature": 0, "stream": False}
         status, answer = self._post(json.dumps(asked).encode())
+        if status in REFUSED:
+            raise Lie("it does not take what it was asked")
         if status != http.client.OK:
             raise Away(f"it answers {status}")
         return _content(answer)

@@ -36,6 +36,7 @@ class Loop:
     """A loop that has ended; `at` is when, as far as anybody knows."""
 
     id: int
+    project: int
     agent_id: str
     is_demo: bool
     at: datetime
@@ -44,7 +45,7 @@ class Loop:
 def unread(project: int, after: int, most: int) -> list[Loop]:
     """Return loops that ended and were not read, oldest first."""
     rows = tables.read(_UNREAD, project, after, most)
-    return [Loop(pk, agent, bool(is_demo), _moment(at)) for pk, agent, is_demo, at in rows]
+    return [Loop(pk, project, agent, bool(is_demo), _moment(at)) for pk, agent, is_demo, at in rows]
 
 
 def still_unread(loops: Collection[int]) -> set[int]:

@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from recorder.consolidation.facts import AWAY, TRIES
+from recorder.consolidation.facts import AWAY, AWAY_TRIES, TRIES
 from recorder.consolidation.run import consolidate
 from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from tests.recorder.consolidation.learned import learned
@@ -87,9 +87,10 @@ def test_a_fact_without_events_of_ours_is_dropped_and_counted(project, speaker):
         raw(b'{"choices": []}'),
         raw(b'{"choices": [{"message": {"content": null}}]}'),
         raw(b"\xff\xfe"),
+        raw(b"the context is too long", 400),
         flood,
     ],
-    ids=["prose", "no json", "no choice", "no content", "no text", "flood"],
+    ids=["prose", "no json", "no choice", "no content", "no text", "refused", "flood"],
 )
 def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker, lie):
     feed(project, talk("s.a.1"))
@@ -125,6 +126,23 @@ def test_a_model_that_is_away_is_left_for_now_and_asked_the_next_time(project, s
     assert len(speaker.asked) == AWAY
     speaker.answers = [saying(true)]
     assert consolidate(project, quiet).facts.facts == AWAY + 2
+
+
+def test_loops_that_keep_the_model_silent_do_not_keep_it_from_the_others(project, speaker):
+    feed(project, *(talk(f"s{n}.a.1", "Slow." if n < AWAY else "Quick.") for n in range(AWAY + 1)))
+
+    def say(handler, asked):
+        (saying(true) if "Quick." in str(asked) else hang_up)(handler, asked)
+
+    speaker.answers = [say]
+    for _ in range(AWAY_TRIES + 1):
+        consolidate(project, quiet)
+
+    assert Insight.objects.get(kind="fact").loops == 1
+    assert list(ReadLoop.objects.order_by("loop").values_list("facts", flat=True)) == [
+        *["failed"] * AWAY,
+        "done",
+    ]
 
 
 def test_nothing_but_facts_depends_on_the_model(project, speaker, settings):
