@@ -118,17 +118,21 @@ class _Day:
             pruned_on=None,
         )
         for lines in _chunks(rows.order_by("-pk").values_list("pk", "size")):
+            stays = self.needed.union(_reasons(lines))
+            prints = fingerprints([line for line in lines if line not in stays])  # while nobody waits for us
             with transaction.atomic():
                 journal.lock(self.project)
-                self._prune(lines)
+                self._prune(lines, prints)
             yield len(lines)
 
-    def _prune(self, lines: Sequence[int]) -> None:
+    def _prune(self, lines: Sequence[int], prints: dict[int, bytes]) -> None:
+        """Decide of lines anew, now that nobody can pin or open anything, and take what goes."""
         reasons = _reasons(lines)
         rows = JournalEvent.objects.filter(pk__in=lines, pruned_on=None).order_by("-pk")
         going: dict[int, int] = {}
         for line, size, pieces in rows.values_list("pk", "size", "pieces").iterator():
-            why = reasons.get(line) or ("needed" if line in self.needed else None)
+            may_go = line in prints and line not in self.needed
+            why = reasons.get(line) or (None if may_go else "needed")
             if why is None:
                 going[line] = size
                 continue
@@ -136,10 +140,10 @@ class _Day:
             if why != "unconsolidated":  # these were counted, also of days that nothing goes of
                 setattr(self.done, why, getattr(self.done, why) + 1)
         if going:
-            self._take(going)
+            self._take(going, {line: prints[line] for line in going})
 
-    def _take(self, going: dict[int, int]) -> None:
-        _forget(fingerprints(going), self.today)
+    def _take(self, going: dict[int, int], prints: dict[int, bytes]) -> None:
+        _forget(prints, self.today)
         self.done.lines += len(going)
         self.done.size += sum(going.values())
         places = EventRecord.objects.filter(pk__in=going, session__isnull=False)
