@@ -76,6 +76,7 @@ class SessionItem(WithSubAgents):
     waiting: int
     parent: Parent | None
     is_demo: bool
+    pruned_on: date | None
     url: str
 
 

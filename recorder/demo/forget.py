@@ -6,7 +6,7 @@ from functools import partial
 
 from django.db import transaction
 
-from recorder import journal, notify, store, tokens
+from recorder import journal, notify, pins, store, tokens
 from recorder.consolidation import keeping
 from recorder.models import AccessToken, Project
 
@@ -21,5 +21,6 @@ def forget_demo(project: Project) -> int:
         keeping.forget_demo(project.pk)
         bell = store.forget_demo(project.pk)
         journal.forget_demo(project.pk)
+        pins.forget_strays(project.pk)
         transaction.on_commit(partial(notify.ring, bell))
     return len(bell.sessions)

@@ -11,10 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorder import export, journal, pins, pruning, store
+from recorder.demo.forget import forget_demo
 from recorder.ingest import Batch, ingest
 from recorder.integrity import findings
 from recorder.lines import Pruned, fingerprints, texts
-from recorder.models import EventRecord, JournalEvent, LoopRecord, Producer, Project, Pruning, Session
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Pin, Producer, Project, Pruning, Session
 from recorder.past import seen_from
 from recorder.pieces import fingerprint, sources
 from recorder.rebuild import BodiesPruned, rebuild
@@ -127,6 +128,20 @@ def test_a_pinned_session_stays_until_it_is_let_go(project):
     assert (prune(project).pinned, list(bodies().values())) == (len(lines), lines)
     pins.unpin(session)
     assert prune(project).lines == len(lines)
+
+
+def test_a_pin_goes_with_the_demo_and_stays_at_a_rebuild(project):
+    lines = [line(event) for event in (agent_start("s.a.1"), agent_end("s.a.1"))]
+    other = [line(event) for event in (agent_start("d.a.1"), agent_end("d.a.1"))]
+    ingest(Batch(project.pk, "p", None, lines))
+    ingest(Batch(project.pk, "demo", None, other, is_demo=True))
+    for session in Session.objects.all():
+        pins.pin(session, "ada")
+
+    call_command("rebuild", stdout=StringIO(), stderr=StringIO())
+    assert set(Pin.objects.values_list("session_id", flat=True)) == {"s", "d"}
+    forget_demo(project)
+    assert list(Pin.objects.values_list("session_id", flat=True)) == ["s"]
 
 
 def test_what_runs_stays_and_goes_when_it_has_ended(project):

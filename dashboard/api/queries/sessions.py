@@ -71,5 +71,6 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         **inclusive(whole),
         "parent": parent if found.has_spawn else None,
         "is_demo": found.is_demo,
+        "pruned_on": found.pruned_on,
         "url": links.session(project.slug, found.pk),
     }

@@ -103,6 +103,12 @@ def test_what_cannot_be_put_together_any_more_says_so(reader, project):
     assert reader.get(f"/p/default/events/{pk}").status_code == 302
 
 
+def test_the_read_api_says_when_bodies_went(reader, project):
+    pruned(project, "01-tools-two-prompts")
+    (item,) = reader.get("/api/v1/sessions").json()["items"]
+    assert item["pruned_on"] == f"{NOW:%Y-%m-%d}"
+
+
 def test_the_envelopes_of_pruned_lines_stay(reader, project):
     pruned(project, "01-tools-two-prompts")
     answer = reader.get(f"/api/v1/sessions/{Session.objects.get().session_id}/events?envelope=1")
