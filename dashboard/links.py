@@ -41,6 +41,11 @@ def as_of(slug: str, pk: int, event: int | None, *, loop: int | None = None, **q
     return _with(path, {"at": event or "", **query})
 
 
+def jump(slug: str, pk: int, to: str) -> str:
+    """Return the way to the next error, winner or waiting loop of a session."""
+    return _with(reverse("session-jump", args=(slug, pk)), {"to": to})
+
+
 def loop(slug: str, session_pk: int, pk: int, **query: Value) -> str:
     """Return a loop's place on its session's page."""
     return _with(reverse("loop", args=(slug, session_pk, pk)), _at(session_pk) | query)

@@ -13,7 +13,7 @@ from dashboard.find import views as find
 from dashboard.insights import views as insights
 from dashboard.integrity import views as integrity
 from dashboard.leaderboard import views as leaderboard
-from dashboard.loops import past, recorded
+from dashboard.loops import finding, past, recorded
 from dashboard.loops import views as loops
 from dashboard.metrics import metrics
 from dashboard.notifications import views as notifications
@@ -37,6 +37,8 @@ urlpatterns = [
     path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),
     path("p/<slug:slug>/sessions/<int:pk>/pin", loops.pin, name="session-pin"),
     path("p/<slug:slug>/sessions/<int:pk>/step", past.step, name="session-step"),
+    path("p/<slug:slug>/sessions/<int:pk>/jump", finding.jump, name="session-jump"),
+    path("p/<slug:slug>/sessions/<int:pk>/search", finding.search, name="session-search"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
     path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/record", loops.loop_record, name="loop-record"),

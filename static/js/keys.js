@@ -32,6 +32,8 @@ const KEYS = [
   ["A session", "5", "JSON"],
   ["A session", "[", "Previous turn"],
   ["A session", "]", "Next turn"],
+  ["A session", "e", "Next error"],
+  ["A session", "w", "Next winner"],
   ["A session", "c", "Compare branches"],
   ["A session", "y", "Copy the loop's id"],
   ["A session", "f", "Follow the newest"],

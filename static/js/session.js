@@ -1,15 +1,32 @@
-// Turns by key: [ and ] go to the turn before and after the one at the top of the pane.
+// Ways within a loop: [ and ] go to the turn before and after the one at the top, e to the next error, w to the next winner.
 const pane = document.querySelector("#loop-scroll");
+const HEAD = 40; // what the head of a turn covers
+const from = (each) => each.getBoundingClientRect().top - pane.getBoundingClientRect().top;
 
 function turn(step) {
-  const top = pane.getBoundingClientRect().top;
-  const heads = [...pane.querySelectorAll(".turn")].map((each) => [each, each.getBoundingClientRect().top - top]);
+  const heads = [...pane.querySelectorAll(".turn")].map((each) => [each, from(each)]);
   const to = step > 0 ? heads.find(([, at]) => at > 1) : heads.findLast(([, at]) => at < -1);
   if (to) pane.scrollTop += to[1];
-  return true;
+}
+
+// Beyond what is on the page the server knows the way: from this loop on, for errors from its last turn that is here.
+function jump(kind) {
+  const url = new URL(document.querySelector(`[data-jump=${kind}]`).href);
+  const last = kind == "e" && [...pane.querySelectorAll(".turn-h")].at(-1)?.id.split("-")[1];
+  url.searchParams.set("loop", pane.dataset.loop);
+  if (last) url.searchParams.set("turn", last);
+  location.assign(url);
+}
+
+function error() {
+  const next = [...pane.querySelectorAll(".tool.is-err, .turn-note.t-err")].find((each) => from(each) > HEAD + 1);
+  if (!next) return jump("e");
+  pane.scrollTop += from(next) - HEAD;
 }
 
 addEventListener("key", (event) => {
-  const act = { "[": () => turn(-1), "]": () => turn(1) }[event.detail];
-  if (act && pane) event.preventDefault(act());
+  const act = { "[": () => turn(-1), "]": () => turn(1), e: error, w: () => jump("w") }[event.detail];
+  if (!act || !pane) return;
+  event.preventDefault();
+  act();
 });

@@ -20,9 +20,12 @@ def recorded(server):
     for n in range(30):
         long += [build.turn_start("long.a.1", index=n), build.turn_end("long.a.1")]
     server.agent().send(*long, build.agent_end("long.a.1"))
+    failed = [build.agent_start("failed.a.1"), build.turn_start("failed.a.1"), build.tool_start("failed.a.1")]
+    failed += [build.tool_end("failed.a.1", is_error=True), build.turn_end("failed.a.1")]
+    server.agent().send(*failed, *build.small_loop("failed.a.2"))
     items = server.read("/api/v1/sessions")["items"]
     return {item["session_id"]: item["url"] for item in items} | {
-        "evaluation": next(item["url"] for item in items if item["session_id"] != "long")
+        "evaluation": next(item["url"] for item in items if item["groups"])
     }
 
 
@@ -170,9 +173,18 @@ def a_session(page, recorded):
         at(page, tab)
         page.wait_for_load_state()
         yield key
+    page.keyboard.press("w")
+    page.wait_for_load_state()
+    page.locator(".tr.is-win").locator("xpath=..").and_(page.locator("[aria-selected=true]")).wait_for()
+    yield "w"
     page.keyboard.press("c")
     at(page, "/evaluations/")
     yield "c"
+    page.goto(page.url.split("/p/")[0] + recorded["failed"])
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press("e")
+    page.wait_for_url("**/loops/*?turn=1#turn-1")
+    yield "e"
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("f")

@@ -79,6 +79,14 @@ class Header:
         return links.sessions(self.slug)
 
     @property
+    def error_url(self) -> str:
+        return links.jump(self.slug, self.pk, "error")
+
+    @property
+    def waiting_url(self) -> str:
+        return links.jump(self.slug, self.pk, "waiting")
+
+    @property
     def agent_url(self) -> str:
         return links.sessions(self.slug, agent=self.agent_id)
 

@@ -1,0 +1,57 @@
+"""Ways within a session: to the next failure, winner or wait, and to what was said."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+
+from dashboard import links
+from dashboard.access import member
+from dashboard.loops.asked import whole_number
+from dashboard.loops.queries import finding, header
+from recorder.core.text import clean
+from recorder.models import Project, Session
+
+LONGEST = 200
+
+
+@require_safe
+@member
+def jump(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Lead to the next place of a kind: `to` is error, winner or waiting, from `loop` and `turn` on."""
+    to = next((each for each in finding.TOS if each == request.GET.get("to")), None)
+    if to is None or not header.is_of(project.pk, pk):
+        raise Http404
+    loop, turn = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn"))
+    place = finding.next_place(pk, to, loop, turn)
+    if place is None:
+        return HttpResponseRedirect(
+            links.loop(project.slug, pk, loop) if loop else links.session(project.slug, pk)
+        )
+    if place.turn is None:
+        return HttpResponseRedirect(f"{links.loop(project.slug, pk, place.loop)}#loop")
+    return HttpResponseRedirect(
+        f"{links.loop(project.slug, pk, place.loop, turn=place.turn)}#turn-{place.turn}"
+    )
+
+
+@require_safe
+@member
+def search(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show which events of a session hold the words that are asked for."""
+    try:
+        session = header.session_of(project.pk, pk)
+    except Session.DoesNotExist as error:
+        raise Http404 from error
+    q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
+    after = whole_number(request.GET.get("after", "")) or 0
+    context = {
+        "project": project,
+        "page": "sessions",
+        "session": session,
+        "q": q,
+        "found": finding.hits(session, q, after) if q else None,
+        "is_first": not after,
+    }
+    return render(request, "session/search.html", context)
