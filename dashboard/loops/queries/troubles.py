@@ -38,7 +38,6 @@ class Troubles:
     """What a session and its producers have of each; root of the panel session/integrity."""
 
     pk: int
-    events: int
     tallies: Sequence[Tally]
     anomalies: int
     shown: Sequence[Trouble]
@@ -61,10 +60,9 @@ def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
         slug = session.project.slug
         rows = Anomaly.objects.filter(session=session.pk).order_by("-pk")[:SHOWN]
         loops = LoopRecord.objects.filter(session=session.pk)
-        counted = loops.aggregate(events=Sum("events"), late=Sum("late"), unknown=Sum("unknown"))
+        counted = loops.aggregate(late=Sum("late"), unknown=Sum("unknown"))
         found[session.pk] = Troubles(
             session.pk,
-            counted["events"] or 0,
             list(_tallies(session, counted)),
             session.n,
             [

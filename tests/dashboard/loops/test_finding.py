@@ -21,7 +21,8 @@ def failing():
     yield build.agent_end("s.a.1")
     yield from build.small_loop("s.a.2", parent="s.a.1", kind="Default")
     yield build.agent_start("s.a.3", parent="s.a.2", kind="Default")
-    yield {"type": "ErrorRaised", "loop_id": "s.a.3", "scope": "loop", "message": "gone", "timestamp": build.time(3)}
+    gone = {"loop_id": "s.a.3", "scope": "loop", "message": "gone", "timestamp": build.time(3)}
+    yield {"type": "ErrorRaised", **gone}
     yield build.agent_end("s.a.3", outcome="failed")
 
 

@@ -430,7 +430,7 @@ def test_the_strip_of_a_session_that_is_all_there_says_so(feed, session):
 
     strip = next(e for e in session().root.walk() if e.attributes.get("class") == "integrity")
 
-    assert "recorded without a gap; nothing refused, late or out of place" in words(strip.html())
+    assert "Recorded without a gap; nothing refused, late or out of place" in words(strip.html())
 
 
 def test_the_strip_counts_what_is_late_unknown_refused_in_conflict_or_without_its_loop_and_leads_there(
