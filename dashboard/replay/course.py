@@ -16,7 +16,8 @@ from itertools import pairwise
 WIDTH = 1000.0
 IDLE = timedelta(minutes=1)
 BUCKETS = 120
-STOPS = 600  # places that a pointer can seek
+STOPS = 400  # places that a pointer can seek
+SHORT = 2  # units between ticks of what happens all the time
 LANES = 3
 LABELS = 6
 _TOP, _FLOOR = 18.0, 22.0  # of the density: its height and where it stands
@@ -127,7 +128,9 @@ def _ticks(told: Sequence[Told], x: Sequence[float]) -> list[tuple[str, str]]:
     drawn: dict[str, dict[str, None]] = {}
     for each, at in zip(told, x, strict=True):
         if each.kind:
-            drawn.setdefault(each.kind, {})[f"M{at:.0f} {'38v12' if each.kind in _TALL else '44v6'}"] = None
+            is_tall = each.kind in _TALL
+            place = round(at) if is_tall else SHORT * round(at / SHORT)
+            drawn.setdefault(each.kind, {})[f"M{place} {'38v12' if is_tall else '44v6'}"] = None
     ordered = sorted(drawn.items(), key=lambda item: item[0] in _TALL)
     return [(kind, "".join(path)) for kind, path in ordered]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
 
 from dashboard.replay.course import Course, Ran, Told, course
 from recorder.models import EventRecord, LoopRecord, Session, ToolCall, Turn
@@ -63,9 +63,9 @@ def step(session: int, since: int | None, by: By, to: To) -> int | None:
 
 
 def first_event(session: int) -> int | None:
-    """Return the event with which a session can be seen first. One query."""
-    begun = EventRecord.objects.filter(session=session).order_by("journal")
-    return begun.values_list("pk", flat=True).first()
+    """Return the event with which the first loop of a session began. One query."""
+    begun: int | None = LoopRecord.objects.filter(session=session).aggregate(n=Min("start_event"))["n"]
+    return begun
 
 
 def _track(session: Any) -> Track:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import lru_cache
+from itertools import accumulate
 from typing import NamedTuple, TypeAlias, cast
 
 from recorder.core.changes import Origin
@@ -27,7 +28,8 @@ from recorder.journal import SOURCES
 from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, Producer
 
-LINES = 500  # read at once: a line may have megabytes
+# Read at once: a line is made of pieces of earlier ones, which each reading needs again; but it may be large.
+LINES, BYTES = 5_000, 32 * 1024 * 1024
 
 Flush: TypeAlias = tuple[int, datetime, int]  # producer, when, journal id
 IsTitled: TypeAlias = Callable[[int, str], bool]  # a producer's loop has its title
@@ -46,11 +48,12 @@ class Row(NamedTuple):
     session_id: str | None
     turn: int | None
     occurred_at: datetime | None
+    size: int
 
 
 COLUMNS = (
     *("pk", "journal__producer_id", "journal__received_at", "origin", "type"),
-    *("loop__loop_id", "loop_key", "session__session_id", "turn_id", "occurred_at"),
+    *("loop__loop_id", "loop_key", "session__session_id", "turn_id", "occurred_at", "journal__size"),
 )
 
 
@@ -59,13 +62,16 @@ def told(sessions: Collection[int], after: int, until: int, is_titled: IsTitled)
     producers = {row[0]: row[1:] for row in _producers(sessions)}
     while True:
         rows = _rows(sessions, after, until)
-        end = rows[-1].pk if len(rows) == LINES else until
+        end = rows[-1].pk if rows else until
         flushes = _flushes(producers, after, end)
-        raws = texts(_needed(rows, is_titled))
+        raws = texts(_needed(rows))
         for row in rows:
             while flushes and flushes[0][2] < row.pk:
                 yield flushes.pop(0)
-            yield _line(row, raws.get(row.pk), *producers[row.producer])
+            raw = raws.get(row.pk)
+            if raw is None and _may_name(row, is_titled):
+                raw = texts([row.pk])[row.pk]
+            yield _line(row, raw, *producers[row.producer])
         yield from flushes
         if end == until:
             return
@@ -79,7 +85,9 @@ def _producers(sessions: Collection[int]) -> Sequence[tuple[int, str, bool]]:
 
 def _rows(sessions: Collection[int], after: int, until: int) -> list[Row]:
     found = EventRecord.objects.filter(session__in=sessions, journal__gt=after, journal__lte=until)
-    return [Row(*row) for row in found.order_by("journal").values_list(*COLUMNS)[:LINES]]
+    rows = [Row(*row) for row in found.order_by("journal").values_list(*COLUMNS)[:LINES]]
+    sizes = accumulate(0 if _is_bare(row) else row.size for row in rows)
+    return [row for row, size in zip(rows, sizes, strict=True) if size <= BYTES] or rows[:1]
 
 
 def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
@@ -89,28 +97,39 @@ def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
     return list(found.values_list("producer_id", "received_at", "pk"))
 
 
-def _needed(rows: Sequence[Row], is_titled: IsTitled) -> list[int]:
-    """Return the lines that must be read; of streamed text the last piece says what a loop was doing."""
+def _needed(rows: Sequence[Row]) -> list[int]:
+    """Return the lines that must be read.
+
+    Of streamed text the last piece says what a loop was doing, and a loop's first message mostly names it.
+    """
     needed: list[int] = []
     streams: set[str | None] = set()  # loops whose next line is one more piece
+    first: dict[str | None, int] = {}  # messages of loops
     for row in reversed(rows):
         is_update = row.type == "MessageUpdate"
-        if not (is_update and row.loop_id in streams) and not _is_bare(row, is_titled):
+        if not (is_update and row.loop_id in streams) and not _is_bare(row):
             needed.append(row.pk)
+        if row.type == "MessageEnd":
+            first[row.loop_id] = row.pk
         if is_update:
             streams.add(row.loop_id)
         else:
             streams.discard(row.loop_id)
-    return needed
+    return [*needed, *first.values()]
 
 
-def _is_bare(row: Row, is_titled: IsTitled) -> bool:
-    """Say whether nothing that a line says is kept in a record."""
+def _is_bare(row: Row) -> bool:
+    """Say whether nothing that a line says is kept in a record, but for a prompt that names its loop."""
     if row.loop_id is None or row.origin not in ("", "read"):
         return False
-    if row.type == "MessageEnd":  # a prompt names its loop; before a turn it may say how the loop ends
-        return row.turn is not None and is_titled(row.producer, row.loop_id)
-    return row.type == "MessageStart" or (row.type == "TurnRequest" and row.occurred_at is not None)
+    if row.type == "TurnRequest":
+        return row.occurred_at is not None
+    # Before a turn a message may say how its loop ends.
+    return row.type == "MessageStart" or (row.type == "MessageEnd" and row.turn is not None)
+
+
+def _may_name(row: Row, is_titled: IsTitled) -> bool:
+    return row.type == "MessageEnd" and not is_titled(row.producer, row.loop_id or "")
 
 
 def _line(row: Row, raw: bytes | None, form: str, is_demo: bool) -> Line:  # noqa: FBT001  as its row has it

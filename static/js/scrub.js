@@ -4,7 +4,7 @@ const IDLE_S = 5; // longer waits are skipped while playing
 const FRAME_MS = 150; // between two events that are shown while playing
 const scrub = () => document.querySelector("[data-scrub]");
 const track = () => document.querySelector('[id^="session-track-"]');
-const isPast = () => "then" in scrub().dataset;
+const isPast = () => "then" in (scrub()?.dataset ?? {});
 const url = (event) => `${scrub().dataset.url}${scrub().dataset.url.includes("?") ? "&" : "?"}at=${event}`;
 let stops = []; // [event, x, seconds]
 let said = "";
@@ -147,6 +147,14 @@ addEventListener("click", (event) => {
   event.preventDefault();
   if (playing) stop();
   seek(to.href);
+});
+
+// The first look back tells the session anew, so it begins when the pointer comes near.
+let isNear = false;
+addEventListener("pointerover", (event) => {
+  if (isNear || isPast() || !stops.length || !event.target.closest?.("[data-scrub]")) return;
+  isNear = true;
+  fetch(url(stops.at(-1)[0]), { method: "HEAD" });
 });
 
 // On the line itself, as the ARIA slider pattern says.
