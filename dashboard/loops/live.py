@@ -74,7 +74,7 @@ class SessionPage:
             return self._events(bell)
         if self.tab == "compactions" and self.loop and self.session in bell.sessions:
             return [(panels.PASSES, [self.loop])]
-        if self.tab == "timeline" and self.session in bell.sessions:
+        if self.tab == "timeline" and not bell.sessions.isdisjoint({self.session, *self._related}):
             return [(panels.timeline_panel(self.line), [self.session])]
         return []
 

@@ -6,6 +6,7 @@ can: what was imported was received at another time than it happened, and such a
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -76,7 +77,7 @@ def course(loops: Collection[int]) -> Course:
     turns = _turns(loops, {pk: span.end for pk, span in ran.items()})
     tools, timeless = _tools(loops, {turn.pk: turn for turn in turns}, end)
     answers = _answers(turns, _received(loops), tools)
-    phases = [*answers, *tools, *_asked(loops, end), *_passes(loops, end)]
+    phases = [*answers, *tools, *_asked(loops, turns, end), *_passes(loops, end)]
     return Course(phases, timeless, _bounds(ran, {phase.loop for phase in phases}))
 
 
@@ -164,10 +165,21 @@ def _tools(loops: Collection[int], turns: Mapping[int, _Begun], end: datetime) -
     return found, timeless
 
 
-def _asked(loops: Collection[int], end: datetime) -> list[Phase]:
+def _asked(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -> list[Phase]:
+    """Return questions, each in the turn in which it was asked. One query."""
+    within: dict[int, list[_Begun]] = defaultdict(list)
+    for turn in turns:
+        within[turn.loop].append(turn)
     rows = Approval.objects.filter(loop__in=loops, loop__isnull=False).order_by("pk")
     return [
-        Phase("ask", loop or 0, Span(start, max(start, until or end)), name=command, is_open=until is None)
+        Phase(
+            "ask",
+            loop or 0,
+            Span(start, max(start, until or end)),
+            next((turn.ordinal for turn in within[loop or 0] if turn.holds(start)), None),
+            name=command,
+            is_open=until is None,
+        )
         for loop, start, until, command in rows.values_list(
             "loop_id", "requested_at", "resolved_at", "command"
         )
@@ -176,13 +188,11 @@ def _asked(loops: Collection[int], end: datetime) -> list[Phase]:
 
 def _passes(loops: Collection[int], end: datetime) -> list[Phase]:
     rows = Compaction.objects.filter(loop__in=loops).order_by("pk")
-    return [
-        Phase(
-            "pass",
-            loop,
-            Span(start or until or end, max(start or end, until or end)),
-            is_open=state == "running",
-        )
-        for loop, start, until, state in rows.values_list("loop_id", "started_at", "ended_at", "state")
-        if start or until
-    ]
+    columns = rows.values_list("loop_id", "turn__ordinal", "started_at", "ended_at", "state")
+    found: list[Phase] = []
+    for loop, turn, start, until, state in columns:
+        begun = start or until
+        if begun is not None:
+            span = Span(begun, max(begun, until or end))
+            found.append(Phase("pass", loop, span, turn, is_open=state == "running"))
+    return found

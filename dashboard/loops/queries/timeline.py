@@ -12,7 +12,7 @@ from dashboard.loops.axis import LEAST, Axis, Span, axis, path
 from dashboard.loops.queries import tree
 from dashboard.loops.queries.rows import LoopRow, rows
 from dashboard.loops.queries.spans import Course, Kind, Phase, course
-from recorder.models import LoopRecord, Session
+from recorder.models import ChildLoopRef, LoopRecord, Session
 
 LANES = 100  # loops that are drawn at once
 PARTS = 200  # turns, tools and questions of the selected one
@@ -52,6 +52,7 @@ class Lane:
     place: str = ""  # among the branches and the judge of a group: first, mid or last
     is_selected: bool = False
     is_inside: bool = False  # it stands below another
+    is_elsewhere: bool = False  # a sub-agent with a session of its own
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +123,9 @@ class Timelines:
         order = tree.orders({session.pk})[session.pk]
         at = order.index(self.loop) if self.loop in order else 0
         first = max(0, min(at - LANES // 2, len(order) - LANES))
-        shown = order[first : first + LANES]
+        own_loops = order[first : first + LANES]
+        called = _called(session.pk, own_loops)
+        shown = [pk for own in own_loops for pk in (own, *called.get(own, ()))][: 2 * LANES]
         told = course(shown)
         spans = told.spans
         begin = min((span.start for span in spans), default=session.created_at)
@@ -137,7 +140,7 @@ class Timelines:
             pk=session.pk,
             scale=_scale(line, begin) if line else None,
             lanes=lanes,
-            hidden=len(order) - len(shown),
+            hidden=len(order) - len(own_loops),
             own=_scale(near, begin) if near else None,
             slot=chip.slot if chip else 0,
             parts=parts[:PARTS],
@@ -152,19 +155,18 @@ class Timelines:
         for phase in told.phases:
             by_loop[phase.loop].append(phase)
         drawn, places = rows(shown), _places(shown)
+        here = set(LoopRecord.objects.filter(session=session, pk__in=shown).values_list("pk", flat=True))
         least = LEAST * max(1, len(shown) / 25)  # many lanes are drawn more coarsely
-        return [
-            Lane(
-                drawn[pk],
-                self._url(session, pk),
-                _bars(by_loop[pk], line, least),
-                places.get(pk, ""),
-                pk == self.loop,
-                drawn[pk].kind in ("Sub-agent", "Branch") or pk in places,
+        lanes = []
+        for pk in shown:
+            is_elsewhere = pk not in here
+            url = drawn[pk].url if is_elsewhere else self._url(session, pk)
+            is_inside = is_elsewhere or drawn[pk].kind in ("Sub-agent", "Branch") or pk in places
+            bars = _bars(by_loop[pk], line, least)
+            lanes.append(
+                Lane(drawn[pk], url, bars, places.get(pk, ""), pk == self.loop, is_inside, is_elsewhere)
             )
-            for pk in shown
-            if pk in drawn
-        ]
+        return lanes
 
     def _parts(self, session: Session, phases: Sequence[Phase], near: Axis) -> list[Part]:
         """Return turns in order, each with its tools below it; what belongs to none stands at the end."""
@@ -256,6 +258,22 @@ def _scale(on: Axis, begin: datetime) -> Scale:
         [(round(gap.x, 2), round(gap.width, 2), gap.length) for gap in on.gaps],
         " ".join(f"{x:.3f}:{seconds:.3f}" for x, seconds in edges),
     )
+
+
+def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
+    """Return the loops of other sessions that these spawned. Two queries."""
+    spawned = LoopRecord.objects.filter(session__parent__in=loops).exclude(session=session)
+    refs = ChildLoopRef.objects.filter(loop__in=loops, child__isnull=False)
+    refs = refs.exclude(child__session=session)
+    pairs = [
+        *spawned.order_by("pk").values_list("session__parent_id", "pk"),
+        *refs.order_by("pk").values_list("loop_id", "child_id"),
+    ]
+    found: dict[int, dict[int, None]] = defaultdict(dict)
+    for parent, child in pairs:
+        if parent is not None and child is not None:
+            found[parent].setdefault(child)
+    return {parent: list(children) for parent, children in found.items()}
 
 
 def _places(loops: Sequence[int]) -> dict[int, str]:

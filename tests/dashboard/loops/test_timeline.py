@@ -5,9 +5,11 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.topic import Topic
 from recorder.models import LoopRecord
 from tests import build
 from tests.build import NINE
+from tests.dashboard.opened import in_thread
 
 BRANCH = re.compile(r"M([\d.]+) [\d.]+h([\d.]+)v")
 
@@ -79,6 +81,20 @@ def test_branches_a_judge_and_a_wait_stand_where_their_times_are(feed, session):
     assert boxes(page, "b-ask") == [[], [], [], [(70, 25)]]
     places = [e.attributes["class"] for e in page.root.walk() if "wf-par" in e.attributes.get("class", "")]
     assert [each.split()[2] for each in places] == ["wf-first", "wf-mid", "wf-last"]
+
+
+def test_a_sub_agent_with_a_session_of_its_own_has_a_lane_below_its_caller(feed, session):
+    feed(
+        build.agent_start("s.a.1"),
+        build.turn_start("s.a.1", at=0),
+        *tool("s.a.1", 20, 80, child="kid.a.1"),
+        build.turn_end("s.a.1", at=100),
+        build.agent_end("s.a.1", at=100),
+    )
+    feed(build.agent_start("kid.a.1", at=25), *turn("kid.a.1", 30, 70), build.agent_end("kid.a.1", at=75))
+    page = session("s", query="?tab=timeline")
+    assert boxes(page, "b-model") == [[(0, 20)], [(30, 40)]]
+    assert "Sub-agent" in page.part("main")
 
 
 def test_an_idle_hour_is_folded_and_shown_when_asked_for(feed, session):
@@ -180,3 +196,14 @@ def test_many_loops_are_a_window_of_bounded_size(feed, session):
 def test_a_session_without_times_says_so(feed, session):
     feed(build.parallel_start("s.b.1", "s.b.2"))
     assert "Nothing has taken time here yet." in session(query="?tab=timeline").text
+
+
+async def test_the_line_that_is_pushed_is_what_a_reload_shows(place, open_page, monkeypatch):
+    monkeypatch.setattr(Topic, "_due", lambda topic, key: 0.0)
+    events = parallel()
+    await in_thread(lambda: place.feed(*map(build.line, events[:5])))
+    path = (await in_thread(place.loops))[0]
+    page = await open_page(f"{path}?tab=timeline")
+    for event in events[5:]:
+        await in_thread(lambda event=event: place.feed(build.line(event)))
+    await page.agree()
