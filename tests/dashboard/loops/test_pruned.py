@@ -27,6 +27,10 @@ PAGES = (
     *("sessions", "integrity", "evaluations", "costs", "leaderboard", "settings"),
     *("attention", "insights", "compactions"),
 )
+TABS = (
+    *("", "?tab=events", "?tab=events&scope=session", "?tab=timeline", "?tab=compactions"),
+    *("?tab=json", "?tab=json&of=brief"),
+)
 SAYS = f"odies pruned on {NOW.day} {NOW:%b %Y}"
 
 
@@ -87,6 +91,7 @@ def test_what_cannot_be_put_together_any_more_says_so(reader, project):
     assert SAYS in text(reader.get(place("?tab=json")))
     assert '"loop_id"' in text(reader.get(place("?tab=json&of=api"))).replace("&quot;", '"')
 
+    assert SAYS in text(reader.get(f"/p/default/sessions/{Session.objects.get().pk}/search?q=tests"))
     pk, session = EventRecord.objects.first().pk, Session.objects.get()
     api = f"/api/v1/sessions/{session.session_id}"
     for url in (
@@ -131,7 +136,7 @@ def test_an_evaluation_keeps_its_figures_and_says_that_answers_went(reader, proj
 def test_every_page_of_a_pruned_session_works(reader, project, tape):
     pruned(project, tape)
     for loop in LoopRecord.objects.all():
-        for tab in ("", "?tab=events", "?tab=events&scope=session", "?tab=compactions", "?tab=json"):
+        for tab in TABS:
             url = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}{tab}"
             assert reader.get(url).status_code == 200, url
     for event in Compaction.objects.exclude(end_event=None).values_list("end_event", flat=True):
