@@ -49,7 +49,9 @@ class Counts:
 
 def waiting(project: int) -> QuerySet[Approval]:
     """Return the questions that nobody has answered, in no order."""
-    return Approval.objects.filter(session__project=project, resolved_at=None)
+    # The sessions that wait are few and have an index; otherwise all of the project would be gone through.
+    waits = Session.objects.filter(project=project, waiting__gt=0)
+    return Approval.objects.filter(session__in=waits.values("pk"), resolved_at=None)
 
 
 def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Session]:
