@@ -16,6 +16,7 @@ from django.template.loader import render_to_string
 from dashboard.attention.queries.feed import Whose, whose
 from dashboard.drawing import DRAWING
 from dashboard.lifecycle.door import lifecycle
+from dashboard.lifecycle.policy import BLOCKED, POLICY, key
 from dashboard.lifecycle.rings import Frame, Ring
 from recorder.doors import Receive, Scope, Send
 from recorder.faults import STORE_ERRORS
@@ -24,7 +25,6 @@ log = logging.getLogger(__name__)
 
 GATHER_S = 0.2  # what rings in such a time is drawn at once
 SHOWN = 50  # of what is drawn at once, the latest
-GLYPHS = {"finish": "completed", "error": "failed", "abort": "cancelled"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,16 +71,14 @@ def _drawn(rings: Sequence[Ring]) -> str:
 
 def row(frame: Frame, session: Whose | None) -> Row:
     """Return what the feed shows of a frame."""
-    reason, is_blocked = str(frame.get("reason", "")), frame.get("pending_approval") is True
-    asks = frame["type"] == "approval-requested"
-    glyph = "waiting" if asks or is_blocked else GLYPHS.get(reason, "running")
+    policy = POLICY.get(key(frame))
     return Row(
         at=datetime.fromtimestamp(int(frame["at"]) / 1000, UTC),
-        glyph=glyph,
+        glyph=policy.glyph if policy else "running",
         type=str(frame["type"]),
-        words="pending approval" if is_blocked else reason,
+        words=BLOCKED if frame.get("pending_approval") is True else str(frame.get("reason", "")),
         url=str(frame.get("url", "")),
-        is_quiet=not asks and (is_blocked or reason not in ("finish", "error")),
+        is_quiet=policy is None or not policy.says,
         session_id=str(frame["session_id"]),
         session=session,
     )

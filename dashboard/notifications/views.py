@@ -13,8 +13,8 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from dashboard.access import next_place
+from dashboard.lifecycle.policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
-from dashboard.notifications.policy import ASKED, POLICY, ROWS
 
 WORKER = settings.BASE / "static" / "js" / "worker.js"
 SESSIONS_AT_ONCE = 100

@@ -3,8 +3,8 @@
 from django import template
 from django.contrib.auth.models import User
 
+from dashboard.lifecycle.policy import ROWS
 from dashboard.notifications import queries
-from dashboard.notifications.policy import ROWS
 
 register = template.Library()
 

@@ -103,8 +103,8 @@ async def test_of_a_burst_the_latest_are_drawn(place):
         ({**START, "type": "approval-requested"}, "waiting", "", False),
         ({**END, "reason": "finish", "pending_approval": False}, "completed", "finish", False),
         ({**END, "reason": "finish", "pending_approval": True}, "waiting", "pending approval", True),
-        ({**END, "reason": "error", "pending_approval": False}, "failed", "error", False),
-        ({**END, "reason": "abort", "pending_approval": False}, "cancelled", "abort", True),
+        ({**END, "reason": "error", "pending_approval": False}, "error", "error", False),
+        ({**END, "reason": "abort", "pending_approval": False}, "aborted", "abort", True),
         ({**END, "reason": "of a later version"}, "running", "of a later version", True),
     ],
 )

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.template import Context, Template
 
-from dashboard.notifications.policy import POLICY, ROWS
+from dashboard.lifecycle.policy import POLICY, ROWS
 from dashboard.notifications.queries import WAITING_SHOWN
 from recorder.ingest import Batch, ingest
 from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Session

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
+from dashboard.lifecycle.policy import POLICY, ROWS, key
 from dashboard.lifecycle.rings import REASONS, Reason, Type
-from dashboard.notifications.policy import POLICY, ROWS, key
 from recorder.core.formats import grida
 
 # What notifies, as the contract of the channel has it.
