@@ -63,7 +63,7 @@ def test_every_key_of_the_sheet_works(window, recorded):
 
 def everywhere(page, recorded):
     page.keyboard.press("Control+k")
-    palette = page.get_by_role("combobox")
+    palette = page.get_by_role("combobox", name="Search, or go anywhere")
     palette.wait_for()
     yield "Mod+k"
     close(page)
@@ -251,7 +251,7 @@ def test_the_palette_finds_goes_and_acts(window, recorded):
     watched = window(viewport={"width": 1440, "height": 900}, reduced_motion="reduce")
     page = watched.open("/p/default/sessions")
     page.keyboard.press("Meta+k")
-    page.get_by_role("combobox").press_sequentially("trade-offs")
+    page.get_by_role("combobox", name="Search, or go anywhere").press_sequentially("trade-offs")
     option = page.get_by_role("option", selected=True)
     option.filter(has_text="Summarise").wait_for()
     page.evaluate(AXE)
@@ -265,7 +265,7 @@ def test_the_palette_finds_goes_and_acts(window, recorded):
     page.keyboard.press("Enter")
     at(page, "/sessions/")
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox").press_sequentially("switch")
+    page.get_by_role("combobox", name="Search, or go anywhere").press_sequentially("switch")
     page.get_by_role("option", name="Switch between").click()
     assert page.locator("html").get_attribute("data-theme") == "dark"
     assert watched.faults == []
@@ -282,5 +282,5 @@ def test_switched_off_no_single_key_does_anything_but_the_palette_opens(window, 
     assert page.locator("html").get_attribute("data-theme") is None
     assert page.get_by_role("dialog").count() == 0
     page.keyboard.press("Control+k")
-    page.get_by_role("combobox").wait_for()
+    page.get_by_role("combobox", name="Search, or go anywhere").wait_for()
     assert "/settings" in page.url

@@ -21,6 +21,7 @@ HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
 PAGES = [
     "sessions",
     "session",
+    "tree",
     "running",
     "past",
     "timeline",
@@ -56,6 +57,11 @@ def addresses(server):
     server.agent().send(*learning())
     server.manage("consolidate")
     session = next(item for item in server.read("/api/v1/sessions")["items"] if item["session_id"] == HOSTILE)
+    tree = next(
+        item
+        for item in server.read("/api/v1/sessions")["items"]
+        if item["groups"] and item["session_id"] != HOSTILE
+    )
     loops = [loop for loop in server.read("/api/v1/loops")["items"] if loop["session_id"] == HOSTILE]
     group = next(each for each in server.read("/api/v1/groups")["items"] if each["session_id"] == HOSTILE)
     shortened = next(
@@ -65,6 +71,7 @@ def addresses(server):
     return {
         "sessions": "/p/default/sessions",
         "session": session["url"],
+        "tree": tree["url"],
         "running": running,
         "past": f"{session['url']}/step?to=previous",
         "timeline": f"{first}?tab=timeline",
