@@ -58,7 +58,7 @@ def due(project: Project, now: datetime) -> int:
     """Return how many lines `prune` will look at."""
     if project.retention_days is None:
         return 0
-    return _old(project, _before(now, project.retention_days)).exclude(consolidated_at=None).count()
+    return _old(project, _before(now, project.retention_days)).filter(consolidated_at__isnull=False).count()
 
 
 def prune_quarantine(before: datetime, at_once: int = AT_ONCE) -> int:
@@ -88,7 +88,7 @@ def _unread(project: Project, before: datetime) -> int:
 
 def _days(project: Project, before: datetime) -> list[tuple[int, date]]:
     """Return the producers and days of which bodies may go."""
-    rows = _old(project, before).exclude(consolidated_at=None)
+    rows = _old(project, before).filter(consolidated_at__isnull=False)
     found = rows.order_by("producer", "received_at__date").values_list("producer", "received_at__date")
     return list(found.distinct())
 

@@ -55,7 +55,7 @@ class JournalEvent(models.Model):
             # No line is in it when it is written, so it costs no line anything.
             models.Index(
                 fields=("project", "producer", "received_at"),
-                condition=models.Q(consolidated_at__isnull=False, pruned_on__isnull=True, size__gt=0),
+                condition=models.Q(consolidated_at__isnull=False, pruned_on__isnull=True),
                 name="lines_to_prune",
             ),
         )

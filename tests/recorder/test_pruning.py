@@ -6,6 +6,8 @@ from io import StringIO
 
 import pytest
 from django.core.management import CommandError, call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -417,3 +419,16 @@ def test_what_consolidation_has_read_of_any_runtime_goes(project, form):
     is_open = Session.objects.filter(waiting__gt=0) or LoopRecord.objects.filter(status="running")
     assert bool(done.open) == bool(is_open)
     assert records(project.pk) == told
+
+
+@pytest.mark.sqlite
+def test_what_is_due_is_found_by_an_index_of_its_own(project):
+    with CaptureQueriesContext(connection) as asked:
+        pruning.due(project, NOW)
+        prune(project)
+    looked = [each["sql"] for each in asked if "IS NOT NULL" in each["sql"] and "journalevent" in each["sql"]]
+    with connection.cursor() as cursor:
+        plans = [cursor.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall() for sql in looked]
+
+    assert len(plans) == 2
+    assert all("lines_to_prune" in str(plan) for plan in plans)
