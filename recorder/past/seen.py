@@ -31,8 +31,6 @@ _KINDS: tuple[tables.Kind, ...] = (
     *(changes.Compaction, changes.Approval, changes.TextBlock, changes.Anomaly),
 )
 _EVENTS = EventRecord._meta.db_table
-# What is left of a table when its name is taken: SQLite's own database, PostgreSQL's schema of that name.
-_REAL = {"sqlite": "main", "postgresql": "public"}
 
 
 class NotOfSession(Exception):
@@ -107,7 +105,7 @@ def _apart() -> Iterator[None]:
 
 
 def _stand_in(rows: Mapping[tables.Kind, list[list[tables.Value]]], at: int) -> None:
-    real = _REAL[connection.vendor]
+    real = _schema()
     with connection.cursor() as cursor:
         for kind in _KINDS:
             for statement in _like(tables.table(kind), real):
@@ -131,6 +129,14 @@ def _like(table: tables.Table, real: str) -> Iterator[str]:
         yield f"CREATE INDEX temp.{name}_{link} ON {name} ({link}_id)"
 
 
+def _schema() -> str:
+    """Return where the real tables are: their names alone mean the others now."""
+    if connection.vendor != "postgresql":
+        return "main"
+    ((schema,),) = tables.read("SELECT quote_ident(current_schema())")
+    return str(schema)
+
+
 @cache
 def _typed(name: str) -> str:
     """Return the columns of a table of SQLite with their types, by which values are read."""
@@ -140,7 +146,7 @@ def _typed(name: str) -> str:
 
 def _let_in_spawner(session: int, at: int) -> None:
     """Let the loop be seen, with its session, that spawned this one: if it had, by then."""
-    real = _REAL[connection.vendor]
+    real = _schema()
     loop, session_row = LoopRecord._meta.db_table, SessionRow._meta.db_table
     spawner = f"(SELECT parent_id FROM {real}.{session_row} WHERE id = %s)"  # noqa: S608
     with connection.cursor() as cursor:

@@ -1,0 +1,66 @@
+// [data-play]: plays a session of the past, stop by stop of the line under it, as fast as [data-speed] says. From the present it
+// first goes to the begin. What scrub.js shows it asks for by "seek".
+const IDLE_S = 5; // longer waits are skipped
+const FRAME_MS = 150; // at least, between two events that are shown
+const scrub = document.querySelector("[data-scrub]");
+const button = () => document.querySelector("[data-play]");
+const isPast = () => "then" in document.querySelector("[data-scrub]").dataset;
+const here = () => Number(document.querySelector("[data-scrub]").dataset.event);
+const stops = () => {
+  const text = document.querySelector('[id^="session-track-"]')?.dataset.stops ?? "";
+  return text.trim().split(" ").filter(Boolean).map((stop) => stop.split(":").map(Number)); // event, x, seconds
+};
+const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
+let playing = 0; // which play it is, 0 for none
+let plays = 0;
+let speed = 4;
+
+function show() {
+  for (const each of document.querySelectorAll("[data-play], [data-speeds]")) each.hidden = false;
+  button().ariaPressed = Boolean(playing);
+  for (const each of document.querySelectorAll("[data-speed]")) each.ariaPressed = each.dataset.speed == speed;
+}
+
+function stop() {
+  playing = 0;
+  show();
+}
+
+async function play() {
+  const all = stops();
+  let at = all.findLastIndex(([event]) => event <= here());
+  if (!isPast() || at >= all.length - 1) return location.assign(`${button().dataset.first}#play`);
+  const mine = (playing = ++plays);
+  show();
+  while (playing == mine && at < all.length - 1) {
+    const now = Math.max(all[at][2], 0);
+    const wait = Math.max(FRAME_MS, (1000 * Math.min(all[at + 1][2] - now, IDLE_S)) / speed);
+    await sleep(wait);
+    // What happens within one frame is passed over.
+    const until = Math.max(all[at + 1][2], now + (speed * wait) / 1000);
+    at++;
+    while (at < all.length - 1 && all[at + 1][2] <= until && all[at + 1][2] > all[at][2]) at++;
+    if (playing != mine) return;
+    const shown = new Promise((done) => addEventListener("sought", done, { once: true }));
+    const base = document.querySelector("[data-scrub]").dataset.url;
+    dispatchEvent(new CustomEvent("seek", { detail: `${base}${base.includes("?") ? "&" : "?"}at=${all[at][0]}` }));
+    await shown;
+  }
+  if (playing == mine) stop();
+}
+
+if (scrub) {
+  addEventListener("click", (event) => {
+    const rate = event.target.closest?.("[data-speed]")?.dataset.speed;
+    if (rate) show((speed = Number(rate)));
+    if (event.target.closest?.("[data-play]")) playing ? stop() : play();
+  });
+  addEventListener("taken", stop);
+  addEventListener("sought", show);
+  addEventListener("live:frame", () => {
+    if (location.hash != "#play" || !isPast() || !stops().length) return;
+    history.replaceState(history.state, "", location.pathname + location.search);
+    play();
+  });
+  show();
+}
