@@ -43,7 +43,7 @@ def as_of(slug: str, pk: int, event: int | None, *, loop: int | None = None, **q
 
 def jump(slug: str, pk: int, to: str) -> str:
     """Return the way to the next error, winner or waiting loop of a session."""
-    return _with(reverse("session-jump", args=(slug, pk)), {"to": to})
+    return _with(reverse("session-jump", args=(slug, pk)), _at(pk) | {"to": to})
 
 
 def loop(slug: str, session_pk: int, pk: int, **query: Value) -> str:

@@ -8,10 +8,13 @@ from django.views.decorators.http import require_safe
 
 from dashboard import links
 from dashboard.access import member
+from dashboard.loops import past
 from dashboard.loops.asked import whole_number
 from dashboard.loops.queries import finding, header
 from recorder.core.text import clean
+from recorder.lines import Pruned
 from recorder.models import Project, Session
+from recorder.past import NotOfSession
 
 LONGEST = 200
 
@@ -21,19 +24,23 @@ LONGEST = 200
 def jump(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Lead to the next place of a kind: `to` is error, winner or waiting, from `loop` and `turn` on."""
     to = next((each for each in finding.TOS if each == request.GET.get("to")), None)
-    if to is None or not header.is_of(project.pk, pk):
+    loop, turn, at = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn", "at"))
+    try:
+        with past.looked_back(header.session_of(project.pk, pk), at):
+            return HttpResponseRedirect(_next(project.slug, pk, to, loop, turn))
+    except (Session.DoesNotExist, NotOfSession, Pruned) as error:
+        raise Http404 from error
+
+
+def _next(slug: str, pk: int, to: finding.To | None, loop: int | None, turn: int | None) -> str:
+    if to is None:
         raise Http404
-    loop, turn = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn"))
     place = finding.next_place(pk, to, loop, turn)
     if place is None:
-        return HttpResponseRedirect(
-            links.loop(project.slug, pk, loop) if loop else links.session(project.slug, pk)
-        )
+        return links.loop(slug, pk, loop) if loop else links.session(slug, pk)
     if place.turn is None:
-        return HttpResponseRedirect(f"{links.loop(project.slug, pk, place.loop)}#loop")
-    return HttpResponseRedirect(
-        f"{links.loop(project.slug, pk, place.loop, turn=place.turn)}#turn-{place.turn}"
-    )
+        return f"{links.loop(slug, pk, place.loop)}#loop"
+    return f"{links.loop(slug, pk, place.loop, turn=place.turn)}#turn-{place.turn}"
 
 
 @require_safe
