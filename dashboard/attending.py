@@ -55,8 +55,10 @@ def waiting(project: int) -> QuerySet[Approval]:
 
 
 def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Session]:
-    """Return the sessions that lately ended so, in no order: not sub-agents', nor what an import brings in
-    of the past."""
+    """Return the sessions that lately ended so, in no order.
+
+    Sub-agents report to their parent, and what an import brings in of the past is nobody's news.
+    """
     since = now - LATELY
     lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
     roots = lately.filter(waiting=0).exclude(head__role="sub_agent")

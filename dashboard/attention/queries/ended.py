@@ -48,7 +48,11 @@ class Failures:
 
     @property
     def total_text(self) -> str:
-        return f"{COUNT_MAX:,}+" if self.total > COUNT_MAX else f"{self.total:,}"
+        return _counted(self.total)
+
+    @property
+    def unseen_text(self) -> str:
+        return _counted(self.unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +118,10 @@ def _unseen(project: int, user: int, which: Q) -> Sequence[int]:
 def _finished(project: int, slug: str, now: datetime) -> Sequence[Ended]:
     rows = attending.ended(project, attending.FINISHED, now).order_by("-last_event_at", "-pk").only(*COLUMNS)
     return [_ended(slug, each) for each in rows[:FINISHED_MAX]]
+
+
+def _counted(number: int) -> str:
+    return f"{COUNT_MAX:,}+" if number > COUNT_MAX else f"{number:,}"
 
 
 def _after(place: Place) -> Q:
