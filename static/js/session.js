@@ -3,6 +3,11 @@ const pane = document.querySelector("#loop-scroll");
 const HEAD = 40; // what the head of a turn covers
 const from = (each) => each.getBoundingClientRect().top - pane.getBoundingClientRect().top;
 
+// The address of a session alone means its newest loop; opened, it names the loop that is shown, so a reload shows the same.
+if (/\/sessions\/\d+$/.test(location.pathname) && Number(pane?.dataset.loop)) {
+  history.replaceState(history.state, "", `${location.pathname}/loops/${pane.dataset.loop}${location.search}${location.hash}`);
+}
+
 function turn(step) {
   const heads = [...pane.querySelectorAll(".turn")].map((each) => [each, from(each)]);
   const to = step > 0 ? heads.find(([, at]) => at > 1) : heads.findLast(([, at]) => at < -1);

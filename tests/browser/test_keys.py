@@ -140,6 +140,7 @@ def a_session(page, recorded):
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("k")
     page.keyboard.press("k")
+    assert "/loops/" in page.url, "the address names the loop that is shown"
     here = page.locator(CURRENT).inner_text()
     yield "k"
     page.keyboard.press("j")
