@@ -138,7 +138,7 @@ class PageConsumer:
             await asyncio.sleep(RECHECK_S)
             if viewer.silent_for(loop.time()) > SILENCE_S:
                 return ABNORMAL
-            if loop.time() - viewer.sent_at > HEARTBEAT_S:
+            if viewer.is_ready and loop.time() - viewer.sent_at > HEARTBEAT_S:
                 viewer.hand("", loop.time())
             try:
                 await self._in_thread(partial(admit, self._key, self._slug))
