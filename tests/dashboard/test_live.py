@@ -57,7 +57,7 @@ async def test_two_viewers_get_identical_strings(place, open_page):
 
 
 async def test_a_viewer_that_does_not_acknowledge_is_sent_four_frames_and_then_the_whole_page(
-    place, open_page
+    place, open_page, quick
 ):
     loop = Loop()
     await in_thread(place.feed, loop.start(), loop.turn(), loop.answering())
