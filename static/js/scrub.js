@@ -108,4 +108,3 @@ addEventListener("keydown", (event) => {
 addEventListener("seek", (event) => seek(event.detail));
 addEventListener("live:frame", show);
 show();
-if (isPast() && pane()) pane().scrollTop = pane().scrollHeight;
