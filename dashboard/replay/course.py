@@ -9,7 +9,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
@@ -19,6 +19,7 @@ BUCKETS = 120
 STOPS = 400  # places that a pointer can seek
 SHORT = 2  # units between ticks of what happens all the time
 LANES = 3
+GRAIN = 3  # units: of loops that begin so near each other one is drawn
 LABELS = 6
 _TOP, _FLOOR = 18.0, 22.0  # of the density: its height and where it stands
 _TALL = {"err", "wait", "cmp", "win", "user"}
@@ -103,19 +104,36 @@ def _density(x: Sequence[float]) -> str:
 
 
 def _bars(told: Sequence[Told], x: Sequence[float], ran: Iterable[Ran]) -> list[Bar]:
+    """Return the loops in lanes. What cannot be told apart is one bar: so there are never many."""
     events = [each.event for each in told]
     bars: list[Bar] = []
-    lanes: list[Bar | None] = [None] * LANES  # the last bar of each
+    ends = [0.0] * LANES  # where the last loop of each ended
+    last: list[int | None] = [None] * LANES  # its bar
     for loop in sorted(ran, key=lambda loop: loop.since):
         start = _place(events, x, loop.since)
         end = WIDTH if loop.until is None else _place(events, x, loop.until)
         css = f"c{loop.slot}{' k-dim' if loop.is_lost else ''}"
-        lane = next(
-            (n for n, last in enumerate(lanes) if last is None or last.x + last.width <= start), LANES - 1
-        )
-        bar = lanes[lane] = Bar(css, round(start, 1), 24 + 4 * lane, round(max(end - start, 2), 1))
-        bars.append(bar)
+        lane = next((n for n, ended in enumerate(ends) if ended <= start), LANES - 1)
+        ends[lane] = max(end, ends[lane])
+        bar = Bar(css, round(min(start, WIDTH - 2), 1), 24 + 4 * lane, round(max(end - start, 2), 1))
+        before = last[lane]
+        one = None if before is None else _as_one(bars[before], bar)
+        if before is not None and one is not None:
+            bars[before] = one
+        else:
+            last[lane] = len(bars)
+            bars.append(bar)
     return bars
+
+
+def _as_one(before: Bar, bar: Bar) -> Bar | None:
+    """Return two bars of a lane as one: a colour that goes on, or the longer of what begins together."""
+    if bar.css == before.css and bar.x <= before.x + before.width + 1:
+        end = max(before.x + before.width, bar.x + bar.width)
+        return replace(before, width=round(end - before.x, 1))
+    if bar.x < before.x + GRAIN:
+        return replace(max(before, bar, key=lambda each: each.width), x=before.x)
+    return None
 
 
 def _place(events: Sequence[int], x: Sequence[float], event: int) -> float:

@@ -48,6 +48,21 @@ def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
     assert [(bar.x, bar.x + bar.width) for bar in bars] == [(0, 500), (200, 800), (600, 1000)]
 
 
+def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few():
+    told = [Told(n, each) for n, each in enumerate(at(*range(10_000)))]
+    chain = [Ran(2 * n, 2 * n + 1, 1) for n in range(5_000)]
+    [bar] = course(told, chain).bars
+    assert (bar.x, bar.width) == (0, WIDTH)
+
+    mixed = [Ran(2 * n, 2 * n + 1, 1 + n % 2) for n in range(5_000)]
+    assert 100 < len(course(told, mixed).bars) < 400
+    nested = [Ran(n, 9_999, 1 + n % 3) for n in range(5_000)]
+    assert len(course(told, nested).bars) < 1_000
+
+    apart = [Ran(0, 3_000, 1), Ran(3_200, 6_000, 1)]
+    assert len(course(told, apart).bars) == 2
+
+
 def test_what_matters_is_tall_and_drawn_last():
     told = [
         Told(n, each, kind)
