@@ -29,6 +29,7 @@ class Asked:
     at: int | None = None  # the session as it was then
     zoom: tuple[float, float] | None = None  # a part of the timeline, in seconds
     is_idle_shown: bool = False
+    is_raw: bool = False  # texts as they were written
     of: Record = "phi-core"
     tree: int | None = None  # a loop around which the tree is shown
 
@@ -47,6 +48,7 @@ class Asked:
             at=whole_number(params.get("at", "")),
             zoom=_zoom(params.get("zoom", "")),
             is_idle_shown=params.get("idle") == "1",
+            is_raw=params.get("raw") == "1",
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),
         )

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Literal
 
@@ -28,14 +28,19 @@ DECISIONS: Mapping[str, tuple[str, Tone, str]] = {  # of a question: words, tone
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """Text of a message. `is_prose`: the assistant's, which is Markdown."""
+    """Text of a message. `is_prose`: the assistant's, which is Markdown; `is_raw`: as it was written."""
 
     who: str
     icon: str
     text: Excerpt
     is_first: bool = True  # of its message: then the role stands beside it
     is_prose: bool = False
+    is_raw: bool = False
     part: str = "said"
+
+    @property
+    def is_rendered(self) -> bool:
+        return self.is_prose and not self.is_raw
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,3 +192,8 @@ class CutOff:
 
 
 Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff
+
+
+def as_written(items: Iterable[Item]) -> list[Item]:
+    """Return items with Markdown left as the text that it is."""
+    return [replace(item, is_raw=True) if isinstance(item, Said) else item for item in items]

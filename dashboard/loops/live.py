@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
+    from dashboard.panels import Panel
     from dashboard.viewer import Page, Wants
     from recorder.models import Project
     from recorder.notify import Bell
@@ -39,6 +40,7 @@ class SessionPage:
     last: int | None = None
     at: int | None = None  # a loop around which the tree is shown
     is_past: bool = False  # drawn once, and never sent
+    is_raw: bool = False  # texts as they were written
     line: Timelines = field(default_factory=lambda: Timelines(0))  # what a timeline shows
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
@@ -102,7 +104,7 @@ class SessionPage:
         if self.loop and self.tab == "conversation":
             shown = windows.turns_between(self.loop, self.first, self.last)
             self._turns = set(shown)
-            wanted += [(panels.TURN, shown), *self._tail()]
+            wanted += [(self._turn, shown), *self._tail()]
         elif self.loop and self.tab == "compactions":
             wanted.append((panels.PASSES, [self.loop]))
         elif self.tab == "timeline":
@@ -126,14 +128,19 @@ class SessionPage:
         tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
         blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
         asked = [pk for pk, loop in bell.approvals.items() if loop == self.loop]
-        wanted: Wants = [(panels.TURN, turns), (panels.TOOL, tools), (BLOCK, blocks)]
+        wanted: Wants = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
         wanted.append((panels.QUESTION, asked))
         if self.loop in bell.loops or self.loop in bell.events.values():
             wanted += self._tail()
         return wanted
 
+    @property
+    def _turn(self) -> Panel:
+        return panels.RAW_TURN if self.is_raw else panels.TURN
+
     def _tail(self) -> Wants:
-        return [(panels.TAIL, [self.loop])] if self.last is None else []
+        tail = panels.RAW_TAIL if self.is_raw else panels.TAIL
+        return [(tail, [self.loop])] if self.last is None else []
 
     def _events(self, bell: Bell) -> Wants:
         if self.last is not None:
@@ -181,5 +188,6 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
         at=asked.tree,
+        is_raw=asked.is_raw,
         line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from dashboard import links
 from dashboard.loops.asked import Asked
@@ -21,6 +22,7 @@ class Shown:
     page: SessionPage
     earlier: str = ""
     later: str = ""
+    other: str = ""  # the same turns as they were written, or rendered
     is_last: bool = True  # what comes next belongs here
 
     @property
@@ -43,12 +45,15 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         window.later,
         asked.tree,
         is_past=asked.at is not None,
+        is_raw=asked.is_raw,
         line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
     )
-    slug = session.project.slug
-    earlier = links.loop(slug, session.pk, loop, before=window.earlier) if window.earlier is not None else ""
-    newest = links.loop(slug, session.pk, loop) if window.later is not None else ""
-    return Shown(page, earlier, newest, window.later is None)
+    to_loop = partial(links.loop, session.project.slug, session.pk, loop)
+    raw = "1" if asked.is_raw else ""
+    earlier = to_loop(before=window.earlier, raw=raw) if window.earlier is not None else ""
+    newest = to_loop(raw=raw) if window.later is not None else ""
+    other = to_loop(before=asked.before or "", turn=asked.turn or "", raw="" if asked.is_raw else "1")
+    return Shown(page, earlier, newest, other, window.later is None)
 
 
 def listing(session: Session, loop: int, asked: Asked) -> Shown:
@@ -69,7 +74,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
-    return Shown(page, earlier, later, window.later is None)
+    return Shown(page, earlier, later, is_last=window.later is None)
 
 
 def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
@@ -109,4 +114,5 @@ def socket(session: Session, shown: Shown, asked: Asked) -> str:
         tree="" if page.at is None else page.at,
         zoom="" if asked.zoom is None else f"{asked.zoom[0]:g}-{asked.zoom[1]:g}",
         idle="1" if asked.is_idle_shown else "",
+        raw="1" if asked.is_raw else "",
     )

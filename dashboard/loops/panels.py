@@ -21,8 +21,8 @@ SOON_MS = 300  # what counts and sums may lag this far behind
 HEADER = Panel("session/header", header.headers, every_ms=SOON_MS)
 INTEGRITY = Panel("session/integrity", troubles.troubles, every_ms=1_000)
 ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
-TURN = Panel("session/turn", turns.turns)
-TAIL = Panel("session/tail", turns.tails, every_ms=SOON_MS)
+TURN, RAW_TURN = Panel("session/turn", turns.turns), Panel("session/turn", turns.raw_turns)
+TAIL, RAW_TAIL = (Panel("session/tail", query, every_ms=SOON_MS) for query in (turns.tails, turns.raw_tails))
 PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests
 TOOL = Panel("session/tool", calls.tools)
 QUESTION = Panel("session/question", questions.questions)

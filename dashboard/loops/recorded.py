@@ -39,11 +39,11 @@ def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     start = min(whole_number(request.GET.get("from", "")) or 0, len(text))
     rest = len(text) - start - PIECE
     is_whole = start == 0 and rest <= 0
-    said_by = string(obj(body.get("message")).get("role"))
+    is_said = string(obj(body.get("message")).get("role")) == "assistant" and "plain" not in request.GET
     context = {
         "id": dom_id(pk, at),
         "text": text[start : start + PIECE],
-        "is_prose": at.endswith(".text") and said_by == "assistant" and is_whole,
+        "is_prose": at.endswith(".text") and is_said and is_whole,
         "is_whole": is_whole,
         "is_first": start == 0,
         "more": f"{links.event_text(project.slug, pk, at)}&from={start + PIECE}" if rest > 0 else "",

@@ -37,6 +37,7 @@ const KEYS = [
   ["A session", "c", "Compare branches"],
   ["A session", "y", "Copy the loop's id"],
   ["A session", "f", "Follow the newest"],
+  ["A session", "m", "Texts as they were written, or rendered"],
   ["A session", "+", "Timeline: closer"],
   ["A session", "-", "Timeline: wider"],
   ["A session", "0", "Timeline: all of it"],

@@ -191,6 +191,15 @@ def a_session(page, recorded):
     page.keyboard.press("f")
     page.locator("[data-follow][aria-pressed=true]").wait_for()
     yield "f"
+    page.keyboard.press("m")
+    at(page, "raw=1")
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press("m")
+    page.wait_for_url(lambda now: "raw=1" not in now)
+    yield "m"
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press("f")
+    page.locator("[data-follow][aria-pressed=true]").wait_for()
     end = page.evaluate("document.querySelector('#loop-scroll').scrollTop")
     page.keyboard.press("[")
     up = page.evaluate("document.querySelector('#loop-scroll').scrollTop")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from django.db.models import Max, OuterRef, Q, Subquery
@@ -12,7 +12,7 @@ from django.db.models.functions import Coalesce
 from dashboard import links, streaming
 from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.loops.conversation import Reading
-from dashboard.loops.items import Item
+from dashboard.loops.items import Item, as_written
 from dashboard.loops.queries import calls, lines, questions
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
@@ -129,6 +129,14 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     return views
 
 
+def raw_turns(pks: Collection[int]) -> Mapping[int, TurnView]:
+    """Return turns with their texts as they were written."""
+    return {
+        pk: replace(view, before=as_written(view.before), items=as_written(view.items))
+        for pk, view in turns(pks).items()
+    }
+
+
 def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     """Return what stands after the last turn of each loop. Six queries at most."""
     last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
@@ -168,6 +176,11 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
             pruned_on=reading.pruned_on,
         )
     return tails
+
+
+def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
+    """Return the same with its texts as they were written."""
+    return {pk: replace(tail, items=as_written(tail.items)) for pk, tail in tails(pks).items()}
 
 
 def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:

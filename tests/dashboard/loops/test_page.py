@@ -456,3 +456,15 @@ def test_the_strip_counts_what_is_late_unknown_refused_in_conflict_or_without_it
     links = [e.attributes["href"] for e in strip.walk() if e.tag == "a"]
     assert len(links) >= 5
     assert all(href.startswith("/p/default/") for href in links)
+
+
+def test_texts_stand_as_they_were_written_when_asked(feed, session, see):
+    said = build.assistant() | {"content": [{"type": "text", "text": "**bold** and `code`"}]}
+    feed(build.agent_start(), build.turn_start(), build.message_end(message=said))
+    page = session()
+    [other] = [href for href in page.links if "raw=1" in href]
+
+    assert "<strong>bold</strong>" in page.html
+    raw = see(other.partition("#")[0])
+    assert '<p class="plain">**bold** and `code`</p>' in raw.html
+    assert ">Rendered</a>" in raw.html
