@@ -114,6 +114,7 @@ def main() -> None:
         finally:
             demo.kill()
         when_it_ended(studio)
+        after_a_compaction(studio)
         after_many_evaluations(studio, Path(folder))
 
 
@@ -124,6 +125,7 @@ def while_it_runs(studio: Studio) -> None:
         studio.shoot("session-dark", studio.path_of("Roll staging back"), themes=("dark",))
         page.locator(".nav-live .st-approval").wait_for(state="detached", timeout=PATIENCE_S * 1000)
         page.locator(".nav-live .st-approval").wait_for(timeout=PATIENCE_S * 1000)
+    studio.shoot("attention", "/p/default/attention")
     studio.shoot("sessions", "/p/default/sessions", themes=("light", "dark"))
     studio.shoot("sessions-390", "/p/default/sessions", size=PHONE)
 
@@ -134,6 +136,7 @@ def when_it_ended(studio: Studio) -> None:
     with studio.page(evaluation) as page:
         winner = page.locator(".is-win a").first.get_attribute("href") or evaluation
     studio.shoot("session-light", winner)
+    studio.shoot("timeline", f"{winner.partition('#')[0]}?tab=timeline")
     studio.shoot("session-390", evaluation, size=PHONE)
     with studio.page("/p/default/evaluations") as page:
         compared = page.get_by_role("link", name="Our nightly export").first.get_attribute("href")
@@ -143,6 +146,16 @@ def when_it_ended(studio: Studio) -> None:
     studio.shoot("sub-agents", studio.path_of("How should we keep"))
     studio.shoot("costs", "/p/default/costs?since=24h", themes=("light", "dark"))
     studio.shoot("events", f"{studio.path_of('Fix the billing')}?tab=events")
+
+
+def after_a_compaction(studio: Studio) -> None:
+    """Show a pass before and after: that of a recorded run, as the demo's sessions are short."""
+    tape = ROOT / "tests/tapes/phi-core/06-compaction-block-based.events.jsonl"
+    _manage("import_runs", str(tape), out=subprocess.DEVNULL).wait(PATIENCE_S)
+    with studio.page("/p/default/compactions") as page:
+        href = page.locator("tbody a[href*='/compactions/']").first.get_attribute("href")
+    assert href is not None
+    studio.shoot("compaction", href)
 
 
 def after_many_evaluations(studio: Studio, folder: Path) -> None:
