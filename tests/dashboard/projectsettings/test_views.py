@@ -11,7 +11,7 @@ from django.utils import timezone
 from recorder import pruning, tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import AccessToken, Membership, Project
-from tests.build import agent_start, line
+from tests.build import line, small_loop
 
 PAGE = "/p/acme/settings"
 
@@ -178,10 +178,11 @@ def test_only_an_admin_says_how_long_bodies_are_kept(client, someone, acme, role
 def test_the_page_says_what_the_last_pruning_did_and_what_it_waits_for(client, someone, acme):
     someone("viewer")
     long_ago = timezone.now() - timedelta(days=40)
-    ingest(Batch(acme.pk, "p", 0, [line(agent_start("s.a.1"))], received_at=long_ago))
+    ended = [line(event) for event in small_loop()]
+    ingest(Batch(acme.pk, "p", 0, ended, received_at=long_ago))
     pruning.prune(acme, timezone.now())
     page = client.get(PAGE).content.decode()
 
     assert "0 lines, 0 B, that came before" in page
-    assert "1 older line stayed because it was not consolidated" in page
+    assert f"{len(ended)} older lines stayed because they were not consolidated" in page
     assert "Nothing was pruned yet" not in page
