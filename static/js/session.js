@@ -23,10 +23,15 @@ function jump(kind) {
   location.assign(url);
 }
 
+let shown; // the error gone to last: where all fits, scrolling would not tell
+
 function error() {
-  const next = [...pane.querySelectorAll(".tool.is-err, .turn-note.t-err")].find((each) => from(each) > HEAD + 1);
+  const all = [...pane.querySelectorAll(".tool.is-err, .turn-note.t-err")];
+  const next = all.includes(shown) ? all[all.indexOf(shown) + 1] : all.find((each) => from(each) > HEAD + 1);
   if (!next) return jump("e");
+  shown = next;
   pane.scrollTop += from(next) - HEAD;
+  next.querySelector("summary")?.focus({ preventScroll: true });
 }
 
 addEventListener("key", (event) => {

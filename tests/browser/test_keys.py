@@ -184,6 +184,8 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["failed"])
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("e")
+    assert focused(page, ".tool.is-err summary")
+    page.keyboard.press("e")
     page.wait_for_url("**/loops/*?turn=1#turn-1")
     yield "e"
     page.goto(page.url.split("/p/")[0] + recorded["long"])
