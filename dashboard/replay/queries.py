@@ -10,9 +10,10 @@ from typing import Any, Literal
 from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
 
 from dashboard.replay.course import Course, Ran, Told, course
-from recorder.models import EventRecord, LoopRecord, Session, ToolCall, Turn
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
-READ = 4_000  # events that a line is drawn of; of more, so many of each kind
+READ = 1_200  # events that a line is drawn of; of more, about so many, and all that is rare or failed
+FAILED = 500
 KINDS = {
     "AgentStart": "user",
     "TurnStart": "turn",
@@ -70,27 +71,31 @@ def first_event(session: int) -> int | None:
 
 def _track(session: Any) -> Track:
     rows = EventRecord.objects.filter(STEPS["event"], session=session.pk)
-    failed = _failed(session.pk)
+    failed = _failed(session.pk)  # the first
     told: list[Told] = []
-    for pk, name, occurred, received in _thinned(rows, session.events).values_list(
-        "pk", "type", "occurred_at", "journal__received_at"
-    ):
-        at: datetime = occurred or (told[-1].at if told else received)
+    for pk, name, occurred in _thinned(rows, session.events, failed).values_list("pk", "type", "occurred_at"):
+        at = occurred or (told[-1].at if told else _received(pk))
         told.append(Told(pk, at, "err" if pk in failed else KINDS.get(name, "")))
     return Track(session.pk, course(told, _ran(session.pk)), session.lines or 0, session.status == "running")
+
+
+def _received(event: int) -> datetime:
+    at: datetime = JournalEvent.objects.values_list("received_at", flat=True).get(pk=event)
+    return at
 
 
 def _failed(session: int) -> set[int | None]:
     """Return the events with which tools and turns failed."""
     tools = ToolCall.objects.filter(loop__session=session, state="failed").values_list("end_event")
     turns = Turn.objects.filter(loop__session=session).exclude(error="").values_list("end_event")
-    return {event for (event,) in tools.union(turns)}
+    return {event for (event,) in tools.union(turns)[:FAILED]}
 
 
-def _thinned(rows: QuerySet[EventRecord], events: int) -> QuerySet[EventRecord]:
+def _thinned(rows: QuerySet[EventRecord], events: int, failed: set[int | None]) -> QuerySet[EventRecord]:
     every = -(-events // READ)
     if every > 1:
-        rows = rows.annotate(part=F("journal_id") % every).filter(Q(part=0) | Q(type__in=RARE))
+        shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in=failed)
+        rows = rows.annotate(part=F("journal_id") % every).filter(shown)
     return rows.order_by("journal")
 
 
