@@ -153,7 +153,7 @@ def after_a_compaction(studio: Studio) -> None:
     tape = ROOT / "tests/tapes/phi-core/06-compaction-block-based.events.jsonl"
     _manage("import_runs", str(tape), out=subprocess.DEVNULL).wait(PATIENCE_S)
     with studio.page("/p/default/compactions") as page:
-        href = page.locator("tbody a[href*='/compactions/']").first.get_attribute("href")
+        href = page.locator("main a[href*='/compactions/']").first.get_attribute("href")
     assert href is not None
     studio.shoot("compaction", href)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from recorder.models import Turn
 
-PAGE = 50
+PAGE = 30
 REDRAWN = 200  # turns of an open page that a reconnect draws again
 
 

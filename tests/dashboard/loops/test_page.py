@@ -205,16 +205,16 @@ def test_text_that_streams_is_on_the_page_so_far(feed, session):
     assert "streaming" in page.part("loop")
 
 
-def test_fifty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, session, see, reader):
+def test_thirty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, session, see, reader):
     turns = [
         event
-        for n in range(60)
+        for n in range(40)
         for event in (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}.")))
     ]
     feed(build.agent_start(), *turns)
 
     page = session()
-    assert "Answer 59." in page.text
+    assert "Answer 39." in page.text
     assert "Answer 9." not in page.text
 
     (earlier,) = {href.removesuffix("#loop") for href in page.links if "before=" in href}
