@@ -55,8 +55,9 @@ class Server:
 
     def launch(self) -> None:
         """Begin to serve, in a process group of its own."""
-        if COLLECTED and not self._static.exists():
-            shutil.copytree(COLLECTED[0], self._static)
+        collected = next((each for each in COLLECTED if each.exists()), None)
+        if collected and not self._static.exists():
+            shutil.copytree(collected, self._static)
         serve = [sys.executable, "manage.py", "up", "--host", "127.0.0.1", "--port", str(self.port)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(

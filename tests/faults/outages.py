@@ -32,6 +32,7 @@ BEFORE_S = 2.0
 FELT_S = 60.0
 RETURN_S = 30.0
 MIB = 1024 * 1024
+LET_GO_S = 10
 DISK_BYTES = 256 * MIB
 LEFT_BYTES = MIB // 4
 
@@ -105,7 +106,15 @@ def mounted(image: Path, place: Path) -> Iterator[None]:
     try:
         yield
     finally:
-        subprocess.run(["umount", place], check=True)
+        _let_go(place)
+
+
+def _let_go(place: Path) -> None:
+    """Unmount it; on a busy machine a process that was killed may hold a file for a moment more."""
+    deadline = time.monotonic() + LET_GO_S
+    while subprocess.run(["umount", place], check=False).returncode:
+        assert time.monotonic() < deadline, f"{place} is still held"
+        time.sleep(0.1)
 
 
 @contextmanager
