@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dashboard.keyset import Cursor
+from dashboard.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -50,11 +51,6 @@ class Asked:
         """Return it as it stands in a link."""
         given = {"waiting": self.waiting, "failed": self.failed}
         return {name: str(value) for name, value in given.items() if value is not None}
-
-
-def whole_number(text: str) -> int | None:
-    """Read a primary key."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) <= PK_MAX else None
 
 
 def moment(text: str) -> Cursor:

@@ -9,9 +9,10 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
 from dashboard.access import member, require
-from dashboard.attention.asked import Asked, moment, whole_number
+from dashboard.attention.asked import Asked, moment
 from dashboard.attention.live import AttentionPage
 from dashboard.attention.queries import ended
+from dashboard.numbers import whole_number
 from recorder import seen
 from recorder.models import Membership, Project
 

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from dashboard.numbers import whole_number
+
 if TYPE_CHECKING:
     from django.http import QueryDict
 
@@ -76,8 +78,3 @@ class Filters:
         if self.since != "all":
             said["since"] = self.since
         return {name: value for name, value in said.items() if value}
-
-
-def whole_number(text: str) -> int | None:
-    """Return a number that may be a key, None for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from dashboard import links
-from dashboard.compactions.filters import Filters, whole_number
+from dashboard.compactions.filters import Filters
 from dashboard.compactions.queries import lists
+from dashboard.numbers import whole_number
 from dashboard.panels import Panel
 
 if TYPE_CHECKING:

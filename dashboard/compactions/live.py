@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from dashboard.compactions.filters import whole_number
 from dashboard.compactions.panels import CONTENT, EFFECT
 from dashboard.compactions.queries import detail
+from dashboard.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser

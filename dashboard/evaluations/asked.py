@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
+from dashboard.numbers import whole_number
+
 if TYPE_CHECKING:
     from django.http import QueryDict
 
@@ -62,8 +64,3 @@ class Asked:
             "row": str(self.row) if self.row > 1 else "",
         }
         return {name: value for name, value in said.items() if value}
-
-
-def whole_number(text: str) -> int | None:
-    """Return a number that may be a key, None for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from dashboard.evaluations.asked import whole_number
+from dashboard.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict

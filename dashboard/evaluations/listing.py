@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from django.utils import timezone
 
 from dashboard import links
-from dashboard.evaluations.asked import whole_number
 from dashboard.evaluations.filters import Filters
 from dashboard.evaluations.queries import lists
+from dashboard.numbers import whole_number
 from dashboard.panels import Panel
 
 if TYPE_CHECKING:

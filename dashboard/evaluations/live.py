@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from django.http import Http404
 
-from dashboard.evaluations.asked import Asked, whole_number
+from dashboard.evaluations.asked import Asked
 from dashboard.evaluations.queries import heads, judges, lanes, places, tables
+from dashboard.numbers import whole_number
 from dashboard.panels import Panel
 from dashboard.streaming import BLOCK
 

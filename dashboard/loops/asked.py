@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.loops.queries.events import KINDS, Kind
+from dashboard.numbers import whole_number
 
 Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]
@@ -52,11 +53,6 @@ class Asked:
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),
         )
-
-
-def whole_number(text: str) -> int | None:
-    """Return a number that may be a key, None for anything else."""
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def _zoom(text: str) -> tuple[float, float] | None:

@@ -9,8 +9,8 @@ from django.views.decorators.http import require_safe
 from dashboard import links
 from dashboard.access import member
 from dashboard.loops import past
-from dashboard.loops.asked import whole_number
 from dashboard.loops.queries import finding, header
+from dashboard.numbers import whole_number
 from recorder.core.text import clean
 from recorder.lines import Pruned
 from recorder.models import Project, Session

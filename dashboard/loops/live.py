@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING
 from django.http import Http404
 
 from dashboard.loops import panels
-from dashboard.loops.asked import Asked, Tab, whole_number
+from dashboard.loops.asked import Asked, Tab
 from dashboard.loops.queries import events, header, tree, windows
 from dashboard.loops.queries.timeline import Timelines
 from dashboard.money import spawned_by
+from dashboard.numbers import whole_number
 from dashboard.streaming import BLOCK
 
 if TYPE_CHECKING:

@@ -11,9 +11,10 @@ from django.views.decorators.http import require_safe
 
 from dashboard import links
 from dashboard.access import member
-from dashboard.loops.asked import Asked, whole_number
+from dashboard.loops.asked import Asked
 from dashboard.loops.queries import header
 from dashboard.loops.queries.moments import Moment, moment
+from dashboard.numbers import whole_number
 from dashboard.replay import queries as replay
 from recorder.models import Project, Session
 from recorder.past import seen_from

@@ -8,11 +8,11 @@ from django.views.decorators.http import require_safe
 
 from dashboard import images, links
 from dashboard.access import member
-from dashboard.loops.asked import whole_number
 from dashboard.loops.bodies import Object, at_path, decode, dom_id, obj, pretty, string, text_of
 from dashboard.loops.messages import result_text
 from dashboard.loops.queries import lookups
 from dashboard.loops.views import PLAIN, found_line, is_htmx, may_be_pruned
+from dashboard.numbers import whole_number
 from recorder.core.changes import Json
 from recorder.core.text import clean
 from recorder.models import Project

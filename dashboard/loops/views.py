@@ -13,8 +13,9 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import links
 from dashboard.access import may, member, require
 from dashboard.loops import pages, past
-from dashboard.loops.asked import Asked, whole_number
+from dashboard.loops.asked import Asked
 from dashboard.loops.queries import events, header, lookups, record
+from dashboard.numbers import whole_number
 from recorder import pins
 from recorder.lines import Pruned
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Project, Session
