@@ -21,6 +21,7 @@ HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
 PAGES = [
     "sessions",
     "session",
+    "failed",
     "tree",
     "running",
     "past",
@@ -67,10 +68,14 @@ def addresses(server):
     shortened = next(
         each for each in server.read("/api/v1/compactions")["items"] if each["session_id"] == HOSTILE
     )
+    spent = next(
+        loop["url"] for loop in server.read("/api/v1/loops")["items"] if loop["loop_id"] == "spent.0"
+    )
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
     return {
         "sessions": "/p/default/sessions",
         "session": session["url"],
+        "failed": spent,
         "tree": tree["url"],
         "running": running,
         "past": f"{session['url']}/step?to=previous",
@@ -110,6 +115,8 @@ def spending():
         }
         config = {"model": model, "provider": "anthropic", "api": "anthropic_messages"}
         yield build.agent_start(name, agent_id=MARKUP, timestamp=now, config_snapshot=config)
+        yield build.tool_start(name)
+        yield build.tool_end(name, is_error=True)  # stands open
         yield build.turn_end(name, timestamp=now, message=message, usage=usage)
         yield build.agent_end(name, timestamp=now, usage=usage)
 
