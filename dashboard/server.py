@@ -90,9 +90,10 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         self.http_factory.protocol = Channel
         self.ws_factory.protocol = Socket
         # A close frame says why; the peer has a second to answer it. Text is decoded once it is whole:
-        # to look at its bytes before costs as much as all else that is done to a frame.
+        # to look at its bytes before costs as much as all else that is done to a frame. Null
+        # origins are let through, so that our doors refuse them with a code of ours.
         self.ws_factory.setProtocolOptions(
-            failByDrop=False, closeHandshakeTimeout=1, utf8validateIncoming=False
+            failByDrop=False, closeHandshakeTimeout=1, utf8validateIncoming=False, allowNullOrigin=True
         )
         loop = asyncio.get_event_loop()
         writer().when_broken = _end_at_once

@@ -79,7 +79,8 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
         # Not super's, which words a line of a log for each piece, and drops it.
         self._dataReceived(data)
-        self.regulate()
+        if hasattr(self, "inbox"):  # else the handshake was refused
+            self.regulate()
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802
         super().onMessageFrameBegin(length)

@@ -39,6 +39,20 @@ def client(server, token=None, **options):
     return connect(url, additional_headers=headers, max_size=None, **options)
 
 
+def shaken(server, instead=""):
+    """Return the handshake of a client that sends by itself, with one header line of another value."""
+    lines = (
+        f"Host: 127.0.0.1:{server.port}",
+        "Upgrade: websocket",
+        "Connection: Upgrade",
+        "Sec-WebSocket-Version: 13",
+        "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
+        f"Authorization: Bearer {server.token}",
+    )
+    kept = [each for each in lines if each.split(":")[0] != instead.split(":")[0]]
+    return "\r\n".join(["GET /ingest/v1/ws HTTP/1.1", *kept, *filter(None, [instead]), "\r\n"]).encode()
+
+
 def closed(socket):
     """Return the code of the close frame that comes."""
     try:
@@ -114,6 +128,23 @@ def test_an_unknown_token_sees_why(server):
         assert closed(ingest) == 4401
 
 
+@pytest.mark.parametrize("origin", ["null", "file://", "http://elsewhere.example"])
+def test_a_page_of_another_site_sees_why(server, origin):
+    with client(server, origin=origin) as ingest:
+        assert closed(ingest) == 4403
+
+
+@pytest.mark.parametrize("wrong", ["Sec-WebSocket-Version: 12", "Sec-WebSocket-Key: short", "Origin: x y"])
+def test_a_handshake_that_is_none_is_refused_with_one_answer(server, wrong):
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as raw:
+        raw.sendall(shaken(server, wrong))
+        heard = b"".join(iter(lambda: raw.recv(4096), b""))
+
+    assert heard.startswith(b"HTTP/1.1 400 ")
+    assert heard.count(b"HTTP/1.1") == 1
+    assert "Traceback" not in server.log()
+
+
 @pytest.mark.parametrize("media", ["multipart/form-data", "multipart/form-data; boundary=x"])
 def test_a_form_is_told_that_it_is_none_of_ours(server, media):
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": media}
@@ -141,12 +172,7 @@ def test_a_client_that_answers_pings_may_be_quiet(server):
 
 def test_a_client_that_answers_nothing_is_given_up(server):
     with socket.create_connection(("127.0.0.1", server.port)) as raw:
-        raw.sendall(
-            f"GET /ingest/v1/ws HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\nUpgrade: websocket\r\n"
-            f"Connection: Upgrade\r\nSec-WebSocket-Version: 13\r\n"
-            f"Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==\r\n"
-            f"Authorization: Bearer {server.token}\r\n\r\n".encode()
-        )
+        raw.sendall(shaken(server))
         raw.settimeout(20)
         heard = b""
         with suppress(ConnectionResetError):
