@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from itertools import accumulate
-from math import isfinite
+from math import inf
 from typing import NoReturn, get_args
 
 from jiter import from_json
@@ -27,6 +27,7 @@ _CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
 _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
 # For lines that were accepted once: a limit that was lowered since does not make them wrong.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
+_INFINITE = (inf, -inf)
 _HOLDING = (dict, list)
 _SHORT = 16 * 1024  # bytes
 _COUNTED = ("usage", "evaluation_usage")
@@ -116,27 +117,17 @@ def _no_constant(word: str) -> NoReturn:
     raise json.JSONDecodeError(f"{word} is not JSON", word, 0)
 
 
-def _float(digits: str) -> float | None:
-    """Read a number; None if it is beyond a float, because JSON has no word for what that would become."""
-    value = float(digits)
-    return value if isfinite(value) else None
+def _long_int(digits: str) -> int | float:
+    return int(digits) if len(digits) <= _DIGITS else float(digits)
 
 
-def _long_int(digits: str) -> int | float | None:
-    return int(digits) if len(digits) <= _DIGITS else _float(digits)
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_float)
-_LONG_DECODER = json.JSONDecoder(
-    object_pairs_hook=_pairs, parse_constant=_no_constant, parse_float=_float, parse_int=_long_int
-)
+# A number beyond a float is infinite here: what is kept of an event is made finite by its fields.
+_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
+_LONG_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant, parse_int=_long_int)
 
 
 def _quick(line: bytes) -> Json:
-    """Read a line in a third of the time; None if the slow way might find something else in it.
-
-    A number beyond a float is infinite here: what is kept of an event is made finite by its fields.
-    """
+    """Read a line in a third of the time; None if the slow way might find something else in it."""
     try:
         value: Json = from_json(line, allow_inf_nan=False, catch_duplicate_keys=True, cache_mode="keys")
     except ValueError:
@@ -188,10 +179,11 @@ def _source_event(name: str, fields: dict[str, Json]) -> SourceEvent:
 
 
 def _refusal(error: ValidationError) -> Refused:
-    first: ErrorDetails = error.errors(include_url=False, include_input=False, include_context=False)[0]
+    first: ErrorDetails = error.errors(include_url=False, include_context=False)[0]
     kind, path = first["type"], ".".join(str(step) for step in first["loc"])
     if kind in _CODES:
         return Refused(kind, path, first["msg"])
     if kind == "missing":
         return Refused("missing_field", path, "the field is missing")
-    return Refused("out_of_range" if kind in _RANGE else "wrong_type", path, first["msg"])
+    is_beyond = kind in _RANGE or first["input"] in _INFINITE
+    return Refused("out_of_range" if is_beyond else "wrong_type", path, first["msg"])

@@ -133,6 +133,21 @@ def test_a_number_beyond_a_float_becomes_null_because_infinity_is_no_json(number
     assert parse(f'{event}"timestamp":"2026-01-02T03:04:05Z"}}'.encode()).metadata == [None, 1.5]
 
 
+@pytest.mark.parametrize("number", ["9007199254740992", "9" * 400, "9" * 5_000, "1e999"])
+@pytest.mark.parametrize("rest", ["", ',"x":1,"x":2'], ids=["read fast", "read slowly"])
+@pytest.mark.parametrize(
+    "event",
+    [build.turn_start(), build.agent_end(), build.compaction_ended()],
+    ids=lambda event: event["type"],
+)
+def test_a_count_that_is_too_large_is_out_of_range_however_large(event, number, rest):
+    first = next(name for name in ("turn_index", "usage", "messages_before") if name in event)
+    counted = {"input": "N", "output": 1} if first == "usage" else "N"
+    line = build.line({**event, first: counted}).replace(b'"N"', number.encode())
+
+    assert code_of(line[:-1] + rest.encode() + b"}") == "out_of_range"
+
+
 def test_a_field_twice_that_we_do_not_read_is_kept():
     assert isinstance(parse(b'{"type":"Notice","loop_id":"l","kind":"k","zzz":1,"zzz":2}'), Notice)
 
