@@ -1,4 +1,7 @@
-"""Where a request goes: ingest doors, page sockets and health are plain ASGI, everything else is Django's."""
+"""Where a request goes: ingest doors, page sockets and health are plain ASGI, everything else is Django's.
+
+Programs are told in JSON what is not there or not done.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,8 @@ from recorder.writer import writer  # noqa: E402
 
 PAGE_SOCKET = re.compile(r"/p/(?P<slug>[-\w]+)/live/(?P<page>[a-z]+)", re.ASCII)
 FEED = re.compile(r"/p/(?P<slug>[-\w]+)/attention/feed", re.ASCII)
-OURS = ("/healthz", "/readyz", "/ingest/v1/events", "/api/v1/lifecycle")  # Django checks its own
+OURS = re.compile(r"/healthz|/readyz|/(?:ingest|api)(?:/.*)?", re.ASCII | re.DOTALL)  # spoken to in JSON
+READ_API = re.compile(r"/api/v1/.+", re.DOTALL)
 COMMIT_S = 1.0
 OLDEST_S = 30.0
 
@@ -39,7 +43,7 @@ async def application(scope: Scope, receive: Receive, send: Send) -> None:
 async def _http(scope: Scope, receive: Receive, send: Send) -> None:
     fed = FEED.fullmatch(scope["path"])
     match scope["path"]:
-        case path if (path in OURS or fed) and not host_allowed(scope["headers"]):
+        case path if (OURS.fullmatch(path) or fed) and not host_allowed(scope["headers"]):
             await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed here"})
         case "/healthz":
             await reply(send, 200, {"status": "ok"})
@@ -49,10 +53,26 @@ async def _http(scope: Scope, receive: Receive, send: Send) -> None:
             await lifecycle(scope, receive, send)
         case "/ingest/v1/events":
             await ingest_http(scope, receive, send)
+        case "/ingest/v1/ws":
+            message = "this door is opened by a WebSocket handshake"
+            await reply(send, 426, {"code": "bad_method", "message": message}, upgrade="websocket")
+        case path if READ_API.fullmatch(path):
+            await _read_api(scope, receive, send)
+        case path if OURS.fullmatch(path):
+            await reply(send, 404, {"code": "not_found", "message": f"There is no {path}."})
         case _ if fed:
             await feed(scope, receive, send, fed["slug"])
         case _:
             await pages(scope, receive, send)
+
+
+async def _read_api(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a reader; whoever asks for the head alone is sent that alone by the server."""
+    if scope["method"] not in ("GET", "HEAD"):
+        body = {"code": "bad_method", "message": "the read API is read, by GET or HEAD"}
+        await reply(send, 405, body, allow="GET, HEAD")
+    else:
+        await pages({**scope, "method": "GET"}, receive, send)
 
 
 async def _socket(scope: Scope, receive: Receive, send: Send) -> None:

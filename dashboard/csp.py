@@ -1,4 +1,6 @@
-"""The policy that every response carries: our own scripts and styles, nothing inline, nothing foreign."""
+"""What every response carries: the policy (our own scripts and styles, nothing inline, nothing foreign), and
+that no cache on the way keeps what somebody was shown.
+"""
 
 from collections.abc import Awaitable, Callable
 
@@ -45,4 +47,5 @@ async def _awaited(response: Awaitable[HttpResponseBase]) -> HttpResponseBase:
 
 def _with_policy(response: HttpResponseBase) -> HttpResponseBase:
     response.headers.setdefault("Content-Security-Policy", POLICY)
+    response.headers.setdefault("Cache-Control", "private, no-cache")
     return response

@@ -197,9 +197,9 @@ def _one_line(body: bytes) -> bytes:
     """Return one JSON object as a line; it may have been printed over several."""
     try:
         is_object = isinstance(json.loads(body), dict)
-    except ValueError:
+    except (json.JSONDecodeError, UnicodeDecodeError):
         is_object = False
-    except RecursionError:  # the line itself says that it is too deep
+    except (ValueError, RecursionError):  # too many digits, or too deep: the line itself is judged
         is_object = True
     if not is_object:
         raise Fault(400, "bad_body", f"{JSON} holds one JSON object")

@@ -62,6 +62,7 @@ async def request(path, body=b"", *, method="GET", query="", headers=(HOST,)):
         content += message.get("body", b"")
         if not message.get("more_body"):
             break
+    await door.wait(10)
     found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     return Answer(start["status"], found, content)
 

@@ -67,7 +67,8 @@ def _senseless(request: HttpRequest, error: ValidationError) -> HttpResponse:
 
 @api.exception_handler(HttpError)
 def _refused(request: HttpRequest, error: HttpError) -> HttpResponse:
-    return problem(request, error.status_code, "bad_query", str(error))
+    code = "not_found" if error.status_code == 404 else "bad_query"
+    return problem(request, error.status_code, code, str(error))
 
 
 @api.exception_handler(Pruned)

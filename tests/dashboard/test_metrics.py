@@ -39,7 +39,13 @@ def test_a_stranger_is_told_nothing(client, project):
 
 
 def test_a_token_that_may_only_send_is_told_nothing(client, project):
-    assert client.get("/metrics", headers=bearer(project, "ingest")).status_code == 403
+    answer = client.get("/metrics", headers=bearer(project, "ingest"))
+
+    assert (answer.status_code, answer["Content-Type"]) == (403, "text/plain")
+
+
+def test_it_is_only_read(client, project):
+    assert client.post("/metrics", headers=bearer(project, "read")).status_code == 405
 
 
 def test_a_person_of_any_project_may_look(client, project):

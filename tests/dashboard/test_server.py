@@ -218,6 +218,16 @@ def test_it_stops_well_and_what_it_acknowledged_is_there_again(tmp_path):
     server.stop()
 
 
+def test_who_asks_for_the_head_of_an_answer_gets_no_more(server):
+    with urlopen(Request(f"{server.url}/healthz", method="HEAD")) as answer:
+        assert answer.read() == b""
+    with pytest.raises(HTTPError) as refused:
+        urlopen(Request(f"{server.url}/api/v1/sessions", method="HEAD"))
+    with refused.value as answer:
+        assert (answer.code, answer.read()) == (401, b"")
+        assert int(answer.headers["Content-Length"]) > 0
+
+
 def test_pages_are_not_for_strangers(server):
     with pytest.raises(HTTPError) as refused, urlopen(server.url + "/api/v1/sessions"):
         pass

@@ -195,6 +195,12 @@ def test_one_json_object_is_one_line_however_it_is_printed(token):
     assert b"\n" not in stored()[0]
 
 
+def test_one_json_object_may_hold_a_number_of_any_length(token):
+    long = b'{"type":"Custom","number":' + b"9" * 5_000 + b"}"
+
+    assert post(long, token, content_type="application/json").json["accepted"] == 1
+
+
 @pytest.mark.parametrize("raw", [b"[]", b"", b"{}{}", b'{"a":', b"3", b"\xff"])
 def test_json_that_is_no_object_is_a_bad_body(token, raw):
     answer = post(raw, token, content_type="application/json")
