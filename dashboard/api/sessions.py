@@ -15,6 +15,7 @@ from dashboard.api.queries.brief import brief
 from dashboard.api.queries.lines import pieces
 from dashboard.api.reading import project_of
 from dashboard.api.stream import unhurried
+from dashboard.numbers import whole_number
 from recorder.export import phi_session
 from recorder.models import Session
 from recorder.past import NotOfSession, seen_from
@@ -63,10 +64,11 @@ def detail(request: HttpRequest, session_id: str, at: str | None = None) -> sche
     project, found = project_of(request), _found(request, session_id)
     if at is None:
         return queries.session_detail(project, found)
-    if not (at.isascii() and at.isdecimal() and len(at) < 19):
+    event = whole_number(at)
+    if event is None:
         raise HttpError(400, "`at` is the id of a recorded event, as the envelope of `/events` gives it.")
     try:
-        with seen_from(found, int(at)):
+        with seen_from(found, event):
             return queries.session_detail(project, _found(request, session_id))
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None

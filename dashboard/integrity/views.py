@@ -10,6 +10,7 @@ from dashboard import links
 from dashboard.access import member
 from dashboard.integrity import queries
 from dashboard.integrity.live import COUNTS, LISTS
+from dashboard.numbers import whole_number
 from recorder.models import Project
 
 PARTS = {"refused": queries.refused, "orphans": queries.orphans, "misfits": queries.misfits}
@@ -19,7 +20,7 @@ PARTS = {"refused": queries.refused, "orphans": queries.orphans, "misfits": quer
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was refused, what waits for its loop and what did not fit."""
-    before = {name: _key(request.GET.get(name, "")) for name in LISTS}
+    before = {name: whole_number(request.GET.get(name, "")) for name in LISTS}
     context = {
         "project": project,
         "page": "integrity",
@@ -33,7 +34,3 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         ),
     }
     return render(request, "integrity/index.html", context)
-
-
-def _key(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None

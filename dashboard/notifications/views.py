@@ -15,6 +15,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 from dashboard.access import next_place
 from dashboard.lifecycle.policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
+from dashboard.numbers import whole_number
 
 WORKER = settings.BASE / "static" / "js" / "worker.js"
 SESSIONS_AT_ONCE = 100
@@ -33,7 +34,8 @@ def now(request: HttpRequest) -> HttpResponse:
     """Say what notifies this reader, who waits, and how the sessions that rang are called."""
     if not isinstance(request.user, User):
         return JsonResponse({"code": "unauthorized", "message": "sign in first"}, status=401)
-    sessions = [word for word in request.GET.getlist("session") if _is_key(word)][:SESSIONS_AT_ONCE]
+    asked = map(whole_number, request.GET.getlist("session"))
+    sessions = [pk for pk in asked if pk is not None][:SESSIONS_AT_ONCE]
     muted = queries.muted(request.user)
     rows = {row.key: row.says for row in ROWS if row.says}
     return JsonResponse(
@@ -41,7 +43,7 @@ def now(request: HttpRequest) -> HttpResponse:
             "reader": request.user.pk,
             "rows": rows,
             "muted": sorted(muted & rows.keys()),
-            "titles": queries.titles(request.user, [int(word) for word in sessions]),
+            "titles": queries.titles(request.user, sessions),
             "waiting": [] if ASKED in muted else [asdict(each) for each in queries.waiting(request.user)],
         }
     )
@@ -64,7 +66,3 @@ def mute(request: HttpRequest) -> HttpResponse:
         return redirect(next_place(request, request.POST.get("next", "")))
     shown = {"row": row, "is_muted": is_muted, "next": request.POST.get("next", "")}
     return render(request, "notifications/_switch.html", shown)
-
-
-def _is_key(word: str) -> bool:
-    return word.isascii() and word.isdecimal() and len(word) < 19

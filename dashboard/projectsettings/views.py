@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
 from dashboard.access import may, member, require
+from dashboard.numbers import whole_number
 from dashboard.projectsettings import queries
 from recorder import tokens
 from recorder.models import Membership, Project
@@ -44,12 +45,13 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
 def retention(request: HttpRequest, project: Project) -> HttpResponse:
     """Keep bodies for so many days, or for good."""
     require(request, project, Membership.Role.ADMIN)
-    days = request.POST.get("days", "")
-    if days and not (days.isascii() and days.isdecimal() and 1 <= int(days[:9]) <= MOST_DAYS):
+    given = request.POST.get("days", "")
+    days = whole_number(given)
+    if given and not 1 <= (days or 0) <= MOST_DAYS:
         return HttpResponseBadRequest(
             f"Bodies are kept for 1 to {MOST_DAYS} days, or for good.\n", content_type="text/plain"
         )
-    project.retention_days = int(days) if days else None
+    project.retention_days = days
     project.save(update_fields=["retention_days"])
     return redirect(reverse("settings", args=[project.slug]) + "#retention")
 
