@@ -5,12 +5,21 @@ from datetime import datetime
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from dashboard.keyset import Order
 from recorder.models import LoopRecord, ModelConfig, Session
 
 OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
 WORDS_MAX = 8
+SORTS = {
+    "-activity": Order("last_event_at"),
+    "activity": Order("last_event_at", newest_first=False),
+    "-created": Order("created_at"),
+    "created": Order("created_at", newest_first=False),
+    "-cost": Order("cost_nano"),
+    "cost": Order("cost_nano", newest_first=False),
+}
 SOURCES = ("phi-core", "cagent", "aidaemon", "grida", "otlp")
 
 

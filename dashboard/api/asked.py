@@ -7,21 +7,13 @@ from decimal import Decimal
 from typing import Annotated, Literal
 
 from ninja import Schema
-from pydantic import AfterValidator, AwareDatetime, Field, model_validator
+from pydantic import AfterValidator, AwareDatetime, Field, ValidationInfo, field_validator, model_validator
 
 from dashboard.keyset import Cursor, Order
-from dashboard.search import OUTCOMES, SOURCES, STATUSES, Wanted
+from dashboard.search import OUTCOMES, SORTS, SOURCES, STATUSES, Wanted
 
 LIMIT, LIMIT_MAX = 50, 200
 ID_MAX = 2**63 - 1
-SORTS = {
-    "-activity": Order("last_event_at"),
-    "activity": Order("last_event_at", newest_first=False),
-    "-created": Order("created_at"),
-    "created": Order("created_at", newest_first=False),
-    "-cost": Order("cost_nano"),
-    "cost": Order("cost_nano", newest_first=False),
-}
 
 
 def _storable(text: str) -> str:
@@ -32,11 +24,6 @@ def _storable(text: str) -> str:
 
 def _given(value: object) -> object:
     return [each for each in value if each != ""] if isinstance(value, list) else value
-
-
-def _cursor(text: str) -> str:
-    Cursor.parse(text)
-    return text
 
 
 def _utc(moment: datetime) -> datetime:
@@ -140,8 +127,15 @@ class OfSessions(Asked):
     until: Moment | None = None
     min_cost: Annotated[Decimal, Field(ge=0, max_digits=20, decimal_places=9)] | None = None
     sort: Literal[tuple(SORTS)] = "-activity"  # type: ignore[valid-type]
-    cursor: Annotated[str, AfterValidator(_cursor)] | None = None
+    cursor: str | None = None
     limit: Limit = LIMIT
+
+    @field_validator("cursor")
+    @classmethod
+    def _of_its_order(cls, text: str | None, asked: ValidationInfo) -> str | None:
+        if text and "sort" in asked.data:
+            SORTS[asked.data["sort"]].parse(text)
+        return text
 
     @property
     def order(self) -> Order:
@@ -149,7 +143,7 @@ class OfSessions(Asked):
 
     @property
     def after(self) -> Cursor | None:
-        return Cursor.parse(self.cursor) if self.cursor else None
+        return self.order.parse(self.cursor) if self.cursor else None
 
     def wanted(self) -> Wanted:
         return Wanted(

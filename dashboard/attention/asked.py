@@ -6,13 +6,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dashboard.keyset import Cursor
+from dashboard.keyset import Cursor, Order
 from dashboard.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-PK_MAX = 18  # digits
+LATEST = Order("last_event_at")
 _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
 
 
@@ -32,7 +32,7 @@ class Place:
         match = _PLACE.fullmatch(text)
         if match is None:
             raise ValueError("not a place")
-        return cls(match[1] == "1", moment(match[2]))
+        return cls(match[1] == "1", LATEST.parse(match[2]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,6 @@ class Asked:
         """Return it as it stands in a link."""
         given = {"waiting": self.waiting, "failed": self.failed}
         return {name: str(value) for name, value in given.items() if value is not None}
-
-
-def moment(text: str) -> Cursor:
-    """Read a cursor of moments. Raises ValueError."""
-    if text.startswith("c"):  # a place by cost
-        raise ValueError("not a moment")
-    return Cursor.parse(text)
 
 
 def _place(text: str) -> Place | None:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
 from dashboard.access import member, require
-from dashboard.attention.asked import Asked, moment
+from dashboard.attention.asked import LATEST, Asked
 from dashboard.attention.live import AttentionPage
 from dashboard.attention.queries import ended
 from dashboard.numbers import whole_number
@@ -40,7 +40,7 @@ def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
     user = require(request, project, Membership.Role.VIEWER)
     session = whole_number(request.POST.get("session", ""))
     try:
-        upto = moment(request.POST["upto"]) if "upto" in request.POST else None
+        upto = LATEST.parse(request.POST["upto"]) if "upto" in request.POST else None
     except ValueError:
         upto = None
     if session is not None:

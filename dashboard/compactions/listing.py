@@ -2,99 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
-from django.utils import timezone
-
-from dashboard import links
 from dashboard.compactions.filters import Filters
 from dashboard.compactions.queries import lists
-from dashboard.numbers import whole_number
-from dashboard.panels import Panel
+from dashboard.lists import Kind, OpenList
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.viewer import Page, Wants
+    from dashboard.viewer import Page
     from recorder.models import Project
-    from recorder.notify import Bell
 
-ROWS_MS = 3_000
-ROWS_MAX = 100  # that a socket may ask for; a page shows fewer
-
-
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """The query of the panel of rows: a pass of another project is as one that is gone."""
-
-    project: int
-
-    def __call__(self, pks: Collection[int]) -> Mapping[int, lists.Row]:
-        return lists.rows(self.project, pks)
-
-
-@dataclass(frozen=True, slots=True)
-class Fresh:
-    """How many new passes wait; root of the panel compactions/strip."""
-
-    count: int
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The query of the panel of new ones; its key is the last pass that the page knows."""
-
-    project: int
-    filters: Filters
-
-    def __call__(self, newest: Collection[int]) -> Mapping[int, Fresh]:
-        now = timezone.now()
-        url = self.filters.but()
-        return {pk: Fresh(lists.fresh(self.project, self.filters, pk, now), url) for pk in newest}
-
-
-@dataclass(slots=True)
-class CompactionsPage:
-    """An open list: the rows it shows and the last pass it knows of."""
-
-    project: int
-    filters: Filters
-    rows: tuple[int, ...]
-    newest: int
-    _sessions: frozenset[int] = field(default_factory=frozenset)
-
-    def wants(self, bell: Bell | None) -> Wants:
-        if bell is None:
-            self._sessions = lists.sessions(self.rows)
-            return [self._row(self.rows), self._strip]
-        # A bell does not say which passes moved: rows are few, and drawn once a second.
-        moved = self.rows if self._sessions & bell.sessions else ()
-        return [self._row(moved), *([self._strip] if bell.sessions else ())]
-
-    def _row(self, pks: Collection[int]) -> tuple[Panel, list[int]]:
-        return Panel("compactions/row", Rows(self.project), every_ms=ROWS_MS), list(pks)
-
-    @property
-    def _strip(self) -> tuple[Panel, list[int]]:
-        return Panel("compactions/strip", Strip(self.project, self.filters), every_ms=ROWS_MS), [self.newest]
-
-
-def socket(slug: str, page: CompactionsPage) -> str:
-    """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
-    rows = ".".join(map(str, page.rows))
-    return links.live(slug, "compactions", **page.filters.pairs(), rows=rows, newest=page.newest)
+COMPACTIONS = Kind(
+    page="compactions",
+    what="compaction",
+    matching=lists.matching,
+    rows=lists.rows,
+    sessions=lists.sessions,
+    comes_with=attrgetter("sessions"),
+    rows_ms=3_000,
+    strip_ms=3_000,
+)
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for; numbers that are none are left out."""
-    pks = [whole_number(word) for word in params.get("rows", "").split(".")[:ROWS_MAX]]
-    return CompactionsPage(
-        project.pk,
-        Filters.parse(params).on_first_page(),
-        rows=tuple(pk for pk in pks if pk),
-        newest=whole_number(params.get("newest", "")) or 0,
-    )
+    """Return the page that a socket URL stands for."""
+    return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params), params)

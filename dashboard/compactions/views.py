@@ -9,11 +9,13 @@ from django.views.decorators.http import require_safe
 
 from dashboard import links
 from dashboard.access import member
-from dashboard.compactions import listing
 from dashboard.compactions.filters import Filters
+from dashboard.compactions.listing import COMPACTIONS
 from dashboard.compactions.live import CompactionPage
 from dashboard.compactions.queries import detail as queries
 from dashboard.compactions.queries import figures, lists
+from dashboard.lists import OpenList, listing, newest
+from dashboard.passes.queries.passes import listed
 from recorder.models import Project
 
 
@@ -48,22 +50,19 @@ def of_event(_request: HttpRequest, project: Project, event: int) -> HttpRespons
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the compactions that the query string asks for, and what they come to."""
     filters, now = Filters.parse(request.GET), timezone.now()
-    found = lists.listing(project.pk, filters, now)
-    page = listing.CompactionsPage(project.pk, filters.on_first_page(), found.pks, found.newest)
-    (row, pks), (strip, newest) = page.wants(None)
-    rows = row.draw(pks)
-    wanted = lists.matching(project.pk, filters, now)
+    known, wanted = newest(listed(project.pk)), lists.matching(project.pk, filters, now)
+    found = listing(wanted, filters)
+    page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, known)
     context = {
         "project": project,
         "page": "compactions",
-        "ws_url": listing.socket(project.slug, page),
+        "ws_url": page.socket(project.slug),
         "filters": filters,
         "listing": found,
-        "options": lists.options(project.pk) if found.newest else None,
-        "rows": [rows[pk] for pk in pks if pk in rows],
-        "strip": strip.draw(newest)[found.newest],
+        "options": lists.options(project.pk) if known else None,
+        "drawn": page.draw(),
     }
-    if rows:
+    if found.pks:
         context |= {
             "sum": figures.figures(wanted),
             "by_config": figures.by_config(wanted),

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlencode
+from typing import TYPE_CHECKING
+
+from dashboard.address import Address, Choices, Reading
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
+    from dashboard.links import Value
+
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
 SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "13w": (13, WEEK)}
 BY = ("config", "model", "agent", "session")
-NAME_MAX = 512
-SHOWN_MAX = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +55,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Address):
     """The page's query string. `notes` say what of it made no sense and was left out."""
 
     since: str = "14d"
@@ -69,15 +69,15 @@ class Asked:
     @classmethod
     def parse(cls, params: QueryDict) -> Asked:
         """Read a query string; what makes no sense becomes a note."""
-        notes: list[str] = []
+        read = Reading(params)
         return cls(
-            since=_choice(params, "since", tuple(SINCE), "14d", notes),
-            by=_choice(params, "by", BY, "config", notes),
-            agent=_name(params, "agent", notes),
-            model=_name(params, "model", notes),
-            sub=_choice(params, "sub", ("1", "0"), "1", notes) == "1",
-            judge=_choice(params, "judge", ("1", "0"), "1", notes) == "1",
-            notes=tuple(notes),
+            since=read.choice("since", SINCE, "14d"),
+            by=read.choice("by", BY, "config"),
+            agent=read.text("agent"),
+            model=read.text("model"),
+            sub=read.choice("sub", ("1", "0"), "1") == "1",
+            judge=read.choice("judge", ("1", "0"), "1") == "1",
+            notes=tuple(read.notes),
         )
 
     def period(self, now: datetime) -> Period:
@@ -89,17 +89,16 @@ class Asked:
         return Period(last.replace(hour=0) + DAY - step * count, step, count)
 
     @property
-    def windows(self) -> list[tuple[str, str, bool]]:
-        """Return the time ranges: name, link, whether chosen."""
-        return [(name, self.but(since=name).query, name == self.since) for name in SINCE]
+    def windows(self) -> Choices:
+        return self.choices("since", SINCE)
 
     @property
-    def groupings(self) -> list[tuple[str, str, bool]]:
-        """Return what can be told apart: name, link, whether chosen."""
-        return [(name, self.but(by=name).query, name == self.by) for name in BY]
+    def groupings(self) -> Choices:
+        """Return what can be told apart."""
+        return self.choices("by", BY)
 
     @property
-    def switches(self) -> list[tuple[str, str, bool]]:
+    def switches(self) -> Choices:
         """Return what can be left out: words, link, whether it counts."""
         return [
             ("Include sub-agents", self.but(sub=not self.sub).query, self.sub),
@@ -107,9 +106,9 @@ class Asked:
         ]
 
     @property
-    def hidden(self) -> list[tuple[str, str]]:
+    def hidden(self) -> dict[str, Value]:
         """Return what the filter form keeps and has no field for."""
-        return list(self.but(agent="", model="").pairs())
+        return self.but(agent="", model="").pairs()
 
     @property
     def is_narrow(self) -> bool:
@@ -120,40 +119,3 @@ class Asked:
     def cleared(self) -> str:
         """Return the link to the same period without conditions."""
         return Asked(since=self.since, by=self.by).query
-
-    def but(self, **changes: Any) -> Asked:
-        return replace(self, **changes)
-
-    def pairs(self) -> Iterator[tuple[str, str]]:
-        """Return the query string's names and values, without what is usual."""
-        usual = Asked()
-        for name in ("since", "by", "agent", "model", "sub", "judge"):
-            value = getattr(self, name)
-            if value != getattr(usual, name):
-                yield name, value if isinstance(value, str) else str(int(value))
-
-    @property
-    def query(self) -> str:
-        """Return the link to exactly this page, relative to it: "?…", never empty."""
-        return "?" + urlencode(list(self.pairs()))
-
-
-def _choice(params: QueryDict, name: str, known: tuple[str, ...], usual: str, notes: list[str]) -> str:
-    given = params.get(name, "")
-    if given and given not in known:
-        notes.append(_ignored(name, given))
-    return given if given in known else usual
-
-
-def _name(params: QueryDict, name: str, notes: list[str]) -> str:
-    given = params.get(name, "")
-    if "\0" in given or len(given) > NAME_MAX:
-        notes.append(_ignored(name, given))
-        return ""
-    return given
-
-
-def _ignored(name: str, value: str) -> str:
-    shown = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}…"
-    return f"Ignored {name} “{shown}”: there is no such value."

@@ -92,7 +92,7 @@ def _page(
     context = {
         "project": project,
         "page": "costs",
-        "ws_url": links.live(project.slug, "costs", **dict(asked.pairs())),
+        "ws_url": links.live(project.slug, "costs", **asked.pairs()),
         "asked": asked,
         "drawn": live.draw(page),
         "typed": typed,

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
-from dashboard.numbers import whole_number
+from dashboard.address import Address, Choices, Reading
+from dashboard.keyset import RECORDED, Cursor
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-WINDOWS = {
-    "24h": timedelta(hours=24),
-    "7d": timedelta(days=7),
-    "30d": timedelta(days=30),
-    "90d": timedelta(days=90),
-    "all": None,
-}
+WINDOWS = ("24h", "7d", "30d", "90d", "all")
 CONFIGS_MAX = 2
 VERDICTS = {
     "judged": "Judged",
@@ -29,7 +22,7 @@ VERDICTS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Filters:
+class Filters(Address):
     """The list's query string. Configs are told by their keys."""
 
     config: tuple[str, ...] = ()  # all of them took part
@@ -37,59 +30,31 @@ class Filters:
     verdict: str = ""
     since: str = "all"
     session: int | None = None
-    before: int | None = None  # the page after this evaluation, newest first
-    after: int | None = None  # the page that ends before this evaluation
+    before: Cursor | None = None  # the page after this evaluation, newest first
+    after: Cursor | None = None  # the page that ends before this evaluation
 
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
         """Read a query string; what makes no sense is as if it were not there."""
-        since, verdict = params.get("since", ""), params.get("verdict", "")
+        read = Reading(params)
         return cls(
-            config=tuple(filter(None, map(_key, params.getlist("config"))))[:CONFIGS_MAX],
-            winner=_key(params.get("winner", "")),
-            verdict=verdict if verdict in VERDICTS else "",
-            since=since if since in WINDOWS else "all",
-            session=whole_number(params.get("session", "")),
-            before=whole_number(params.get("before", "")),
-            after=whole_number(params.get("after", "")),
+            config=read.values("config")[:CONFIGS_MAX],
+            winner=read.text("winner"),
+            verdict=read.choice("verdict", VERDICTS, ""),
+            since=read.choice("since", WINDOWS, "all"),
+            session=read.key("session"),
+            before=read.cursor("before", RECORDED),
+            after=read.cursor("after", RECORDED),
         )
 
     @property
     def is_narrow(self) -> bool:
-        return self.on_first_page() != Filters()
+        return self.but() != Filters()
 
     @property
-    def windows(self) -> list[tuple[str, str, bool]]:
-        """Return the time ranges: name, link, whether chosen."""
-        return [(name, self.but(since=name), name == self.since) for name in WINDOWS]
+    def windows(self) -> Choices:
+        return self.choices("since", WINDOWS)
 
     @property
     def without_session(self) -> str:
-        return self.but(session=None)
-
-    def start(self, now: datetime) -> datetime | None:
-        """Return when the chosen time range begins."""
-        window = WINDOWS[self.since]
-        return now - window if window else None
-
-    def on_first_page(self) -> Filters:
-        return replace(self, before=None, after=None)
-
-    def but(self, **change: object) -> str:
-        """Return the link to the same list but for this, on its first page: "?…", never empty."""
-        other = replace(self.on_first_page(), **change)  # type: ignore[arg-type]  # the fields of this class
-        return "?" + urlencode(other.pairs(), doseq=True)
-
-    def pairs(self) -> dict[str, str | int | tuple[str, ...]]:
-        """Return the query string's names and values, without what is usual."""
-        said = {
-            name: getattr(self, name)
-            for name in ("config", "winner", "verdict", "session", "before", "after")
-        }
-        if self.since != "all":
-            said["since"] = self.since
-        return {name: value for name, value in said.items() if value}
-
-
-def _key(text: str) -> str:
-    return text if text.isascii() and text.isalnum() and len(text) <= 64 else ""
+        return self.but(session=None).query

@@ -9,11 +9,12 @@ from django.views.decorators.http import require_safe
 
 from dashboard import links
 from dashboard.access import member
-from dashboard.evaluations import listing
 from dashboard.evaluations.asked import Asked
 from dashboard.evaluations.filters import CONFIGS_MAX, VERDICTS, Filters
+from dashboard.evaluations.listing import EVALUATIONS
 from dashboard.evaluations.live import EvaluationPage
 from dashboard.evaluations.queries import lists, places
+from dashboard.lists import OpenList, listing, newest
 from recorder.models import Project
 
 
@@ -39,21 +40,20 @@ def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the evaluations that the query string asks for."""
     filters = Filters.parse(request.GET)
-    found = lists.listing(project.pk, filters, timezone.now())
-    page = listing.EvaluationsPage(project.pk, filters.on_first_page(), found.pks, found.newest)
-    (row, pks), (strip, newest) = page.wants(None)
-    rows = row.draw(pks)
+    known = newest(lists.of_project(project.pk))
+    found = listing(lists.matching(project.pk, filters, timezone.now()), filters)
+    page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, known)
     options = lists.options(project.pk)
     context = {
         "project": project,
         "page": "evaluations",
-        "ws_url": listing.socket(project.slug, page),
+        "ws_url": page.socket(project.slug),
         "filters": filters,
         "listing": found,
         "verdicts": VERDICTS,
         "configs": [lists.chosen(options, key) for key in (*filters.config, "", "")[:CONFIGS_MAX]],
         "winners": lists.chosen(options, filters.winner),
-        "rows": [rows[pk] for pk in pks if pk in rows],
-        "strip": strip.draw(newest)[found.newest],
+        "is_empty": not known,
+        "drawn": page.draw(),
     }
     return render(request, "evaluations/index.html", context)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
-from urllib.parse import urlencode
 
-from dashboard.keyset import Cursor
+from dashboard.address import Address, Choices, Reading
+from dashboard.keyset import Cursor, Order
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 KINDS = {"": "All", "procedure": "Procedures", "solution": "Error solutions", "fact": "Facts"}
-AGENT_MAX = 512
+NEWEST = Order("last_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(Address):
     """The query string; `undo` is the insight that was just dismissed or put back."""
 
     kind: str = ""
     agent: str = ""
-    is_dismissed: bool = False
+    dismissed: bool = False
     before: Cursor | None = None  # the page after this insight, newest first
     after: Cursor | None = None  # the page that ends before this one
     undo: int | None = None
@@ -29,14 +29,14 @@ class Asked:
     @classmethod
     def parse(cls, params: QueryDict) -> Asked:
         """Read a query string, or what a form sends along."""
-        kind, undo = params.get("kind", ""), params.get("undo", "")
+        read = Reading(params)
         return cls(
-            kind=kind if kind in KINDS else "",
-            agent=params.get("agent", "")[:AGENT_MAX],
-            is_dismissed=params.get("dismissed", "") == "1",
-            before=_cursor(params.get("before", "")),
-            after=_cursor(params.get("after", "")),
-            undo=int(undo) if undo.isascii() and undo.isdecimal() and len(undo) < 19 else None,
+            kind=read.choice("kind", KINDS, ""),
+            agent=read.text("agent"),
+            dismissed=read.choice("dismissed", ("1",), "") == "1",
+            before=read.cursor("before", NEWEST),
+            after=read.cursor("after", NEWEST),
+            undo=read.key("undo"),
         )
 
     @property
@@ -44,38 +44,14 @@ class Asked:
         return bool(self.kind or self.agent)
 
     @property
-    def kinds(self) -> list[tuple[str, str, bool]]:
-        """Return the kinds: word, link, whether chosen."""
-        return [(words, self.but(kind=kind), kind == self.kind) for kind, words in KINDS.items()]
+    def kinds(self) -> Choices:
+        """Return the kinds, in words."""
+        return [(KINDS[kind], link, is_chosen) for kind, link, is_chosen in self.choices("kind", KINDS)]
 
     @property
     def switched(self) -> str:
-        return self.but(is_dismissed=not self.is_dismissed)
+        return self.but(dismissed=not self.dismissed).query
 
     @property
     def all(self) -> str:
-        return self.but(kind="", agent="")
-
-    def but(self, **change: object) -> str:
-        """Return the link to the same list but for this, on its first page: "?…", never empty."""
-        first = replace(self, before=None, after=None, undo=None)
-        return "?" + urlencode(replace(first, **change).pairs())  # type: ignore[arg-type]  # its fields
-
-    def pairs(self) -> dict[str, str]:
-        """Return the query string's names and values, without what is usual."""
-        said = {
-            "kind": self.kind,
-            "agent": self.agent,
-            "dismissed": "1" if self.is_dismissed else "",
-            "before": str(self.before or ""),
-            "after": str(self.after or ""),
-            "undo": str(self.undo or ""),
-        }
-        return {name: value for name, value in said.items() if value}
-
-
-def _cursor(text: str) -> Cursor | None:
-    try:
-        return None if text.startswith("c") else Cursor.parse(text)
-    except ValueError:
-        return None
+        return self.but(kind="", agent="").query

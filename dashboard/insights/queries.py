@@ -11,17 +11,13 @@ from django.db.models import Q, QuerySet
 
 from dashboard import links
 from dashboard.insights.asked import Asked
-from dashboard.keyset import Order
 from recorder.clock import CONSOLIDATE
 from recorder.consolidation.keeping import REPEATED
 from recorder.core.text import clean
 from recorder.models import DailyJob, Insight, InsightEvidence, LoopRecord, Project
 
-PAGE = 50
-COUNT_MAX = 10_000
 AGENTS_MAX = 200
 EVIDENCE = 8  # loops of one insight that are shown
-NEWEST = Order("last_at")
 LOOK = {"procedure": "route", "solution": "wrench", "fact": "brain"}
 
 
@@ -72,20 +68,6 @@ class Row:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of the list; links are query strings, "" at an end."""
-
-    rows: Sequence[Row]
-    total: int
-    newer: str
-    older: str
-
-    @property
-    def total_text(self) -> str:
-        return f"{COUNT_MAX:,}+" if self.total > COUNT_MAX else f"{self.total:,}"
-
-
-@dataclass(frozen=True, slots=True)
 class Runs:
     """When consolidation last did well, and what it is about to do."""
 
@@ -95,39 +77,36 @@ class Runs:
     try_at: datetime | None
 
 
-def listing(project: Project, asked: Asked) -> Listing:
-    """Return a page of the list. Four queries."""
-    wanted = _shown(project.pk, asked)
-    back = asked.after is not None
-    order = NEWEST.backwards if back else NEWEST
-    found = list(order.after(order.sort(wanted), asked.after or asked.before)[: PAGE + 1])
-    is_more, rows = len(found) > PAGE, found[:PAGE]
-    if back:
-        rows.reverse()
-    has_newer = is_more if back else asked.before is not None
-    has_older = back or is_more
-    drawn = [_row(row) for row in rows]
+def matching(project: int, asked: Asked) -> QuerySet[Insight]:
+    """Return the insights that are asked for, in no order."""
+    worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
+    rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
+    rows = rows.filter(dismissed_at__isnull=not asked.dismissed)
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    return rows.filter(agent_id=asked.agent) if asked.agent else rows
+
+
+def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
+    """Return insights with their evidence. Three queries."""
+    found = Insight.objects.filter(project=project).in_bulk(pks)
+    drawn = [_row(found[pk]) for pk in pks if pk in found]
     evidence = _evidence(project, drawn)
-    return Listing(
-        rows=[_with_evidence(row, evidence.get(row.pk, [])) for row in drawn],
-        total=wanted.order_by()[: COUNT_MAX + 1].count(),
-        newer=asked.but(after=NEWEST.cursor(rows[0])) if has_newer and rows else "",
-        older=asked.but(before=NEWEST.cursor(rows[-1])) if has_older and rows else "",
-    )
+    return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
 
 
 def undoable(project: int, asked: Asked) -> Row | None:
     """Return the insight that a reader has just dismissed, or put back. One query at most."""
     if asked.undo is None:
         return None
-    moved = Insight.objects.filter(project=project, pk=asked.undo, dismissed_at__isnull=asked.is_dismissed)
+    moved = Insight.objects.filter(project=project, pk=asked.undo, dismissed_at__isnull=asked.dismissed)
     row = moved.first()
     return _row(row) if row else None
 
 
 def agents(project: int, asked: Asked) -> Sequence[str]:
     """Return whose insights there are, of any kind. One query."""
-    rows = _shown(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
+    rows = matching(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
     return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
 
 
@@ -144,15 +123,6 @@ def runs(now: datetime) -> Runs:
     else:
         state = "asked" if row.asked_at else ""
     return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
-
-
-def _shown(project: int, asked: Asked) -> QuerySet[Insight]:
-    worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
-    rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
-    rows = rows.filter(dismissed_at__isnull=not asked.is_dismissed)
-    if asked.kind:
-        rows = rows.filter(kind=asked.kind)
-    return rows.filter(agent_id=asked.agent) if asked.agent else rows
 
 
 def _row(row: Insight) -> Row:

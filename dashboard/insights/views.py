@@ -12,7 +12,8 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard import links
 from dashboard.access import may, member, require
 from dashboard.insights import queries
-from dashboard.insights.asked import Asked
+from dashboard.insights.asked import NEWEST, Asked
+from dashboard.lists import listing
 from recorder import clock
 from recorder.consolidation import keeping
 from recorder.consolidation.facts import model
@@ -24,12 +25,14 @@ from recorder.models import Membership, Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was learned."""
     asked = Asked.parse(request.GET)
+    found = listing(queries.matching(project.pk, asked), asked, NEWEST)
     context = {
         "project": project,
         "page": "insights",
         "ws_url": links.live(project.slug, "insights"),
         "asked": asked,
-        "listing": queries.listing(project, asked),
+        "listing": found,
+        "rows": queries.rows(project, found.pks),
         "moved": queries.undoable(project.pk, asked),
         "agents": queries.agents(project.pk, asked),
         "runs": queries.runs(timezone.now()),

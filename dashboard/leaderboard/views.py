@@ -9,6 +9,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard import csvfile, links
 from dashboard.access import member
+from dashboard.address import start
 from dashboard.leaderboard import queries
 from dashboard.leaderboard.asked import Asked
 from dashboard.leaderboard.board import Board, board
@@ -23,7 +24,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show which configs win, or give the table as a file."""
     asked = Asked.parse(request.GET)
     groups = queries.Groups(
-        project.pk, asked.start(timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
+        project.pk, start(asked.since, timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
     )
     found = queries.found(groups)
     shown = board(found.results, found.p95_ms, found.chips)

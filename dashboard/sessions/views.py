@@ -5,10 +5,12 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard import links
 from dashboard.access import member
-from dashboard.sessions import live, queries
+from dashboard.lists import OpenList, listing, newest
+from dashboard.numbers import whole_number
+from dashboard.sessions import queries
 from dashboard.sessions.filters import SORT_WORDS, Filters
+from dashboard.sessions.live import SESSIONS, SessionsPage
 from recorder.models import Project
 
 COMPARED = 2
@@ -18,17 +20,21 @@ COMPARED = 2
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the sessions that the query string asks for."""
-    now = timezone.now()
     filters = Filters.parse(request.GET)
-    listing = queries.listing(project.pk, filters, now)
-    page = live.SessionsPage(project.pk, filters.on_first_page(), listing.pks, listing.newest)
+    known = newest(queries.every(project.pk))
+    found = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
+    rows = OpenList.opened(SESSIONS, project.pk, filters, found.pks, known)
+    page = SessionsPage(project.pk, filters.but(), rows)
     context = {
         "project": project,
         "page": "sessions",
-        "ws_url": f"{links.live(project.slug, 'sessions')}?{live.socket_query(page)}",
+        "ws_url": rows.socket(project.slug),
         "filters": filters,
-        "listing": listing,
-        "drawn": live.draw(page),
+        "listing": found,
+        "is_empty": not known,
+        "drawn": rows.draw(),
+        "summary": page.summary.draw([project.pk])[project.pk],
+        "views": page.views.draw([project.pk])[project.pk],
         "facets": queries.facets(project.pk, filters),
         "sorts": SORT_WORDS,
     }
@@ -39,9 +45,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def compare(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the figures of two sessions side by side."""
-    asked = dict.fromkeys(
-        int(pk) for pk in request.GET.getlist("of") if pk.isascii() and pk.isdecimal() and len(pk) < 19
-    )
+    asked = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
     found = queries.rows(project.pk, list(asked)[:COMPARED])
     if len(found) < COMPARED:
         raise Http404

@@ -19,7 +19,8 @@ def sessions(project: Project, asked: OfSessions) -> schemas.Sessions:
     """Return a page of sessions."""
     wanted = matching(project.pk, asked.wanted()).defer("formation", "summary", "working_dir")
     order = asked.order
-    found = list(order.sort(order.after(wanted, asked.after))[: asked.limit + 1])
+    rest = order.after(wanted, asked.after) if asked.after else wanted
+    found = list(order.sort(rest)[: asked.limit + 1])
     shown = found[: asked.limit]
     next_ = str(order.cursor(shown[-1])) if len(found) > len(shown) else None
     whole = sessions_with_sub_agents(shown)

@@ -12,6 +12,7 @@ from django.utils import timezone
 from dashboard import attending, links
 from dashboard.attention.asked import Place
 from dashboard.keyset import Cursor
+from dashboard.lists import Count, count
 from recorder.models import Project, Session
 
 PAGE = 20
@@ -40,19 +41,11 @@ class Failures:
     """A page of what failed, what was not seen first; root of the panel attention/failed."""
 
     rows: Sequence[Ended]
-    total: int
-    unseen: int
+    total: Count
+    unseen: Count
     more: Place | None
     newest: Cursor | None  # of all: what fails later is not marked with them
     seen_url: str
-
-    @property
-    def total_text(self) -> str:
-        return _counted(self.total)
-
-    @property
-    def unseen_text(self) -> str:
-        return _counted(self.unseen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +78,8 @@ def _failures(project: int, slug: str, user: int, after: Place | None) -> Failur
     newest = failed.order_by("-last_event_at").values_list("last_event_at", "pk").first()
     return Failures(
         [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
-        total=failed[: COUNT_MAX + 1].count(),
-        unseen=failed.filter(~attending.seen_by(user))[: COUNT_MAX + 1].count(),
+        total=count(failed, COUNT_MAX),
+        unseen=count(failed.filter(~attending.seen_by(user)), COUNT_MAX),
         more=_end(shown) if len(found) > PAGE else None,
         newest=Cursor(*newest) if newest else None,
         seen_url=links.seen(slug),
@@ -118,10 +111,6 @@ def _unseen(project: int, user: int, which: Q) -> Sequence[int]:
 def _finished(project: int, slug: str, now: datetime) -> Sequence[Ended]:
     rows = attending.ended(project, attending.FINISHED, now).order_by("-last_event_at", "-pk").only(*COLUMNS)
     return [_ended(slug, each) for each in rows[:FINISHED_MAX]]
-
-
-def _counted(number: int) -> str:
-    return f"{COUNT_MAX:,}+" if number > COUNT_MAX else f"{number:,}"
 
 
 def _after(place: Place) -> Q:

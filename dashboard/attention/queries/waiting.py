@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard import asking, attending, links
+from dashboard.lists import Count, count
 from recorder.models import Approval, Project, ToolCall
 
 PAGE = 20
@@ -52,12 +53,8 @@ class Waiting:
     """A page of the open approvals, oldest first; root of the panel attention/waiting."""
 
     rows: Sequence[Ask]
-    total: int
+    total: Count
     more: int | None  # the key after which the next page begins
-
-    @property
-    def total_text(self) -> str:
-        return f"{COUNT_MAX:,}+" if self.total > COUNT_MAX else f"{self.total:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +76,7 @@ def _waiting(project: int, slug: str, after: int | None) -> Waiting:
     shown, tools = found[:PAGE], _tools(found[:PAGE])
     return Waiting(
         [_ask(slug, each, tools.get((each.loop_id or 0, each.tool_call_id), "")) for each in shown],
-        asked[: COUNT_MAX + 1].count(),
+        count(asked, COUNT_MAX),
         shown[-1].pk if len(found) > PAGE else None,
     )
 

@@ -1,4 +1,4 @@
-"""The list of evaluations: which rows a page holds, and what they say."""
+"""The list of evaluations: which are asked for, what its rows say and what can be chosen."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import Exists, OuterRef, QuerySet
 
 from dashboard import links
+from dashboard.address import start
 from dashboard.chips import Chip, chips
 from dashboard.evaluations.filters import VERDICTS, Filters
 from dashboard.evaluations.queries.groups import Branch, Group, groups
@@ -16,24 +17,6 @@ from dashboard.evaluations.steps import MINUS
 from dashboard.formats import NONE, money
 from dashboard.money import Cost
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
-
-PAGE = 50
-COUNT_MAX = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """One page of the list; links are query strings, "" at an end."""
-
-    pks: tuple[int, ...]
-    newest: int  # the last one recorded; later ones wait behind the strip
-    total: int
-    newer: str
-    older: str
-
-    @property
-    def total_text(self) -> str:
-        return f"{COUNT_MAX:,}+" if self.total > COUNT_MAX else f"{self.total:,}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,28 +48,6 @@ class Row:
     ended_at: datetime | None
 
 
-def listing(project: int, filters: Filters, now: datetime) -> Listing:
-    """Return a page of the list. Four queries at most."""
-    newest = of_project(project).order_by("-pk").values_list("pk", flat=True).first() or 0
-    wanted = matching(project, filters, now)
-    if filters.after:
-        found = list(
-            wanted.filter(pk__gt=filters.after).order_by("pk").values_list("pk", flat=True)[: PAGE + 1]
-        )
-        shown, has_newer, has_older = found[:PAGE][::-1], len(found) > PAGE, True
-    else:
-        older = wanted.filter(pk__lt=filters.before) if filters.before else wanted
-        found = list(older.order_by("-pk").values_list("pk", flat=True)[: PAGE + 1])
-        shown, has_newer, has_older = found[:PAGE], bool(filters.before), len(found) > PAGE
-    return Listing(
-        pks=tuple(shown),
-        newest=newest,
-        total=wanted.order_by()[: COUNT_MAX + 1].count(),
-        newer=filters.but(after=shown[0]) if has_newer and shown else "",
-        older=filters.but(before=shown[-1]) if has_older and shown else "",
-    )
-
-
 def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
     return ParallelGroupRecord.objects.filter(session__project=project)
 
@@ -103,8 +64,8 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
         rows = rows.filter(verdict=filters.verdict)
     if filters.session:
         rows = rows.filter(session=filters.session)
-    start = filters.start(now)
-    return rows.filter(started_at__gte=start) if start else rows
+    since = start(filters.since, now)
+    return rows.filter(started_at__gte=since) if since else rows
 
 
 def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
@@ -115,26 +76,13 @@ def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
 def options(project: int) -> Sequence[Chip]:
     """Return the configs that took part in evaluations. Two queries."""
     used = LoopRecord.objects.filter(config=OuterRef("pk"), group__isnull=False)
-    found = (
-        ModelConfig.objects.filter(Exists(used), project=project).order_by("pk").values_list("pk", flat=True)
-    )
-    named = chips(list(found))
-    return _by_label(named)
+    found = ModelConfig.objects.filter(Exists(used), project=project).values_list("pk", flat=True)
+    return sorted(chips(list(found)).values(), key=lambda chip: chip.label)
 
 
-def _by_label(named: Mapping[int, Chip]) -> Sequence[Chip]:
-    return sorted(named.values(), key=lambda chip: chip.label)
-
-
-def fresh(project: int, filters: Filters, newest: int, now: datetime) -> int:
-    """Return how many evaluations of the list are newer than the newest that the page knows. One query."""
-    return matching(project, filters, now).filter(pk__gt=newest)[: COUNT_MAX + 1].count()
-
-
-def sessions(pks: Collection[int]) -> frozenset[int]:
-    """Return the sessions of evaluations. One query."""
-    rows = ParallelGroupRecord.objects.filter(pk__in=pks)
-    return frozenset(rows.values_list("session_id", flat=True))
+def sessions(pks: Collection[int]) -> Mapping[int, int]:
+    """Return the session of each evaluation. One query."""
+    return dict(ParallelGroupRecord.objects.filter(pk__in=pks).values_list("pk", "session_id"))
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:

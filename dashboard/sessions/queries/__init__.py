@@ -6,7 +6,6 @@ from dashboard.sessions.queries.facets import View as View
 from dashboard.sessions.queries.facets import facets as facets
 from dashboard.sessions.queries.facets import views as views
 from dashboard.sessions.queries.figures import figures as figures
-from dashboard.sessions.queries.fresh import fresh as fresh
-from dashboard.sessions.queries.listing import Listing as Listing
-from dashboard.sessions.queries.listing import listing as listing
+from dashboard.sessions.queries.listing import every as every
+from dashboard.sessions.queries.listing import matching as matching
 from dashboard.sessions.queries.rows import rows as rows

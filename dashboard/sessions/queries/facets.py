@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from dashboard.lists import Count, count
 from dashboard.search import OPEN, OUTCOMES, matching
 from dashboard.sessions.filters import VIEWS, Filters
-from dashboard.sessions.queries.counts import Count, count
 from dashboard.templatetags.figures import GLYPHS
 from recorder.models import ModelConfig, Session
 
@@ -87,5 +87,5 @@ def views(project: int, filters: Filters, now: datetime) -> list[View]:
 
 def _view(project: int, filters: Filters, view: str, now: datetime) -> View:
     alone = Filters(view=view, since=filters.since, sort=filters.sort)
-    is_current = filters.on_first_page() == alone
+    is_current = filters.but() == alone
     return View(VIEW_WORDS[view], alone.query, is_current, count(matching(project, alone.wanted(now))))

@@ -8,9 +8,9 @@ from datetime import datetime
 from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, When
 from django.db.models import Count as CountRows
 
+from dashboard import address
+from dashboard.lists import COUNT_MAX, Count, count
 from dashboard.search import Wanted, matching
-from dashboard.sessions.filters import WINDOWS
-from dashboard.sessions.queries.counts import COUNT_MAX, Count, count
 from dashboard.sessions.summary import Lines, LoopFigures, LoopTotals, Measured, lines, totals
 from dashboard.usage import kinds
 from recorder.models import LoopRecord, Session
@@ -72,8 +72,7 @@ class Figures:
 
 def figures(project: int, since: str, now: datetime) -> Figures:
     """Return the tiles of one project. Three or four queries."""
-    window = WINDOWS[since]
-    start = now - window if window else None
+    start = address.start(since, now)
     sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
     sums = _sums(sessions[:COUNT_MAX])
     newest = sessions[:SESSIONS_MAX]

@@ -81,5 +81,5 @@ def test_what_failed_is_new_until_it_is_marked(db, steps):
     shown = {each.title: "seen" if each.has_seen else "fails" for each in failures.rows}
     assert shown == {name: state for name, state in told.states.items() if state in ("fails", "seen")}
     unseen = sum(state == "fails" for state in told.states.values())
-    assert failures.unseen == Counts(told.project.pk)([told.user.pk])[told.user.pk].unseen == unseen
+    assert failures.unseen.value == Counts(told.project.pk)([told.user.pk])[told.user.pk].unseen == unseen
     assert [each.has_seen for each in failures.rows] == sorted(each.has_seen for each in failures.rows)

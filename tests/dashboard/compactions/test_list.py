@@ -88,7 +88,7 @@ def test_pages_lead_on_and_back(feed, see):
 
 def test_50_rows_take_as_many_queries_as_one(feed, reader):
     counts = []
-    for first, last in ((0, 1), (1, 60)):
+    for first, last in ((0, 1), (1, 50)):
         feed(*(event for n in range(first, last) for event in whole(n)))
         reader.get("/p/default/compactions")
         with CaptureQueriesContext(connection) as queries:

@@ -110,7 +110,7 @@ async def test_the_list_follows_its_rows_and_counts_new_ones(place, open_page):
     while "Judged" not in text(page.shown.root.find(f"evaluations-row-{pk}")):
         await page.receive()
     await in_thread(place.feed, build.parallel_start("t.a.1", "t.b.2"))
-    while "Show 1 new evaluation" not in text(page.shown.root.find(f"evaluations-strip-{pk}")):
+    while "Show 1 new evaluation" not in text(page.shown.root.find(f"shared-strip-{pk}")):
         await page.receive()
 
     fresh = await open_page("/p/default-project/evaluations")

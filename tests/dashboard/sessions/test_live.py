@@ -64,7 +64,7 @@ def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
     page = " ".join(seen.html.split())
     panels = drawn(opened(seen).wants(None))
     kinds = sorted({re.sub(r"-\d+$", "", name) for name in panels})
-    assert kinds == ["sessions-row", "sessions-strip", "sessions-summary", "sessions-views"]
+    assert kinds == ["sessions-row", "sessions-summary", "sessions-views", "shared-strip"]
     assert len(panels) == 6
     for html in panels.values():
         assert without_mark(html) in page
@@ -77,7 +77,7 @@ def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed,
     feed(Loop("new").start())
     names = drawn(opened(seen).wants(None))
     assert [name for name in names if "row" in name] == [f"sessions-row-{old.pk}"]
-    assert "Show 1 new session<" in names[f"sessions-strip-{old.pk}"]
+    assert "Show 1 new session<" in names[f"shared-strip-{old.pk}"]
 
 
 @pytest.mark.parametrize(
@@ -100,7 +100,7 @@ def test_the_first_session_of_all_waits_too(see, feed, opened, bells):
     page = opened(see())
     feed(Loop("s").start())
     pushed = drawn(want for bell in bells for want in page.wants(bell))
-    assert "Show 1 new session<" in pushed["sessions-strip-0"]
+    assert "Show 1 new session<" in pushed["shared-strip-0"]
 
 
 def test_a_bell_for_sessions_elsewhere_draws_no_row(see, feed, opened):
@@ -117,7 +117,7 @@ def test_asking_and_drawing_takes_as_many_queries_for_fifty_rows(
         feed(Loop(f"s{n}").start())
     page = opened(see())
     with django_assert_num_queries(0):
-        wants = page.wants(Bell(page.project, sessions=set(page.rows)))
+        wants = page.wants(Bell(page.project, sessions=set(page.list.rows)))
     rows: dict[Panel, list[int]] = dict(wants)
     (row,) = (panel for panel in rows if panel.name == "sessions/row")
     assert len(rows[row]) == 50
@@ -148,7 +148,7 @@ def test_a_row_that_went_while_the_page_was_away_is_asked_for_so_that_it_is_remo
 )
 def test_a_senseless_socket_url_opens_an_empty_page(project, query):
     page = open_page(project, None, QueryDict(query))
-    assert (page.rows, page.newest) == ((), 0)
+    assert (page.list.rows, page.list.newest) == ((), 0)
     assert drawn(page.wants(None))
 
 
