@@ -8,6 +8,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from threading import Lock
 from typing import Any, assert_never
 
@@ -85,7 +86,7 @@ def bell_for(
 ) -> Bell:
     """Return the bell for what one commit wrote and removed; `new` is what was not there before."""
     bell = Bell(project)
-    for record in (*written, *removed):
+    for record in chain(written, removed):
         _note(bell, record)
     for record in new:
         if isinstance(record, Session):
@@ -97,9 +98,23 @@ def bell_for(
     return bell
 
 
-def _note(bell: Bell, record: Record) -> None:
+def _note_event(bell: Bell, event: EventRecord) -> None:
+    loop, turn, key = event.loop, event.turn, event.id
+    bell.events[key] = loop.id if loop else 0
+    if event.type in MOMENTS:
+        bell.moments.add(key)
+    if turn is not None and event.type != STREAMED:
+        bell.turns[turn.id] = turn.loop.id
+    if loop is not None:
+        bell.loops[loop.id] = loop.session.id
+        bell.sessions.add(loop.session.id)
+
+
+def _note(bell: Bell, record: Record) -> None:  # noqa: C901  one arm a kind
     match record:
-        case EventRecord() | Compaction() | Approval() | Anomaly():  # most are the first
+        case EventRecord():  # most are
+            _note_event(bell, record)
+        case Compaction() | Approval() | Anomaly():
             _note_within(bell, record)
         case Session():
             bell.sessions.add(record.id)
@@ -129,13 +144,7 @@ def _note_loop(bell: Bell, loop: Loop) -> None:
         bell.ended.add(loop.id)
 
 
-def _note_within(bell: Bell, record: Compaction | Approval | EventRecord | Anomaly) -> None:
-    if isinstance(record, EventRecord):
-        bell.events[record.id] = record.loop.id if record.loop else 0
-        if record.type in MOMENTS:
-            bell.moments.add(record.id)
-        if record.turn is not None and record.type != STREAMED:
-            bell.turns[record.turn.id] = record.turn.loop.id
+def _note_within(bell: Bell, record: Compaction | Approval | Anomaly) -> None:
     if isinstance(record, Approval):
         bell.approvals[record.id] = record.loop.id if record.loop else 0
     if record.loop is not None:

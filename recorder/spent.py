@@ -6,8 +6,9 @@ They are exact after any batching: a line is fed once, so what it spends is adde
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from datetime import UTC, datetime
+from itertools import chain
 from typing import Literal
 
 from django.db import connection
@@ -58,7 +59,7 @@ BUCKETS = tuple(name for name in FIGURES if name.endswith("_tokens"))
 
 @dataclass(slots=True)
 class Sums:
-    """Additions of one transaction."""
+    """Additions of one transaction, by the hour."""
 
     by_place: dict[Place, Figures] = field(default_factory=dict)
 
@@ -67,15 +68,22 @@ class Sums:
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
-        more = figures(record)
-        for span, start in _spans(record.ended_at):
-            place = Place(span, start, record.config, loop.agent_id, segment)
-            sums = self.by_place.setdefault(place, Figures())
-            for name, count in more.items():
-                setattr(sums, name, getattr(sums, name) + sign * count)
+        hour = record.ended_at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
+        self._add(Place("hour", hour, record.config, loop.agent_id, segment), figures(record), sign)
+
+    def _add(self, place: Place, more: Mapping[str, int], sign: int = 1) -> None:
+        sums = self.by_place.setdefault(place, Figures())
+        for name, count in more.items():
+            setattr(sums, name, getattr(sums, name) + sign * count)
+
+    def _by_day(self) -> Mapping[Place, Figures]:
+        days = Sums()
+        for place, sums in self.by_place.items():
+            days._add(replace(place, span="day", start=place.start.replace(hour=0)), asdict(sums))
+        return days.by_place
 
     def write(self, project: int) -> None:
-        """Add them to what the table holds."""
+        """Add them to what the table holds, by the hour and by the day."""
         moment = tables.moment()
         rows: list[tuple[tables.Value, ...]] = [
             (
@@ -83,7 +91,7 @@ class Sums:
                 *(_key(place.config), place.agent_id, place.segment),
                 *(max(-MOST_NANO, min(MOST_NANO, getattr(sums, name))) for name in FIGURES),
             )
-            for place, sums in self.by_place.items()
+            for place, sums in chain(self.by_place.items(), self._by_day().items())
             if any(getattr(sums, name) for name in FIGURES)
         ]
         tables.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
@@ -168,11 +176,6 @@ def _of_call(call: Turn | Loop) -> dict[str, int]:
         "unreconciled": call.unreconciled,
     }
     return adds if call.unreconciled else {**adds, **{name: getattr(call, name) or 0 for name in BUCKETS}}
-
-
-def _spans(at: datetime) -> tuple[tuple[Span, datetime], ...]:
-    hour = at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-    return ("hour", hour), ("day", hour.replace(hour=0))
 
 
 def _key(config: ModelConfig | int | None) -> int | None:

@@ -114,10 +114,13 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     sums = spent.changed(changes)
     last: dict[Record, bool] = {}
     for change in changes:
-        if isinstance(change, Removed):
-            last[change.record] = True
-        elif not isinstance(change, Spent | Regrouped):
-            last[change] = False
+        match change:
+            case Removed():
+                last[change.record] = True
+            case Spent() | Regrouped():
+                pass
+            case _:
+                last[change] = False
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]

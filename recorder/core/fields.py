@@ -73,9 +73,9 @@ def _is_finite(value: Json) -> bool:
 
 
 def _id(value: object) -> str:
+    if is_id(value):
+        return value
     if isinstance(value, str):
-        if is_id(value):
-            return value
         raise PydanticCustomError(
             "bad_id", "an id has 1 to 512 bytes and no control, surrogate or bidi characters"
         )

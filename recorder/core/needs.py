@@ -24,6 +24,7 @@ def needs(lines: Iterable[Line]) -> Needs:
     asked = _Asked()
     for line in lines:
         asked.read(line.event)
+    asked.loop_ids |= asked.own_ids
     return Needs(
         session_ids=frozenset(asked.session_ids),
         homes=frozenset(map(session_of, asked.own_ids)),
@@ -35,10 +36,6 @@ def needs(lines: Iterable[Line]) -> Needs:
     )
 
 
-# Most events; they name nothing else.
-_PLAIN = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExecutionStart", "TurnStart"))
-
-
 @dataclass(slots=True)
 class _Asked:
     session_ids: set[str] = field(default_factory=set)
@@ -48,13 +45,20 @@ class _Asked:
     child_sessions: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
     pairs: set[Pair] = field(default_factory=set)
+    answered: set[tuple[str, str, str]] = field(default_factory=set)
 
     def read(self, event: Event) -> None:
+        match event.type:
+            case "MessageUpdate" | "MessageStart" | "MessageEnd" | "ToolExecutionStart" | "TurnStart":
+                self.own_ids.add(event.loop_id)  # most events, and they name nothing else
+            case _:
+                self._any(event)
+
+    def _any(self, event: Event) -> None:
         fields = event.__dict__  # many events lack one of them, and pydantic is slow to say so
         self._own(fields.get("loop_id"))
         self._session(fields.get("session_id"))
-        if event.type not in _PLAIN:
-            self._more(event)
+        self._more(event)
 
     def _more(self, event: Event) -> None:
         match event.type:
@@ -94,7 +98,6 @@ class _Asked:
     def _own(self, loop_id: str | None) -> None:
         if loop_id:
             self.own_ids.add(loop_id)
-            self.loop_ids.add(loop_id)
 
     def _loop(self, loop_id: str | None) -> None:
         if loop_id:
@@ -106,7 +109,8 @@ class _Asked:
 
     def _config(self, message: Json, loop_id: str) -> None:
         answer = messages.answer_of(message)
-        if answer is not None:
+        if answer is not None and (told := (answer.model, answer.provider, loop_id)) not in self.answered:
+            self.answered.add(told)
             self.config_keys.add(config_key(inferred(answer, loop_id)))
             self._priced(spending.pair_of(answer.model, answer.provider, None))
 

@@ -32,17 +32,17 @@ _HOLDING = (dict, list)
 _SHORT = 16 * 1024  # bytes
 _COUNTED = ("usage", "evaluation_usage")
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
-_OWN = (
-    "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo"
-).split()
+_OWN = frozenset(
+    "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo".split()
+)
 
 KNOWN: dict[str, type[Event]] = {
     model.model_fields["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
 }
 _CHECKS = {model: model.__pydantic_validator__.validate_python for model in KNOWN.values()}
 _READ = {
-    name: frozenset(field.alias or key for key, field in model.model_fields.items())
-    for name, model in KNOWN.items()
+    model: frozenset(field.alias or key for key, field in model.model_fields.items())
+    for model in KNOWN.values()
 }
 _READ_OF_UNKNOWN = frozenset(("type", "loop_id", "session_id", "timestamp"))
 
@@ -58,19 +58,17 @@ class _Doubled(dict[str, Json]):
 
 def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
     """Read one line. Raises Refused with the protocol's code."""
-    fields = _object(line, limits)
+    fields, is_quick = _object(line, limits)
     name = fields.get("type")
-    if not isinstance(name, str) or not is_id(name):
+    model = KNOWN.get(name) if isinstance(name, str) else None
+    if model is None and not is_id(name):
         raise Refused("bad_type", "type", "an event has a type, which is text")
-    model = KNOWN.get(name)
-    read = _READ_OF_UNKNOWN if model is None else _READ[name]
-    _refuse_doubled(fields, read, "")
-    if model is None:
-        return _source_event(name, fields)
-    for inside in _COUNTED:
-        if isinstance(usage := fields.get(inside), _Doubled):
-            _refuse_doubled(usage, frozenset(usage), f"{inside}.")
-    return event_of(model, fields)
+    if not is_quick:
+        _refuse_doubled(fields, _READ_OF_UNKNOWN if model is None else _READ[model], "")
+        for inside in _COUNTED if model else ():
+            if isinstance(usage := fields.get(inside), _Doubled):
+                _refuse_doubled(usage, frozenset(usage), f"{inside}.")
+    return event_of(model, fields) if model else _source_event(str(name), fields)
 
 
 def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
@@ -86,13 +84,15 @@ def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
 
 def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
     """Read one JSON object. Raises Refused if it is none, or too large or too deep."""
-    return {name: finite(value) for name, value in _object(line, limits).items()}
+    return {name: finite(value) for name, value in _object(line, limits)[0].items()}
 
 
-def _object(line: bytes, limits: Limits) -> dict[str, Json]:
+def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
+    """Return a line's object, and whether it was read the quick way: then no key is given twice."""
     if len(line) > limits.event_bytes:
         raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
     value = _quick(line)
+    is_quick = value is not None
     # To count the brackets of a short line is the fastest way to see that it is not deep.
     is_plain = len(line) < _SHORT and line.count(b"{") + line.count(b"[") <= limits.depth
     if not is_plain and (_depth(line) if value is None else _depth_of(value)) > limits.depth:
@@ -105,7 +105,7 @@ def _object(line: bytes, limits: Limits) -> dict[str, Json]:
         raise Refused("bad_json", "", str(error)) from None
     if not isinstance(value, dict):
         raise Refused("not_object", "", "an event is a JSON object")
-    return value
+    return value, is_quick
 
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
