@@ -40,11 +40,11 @@ PAGES = {
     "evaluation": "dashboard.evaluations.live",
     "evaluations": "dashboard.evaluations.listing",
     "welcome": "dashboard.welcome.live",
-    "leaderboard": "dashboard.leaderboard.live",
+    "leaderboard": "dashboard.still",
     "costs": "dashboard.costs.live",
-    "insights": "dashboard.insights.live",
+    "insights": "dashboard.still",
     "integrity": "dashboard.integrity.live",
-    "settings": "dashboard.projectsettings.live",
+    "settings": "dashboard.still",
 }
 
 Scope = dict[str, Any]
