@@ -23,7 +23,6 @@ WORDS = {
     "max_tokens": "Max output",
 }
 ON_STRIP = ("thinking_level", "temperature", "context_window", "max_tokens")
-UNTOLD = ("model",)  # stands in the chip
 
 
 @dataclass(frozen=True, slots=True)

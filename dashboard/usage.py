@@ -64,10 +64,10 @@ def words(usage: Usage) -> str:
     return ", ".join(f"{tokens(kind.count)} {kind.name}" for kind in kinds(usage)) + " tokens"
 
 
-def segments(parts: Sequence[tuple[str, int]], whole: int = 0) -> list[Segment]:
-    """Lay (colour class, count) side by side; the bar is full at `whole`, or at the sum if larger."""
+def segments(parts: Sequence[tuple[str, int]]) -> list[Segment]:
+    """Lay (colour class, count) side by side; the bar is full at their sum."""
     shown = [(css, count) for css, count in parts if count > 0]
-    total = max(whole, sum(count for _, count in shown))
+    total = sum(count for _, count in shown)
     scale = (100 - GAP * len(shown)) / total if total else 0
     laid, x = [], 0.0
     for css, count in shown:

@@ -61,11 +61,11 @@ def due(project: Project, now: datetime) -> int:
     return _old(project, _before(now, project.retention_days)).filter(consolidated_at__isnull=False).count()
 
 
-def prune_quarantine(before: datetime, at_once: int = AT_ONCE) -> int:
+def prune_quarantine(before: datetime) -> int:
     """Delete refused lines that were received before a time; return how many."""
     old = QuarantinedLine.objects.filter(received_at__lt=before).order_by("pk").values_list("pk", flat=True)
     count = 0
-    while ids := list(old[:at_once]):
+    while ids := list(old[:AT_ONCE]):
         count += QuarantinedLine.objects.filter(pk__in=ids).delete()[0]
     return count
 

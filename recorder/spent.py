@@ -19,7 +19,6 @@ from recorder.core.prices import MOST_NANO
 
 TABLE = "recorder_spending"
 Span = Literal["hour", "day"]
-ENDED = "r.status NOT IN ('pending', 'running')"
 
 
 @dataclass(slots=True)

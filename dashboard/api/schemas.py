@@ -26,13 +26,6 @@ Moment = Annotated[
 ]
 
 
-class Problem(Schema):
-    """Why there is no answer."""
-
-    code: str
-    message: str
-
-
 class Config(Schema):
     """A model config; `label` is what the screen shows."""
 

@@ -85,18 +85,6 @@ class _Line:
     above: Node | None = None
 
 
-def marks(
-    loops: Collection[Placed],
-    *,
-    judges: Mapping[int, int],
-    called: Mapping[int, int],
-    children: Mapping[int, Sequence[int]],
-    deeper: Mapping[int, Sequence[int]] | None = None,
-) -> list[Mark]:
-    """Return the steps that draw the whole tree."""
-    return list(_walk(planted(loops, judges=judges, called=called, children=children, deeper=deeper), None))
-
-
 def planted(
     loops: Collection[Placed],
     *,

@@ -15,6 +15,7 @@ _TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|
 _LEADING = re.compile(r"(?m)^[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
 _INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
+_LINE = 200  # characters
 _GLANCE = 4_000  # characters looked at for one line; arguments can be megabytes
 
 
@@ -46,18 +47,18 @@ def prose(text: str) -> str:
     return _INLINE.sub("", said) if "*" in said or "`" in said else said
 
 
-def one_line(arguments: Json, limit: int = 200) -> str:
+def one_line(arguments: Json) -> str:
     """Sum up a tool's arguments: the only value, or `name: value` pairs."""
     if isinstance(arguments, dict):
         if len(arguments) == 1:
-            return excerpt(_plain(next(iter(arguments.values()))), limit)
+            return excerpt(_plain(next(iter(arguments.values()))), _LINE)
         parts: list[str] = []
         for name, value in arguments.items():
-            parts.append(f"{name}: {excerpt(_plain(value), limit)}")
-            if sum(map(len, parts)) > limit:
+            parts.append(f"{name}: {excerpt(_plain(value), _LINE)}")
+            if sum(map(len, parts)) > _LINE:
                 break
-        return excerpt(", ".join(parts), limit)
-    return "" if arguments is None else excerpt(_plain(arguments), limit)
+        return excerpt(", ".join(parts), _LINE)
+    return "" if arguments is None else excerpt(_plain(arguments), _LINE)
 
 
 def tokens(count: int) -> str:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.loops.tree import DEEPEST, marks, planted, rows, window
+from dashboard.loops.tree import DEEPEST, planted, rows, window
 
 
 @dataclass
@@ -21,10 +21,17 @@ class Loop:
     branch_index: int | None = None
 
 
+def marks(loops, judges=(), called=(), children=()):
+    """Return the steps that draw the whole tree."""
+    nodes = planted(loops, judges=dict(judges), called=dict(called), children=dict(children))
+    every = list(rows(nodes))
+    return window(nodes, every, 0, len(every)).marks
+
+
 def drawn(*loops, judges=None, called=None, children=None):
     """Return the tree as indented lines."""
     lines, indent = [], 0
-    for mark in marks(loops, judges=judges or {}, called=called or {}, children=children or {}):
+    for mark in marks(loops, judges or {}, called or {}, children or {}):
         if mark.what == "open" and mark.node.kind != "box":
             lines.append("  " * indent + ("child " if mark.node.kind == "child" else "") + str(mark.node.key))
         elif mark.what == "box":
@@ -99,7 +106,7 @@ def test_a_parent_that_was_not_recorded_makes_a_root():
 def test_the_indent_stops_and_the_depth_goes_on():
     loops = Loop(1), *(continuing(n, n - 1, "Branch") for n in range(2, 61))
 
-    steps = [mark for mark in marks(loops, judges={}, called={}, children={}) if mark.what == "open"]
+    steps = [mark for mark in marks(loops) if mark.what == "open"]
 
     assert [mark.node.key for mark in steps] == list(range(1, 61))
     assert max(mark.node.level for mark in steps) == DEEPEST
@@ -111,7 +118,7 @@ def test_five_thousand_loops_are_placed_in_a_moment():
     loops += [continuing(n, n - (n % 60 or 1), "Branch" if n % 3 else "Default") for n in range(2, 5_001)]
 
     started = time.process_time()
-    steps = marks(loops, judges={}, called={}, children={})
+    steps = marks(loops)
 
     assert sum(mark.what == "open" for mark in steps) == 5_000
     assert time.process_time() - started < 2
