@@ -73,6 +73,11 @@ class Course:
     stops: Sequence[Stop]
     labels: Sequence[timedelta]
 
+    @property
+    def sought(self) -> str:
+        """Return the stops as the page's script reads them."""
+        return " ".join(f"{stop.event}:{stop.x}:{stop.seconds:.1f}" for stop in self.stops)
+
 
 def course(told: Sequence[Told], ran: Iterable[Ran]) -> Course:
     """Lay out a session's events, oldest first."""

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
-from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery
+from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 
 from dashboard.replay.course import Course, Ran, Told, course
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
 READ = 1_200  # events that a line is drawn of; of more, about so many, and all that is rare or failed
+LOOPS = 600  # and of its loops, with those that run or are long
+LONG = 200  # parts of a session: a loop as long as one is long
 FAILED = 500
 KINDS = {
     "AgentStart": "user",
@@ -24,7 +27,7 @@ KINDS = {
     "CompactionStarted": "cmp",
     "ParallelLoopEnd": "win",
 }
-RARE = tuple(name for name, kind in KINDS.items() if kind not in ("turn", "tool"))
+RARE = tuple(name for name, kind in KINDS.items() if kind not in ("turn", "tool", "user"))
 
 By = Literal["event", "turn", "loop"]
 To = Literal["previous", "next"]
@@ -48,7 +51,7 @@ class Track:
 def tracks(pks: Collection[int]) -> Mapping[int, Track]:
     """Return the lines of sessions. One query, and three for each session."""
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
-    sessions = Session.objects.filter(pk__in=pks).only("events", "status")
+    sessions = Session.objects.filter(pk__in=pks).only("events", "loops", "status")
     sessions = sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
     return {session.pk: _track(session) for session in sessions}
 
@@ -71,12 +74,13 @@ def first_event(session: int) -> int | None:
 
 def _track(session: Any) -> Track:
     rows = EventRecord.objects.filter(STEPS["event"], session=session.pk)
-    failed = _failed(session.pk)  # the first
+    failed, ran = _failed(session.pk), _ran(session)  # the first
     told: list[Told] = []
-    for pk, name, occurred in _thinned(rows, session.events, failed).values_list("pk", "type", "occurred_at"):
+    marked = failed | {loop.since for loop in ran}
+    for pk, name, occurred in _thinned(rows, session.events, marked).values_list("pk", "type", "occurred_at"):
         at = occurred or (told[-1].at if told else _received(pk))
         told.append(Told(pk, at, "err" if pk in failed else KINDS.get(name, "")))
-    return Track(session.pk, course(told, _ran(session.pk)), session.lines or 0, session.status == "running")
+    return Track(session.pk, course(told, ran), session.lines or 0, session.status == "running")
 
 
 def _received(event: int) -> datetime:
@@ -91,16 +95,21 @@ def _failed(session: int) -> set[int | None]:
     return {event for (event,) in tools.union(turns)[:FAILED]}
 
 
-def _thinned(rows: QuerySet[EventRecord], events: int, failed: set[int | None]) -> QuerySet[EventRecord]:
+def _thinned(rows: QuerySet[EventRecord], events: int, marked: set[int | None]) -> QuerySet[EventRecord]:
     every = -(-events // READ)
     if every > 1:
-        shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in=failed)
+        shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in=marked)
         rows = rows.annotate(part=F("journal_id") % every).filter(shown)
     return rows.order_by("journal")
 
 
-def _ran(session: int) -> list[Ran]:
+def _ran(session: Session) -> list[Ran]:
     loops = LoopRecord.objects.filter(session=session, start_event__isnull=False)
+    every = -(-session.loops // LOOPS)
+    if every > 1:
+        is_long = Q(end_event__gt=F("start_event") + session.events // LONG)
+        loops = loops.annotate(part=Window(RowNumber(), order_by="pk") % every)
+        loops = loops.filter(Q(part=1) | Q(status="running") | is_long)
     rows = loops.values_list("start_event", "end_event", "config__slot", "is_selected", "status")
     return [
         Ran(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
