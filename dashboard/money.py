@@ -138,11 +138,9 @@ def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
     return below
 
 
-def loops_with_sub_agents(loops: Collection[int]) -> Mapping[int, Cost]:
+def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     """Return the cost of each loop and of the sub-agents below it, in its session or in others."""
-    fields = ("pk", "cost_nano", "unpriced", "cost_source")
-    rows = LoopRecord.objects.only(*fields)
-    costs: dict[int, Spent] = {loop.pk: loop for loop in rows.filter(pk__in=loops)}
+    costs: dict[int, Spent] = {loop.pk: loop for loop in loops}
     below: dict[int, set[int]] = {}
     frontier = set(costs)
     for _ in range(DEEPEST):
@@ -153,8 +151,8 @@ def loops_with_sub_agents(loops: Collection[int]) -> Mapping[int, Cost]:
         frontier = fresh - set(costs)
         if not frontier:
             break
-        costs |= {loop.pk: loop for loop in rows.filter(pk__in=frontier)}
-    return {root: total(costs[pk] for pk in _reached(root, below)) for root in loops if root in costs}
+        costs |= LoopRecord.objects.only(*COST).in_bulk(frontier)
+    return {loop.pk: total(costs[pk] for pk in _reached(loop.pk, below)) for loop in loops}
 
 
 def _spawned(loops: Collection[int]) -> Iterable[tuple[int, int]]:

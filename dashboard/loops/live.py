@@ -10,6 +10,7 @@ from django.http import Http404
 from dashboard.loops import panels
 from dashboard.loops.asked import Asked, Tab
 from dashboard.loops.queries import events, header, tree, windows
+from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.loops.queries.timeline import Timelines
 from dashboard.money import spawned_by
 from dashboard.numbers import whole_number
@@ -43,6 +44,7 @@ class SessionPage:
     is_past: bool = False  # drawn once, and never sent
     is_raw: bool = False  # texts as they were written
     line: Timelines = field(default_factory=lambda: Timelines(0))  # what a timeline shows
+    shape: ShapeOf = Shape  # of a page that is drawn once: one that is read once
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
@@ -51,7 +53,9 @@ class SessionPage:
     def wants(self, bell: Bell | None) -> Wants:
         """Return the panels that a bell made dirty, or all of them."""
         if bell is None:
-            return self._everything()
+            self._is_nested = tree.is_nested(self.session)
+            self._related = tree.related(self.session) | spawned_by(self.session)
+            return self.everything()
         wanted: Wants = []
         is_moved = self._is_moved(bell)
         if is_moved or self.session in bell.sessions:
@@ -92,16 +96,15 @@ class SessionPage:
             self._related |= (bell.sessions | bell.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(bell.sessions)
 
-    def _everything(self) -> Wants:
-        self._is_nested = tree.is_nested(self.session)
-        self._related = tree.related(self.session) | spawned_by(self.session)
+    def everything(self) -> Wants:
+        """Return all that the page shows. One query."""
         wanted: Wants = [
             (panels.HEADER, [self.session]),
             (panels.INTEGRITY, [self.session]),
-            (panels.tree_panel(self.loop, self.at), [self.session]),
+            (panels.tree_panel(self.loop, self.at, self.shape), [self.session]),
         ]
         if self.loop:
-            wanted.append((panels.head_panel(self.tab), [self.loop]))
+            wanted.append((panels.head_panel(self.tab, self.shape), [self.loop]))
         if self.loop and self.tab == "conversation":
             shown = windows.turns_between(self.loop, self.first, self.last)
             self._turns = set(shown)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 
 from dashboard import links
 from dashboard.loops.asked import Asked
 from dashboard.loops.live import SessionPage
 from dashboard.loops.queries import events, windows
+from dashboard.loops.queries.shape import Shape
 from dashboard.loops.queries.timeline import Timelines
 from dashboard.panels import Panel
 from recorder.models import Session
@@ -34,6 +35,7 @@ class Shown:
 def conversation(session: Session, loop: int, asked: Asked) -> Shown:
     """Return a page of turns."""
     around = asked.turn + windows.PAGE // 2 if asked.turn is not None else None
+    shape = cache(Shape)
     window = windows.turn_window(loop, around if asked.before is None else asked.before)
     page = SessionPage(
         session.project_id,
@@ -46,7 +48,8 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         asked.tree,
         is_past=asked.at is not None,
         is_raw=asked.is_raw,
-        line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
+        line=Timelines(loop, asked.zoom, not asked.is_idle_shown, shape),
+        shape=shape,
     )
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
     raw = "1" if asked.is_raw else ""
@@ -71,6 +74,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
         last if window.later is not None else None,
         asked.tree,
         is_past=asked.at is not None,
+        shape=cache(Shape),
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
@@ -87,7 +91,7 @@ def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
 def drawn(page: SessionPage) -> Mapping[str, list[str]]:
     """Draw the page's panels, each as the socket would, by the part of their name."""
     return {
-        panel.name.partition("/")[2].replace("-", "_"): _each(panel, pks) for panel, pks in page.wants(None)
+        panel.name.partition("/")[2].replace("-", "_"): _each(panel, pks) for panel, pks in page.everything()
     }
 
 

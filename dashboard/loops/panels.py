@@ -12,6 +12,7 @@ from dashboard.loops.queries import (
     troubles,
     turns,
 )
+from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.panels import Panel
 from dashboard.passes.queries import tab
 from dashboard.replay.queries import tracks
@@ -29,14 +30,14 @@ QUESTION = Panel("session/question", questions.questions)
 TRACK = Panel("session/track", tracks, every_ms=3_000)
 
 
-def tree_panel(selected: int, at: int | None) -> Panel:
+def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
     """Return the tree in which this loop is selected, and shown what stands around it or around another."""
-    return Panel("session/tree", tree.Trees(selected, at), every_ms=SOON_MS)
+    return Panel("session/tree", tree.Trees(selected, at, shape), every_ms=SOON_MS)
 
 
-def head_panel(tab: str) -> Panel:
+def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
     """Return the head of the loop pane with this tab open."""
-    return Panel("session/loop-head", heads.Heads(tab), every_ms=SOON_MS)
+    return Panel("session/loop-head", heads.Heads(tab, shape), every_ms=SOON_MS)
 
 
 def event_panel(scope: events.Scope) -> Panel:

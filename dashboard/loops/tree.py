@@ -104,14 +104,15 @@ def planted(
     return builder.top.nodes
 
 
-def rows(nodes: Iterable[Node]) -> Iterator[Node]:
+def rows(nodes: Sequence[Node]) -> Iterator[Node]:
     """Yield what is drawn as a row, from top to bottom; a box is the frame of its branches."""
-    for node in nodes:
-        if node.kind == "box":
-            yield from rows(node.branches)
-        else:
+    waiting = list(reversed(nodes))
+    while waiting:
+        node = waiting.pop()
+        if node.kind != "box":
             yield node
-        yield from rows(node.children)
+        waiting += reversed(node.children)
+        waiting += reversed(node.branches)
 
 
 def window(nodes: Sequence[Node], ordered: Sequence[Node], around: int, size: int) -> Window:
@@ -156,7 +157,8 @@ class _Builder:
             _append(line, node)
             self._lines[loop.id] = line
         self._nodes[loop.id] = node
-        self._hang(self._children.get(loop.id, ()), self._below(node))
+        if loop.id in self._children:
+            self._hang(self._children[loop.id], self._below(node))
 
     def _hang(self, children: Sequence[int], line: _Line) -> None:
         """Put children of other sessions on a line, and theirs below them; at the last level beside them."""

@@ -2,7 +2,8 @@
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
-from functools import cache
+from functools import cache, lru_cache
+from typing import Protocol
 
 from django import template
 from django.templatetags.static import static
@@ -52,6 +53,36 @@ GLYPHS = {  # state: (glyph, tone, words)
 def status_word(state: str) -> str:
     """Return what a state is called."""
     return GLYPHS[state][2]
+
+
+class _Row(Protocol):
+    """A row of a tree of loops."""
+
+    @property
+    def state(self) -> str: ...
+    @property
+    def failed_tools(self) -> int: ...
+    @property
+    def other_errors(self) -> int: ...
+    @property
+    def spent(self) -> money.Spent | None: ...
+    @property
+    def whole(self) -> money.Cost | None: ...
+
+
+@register.filter
+def said(row: _Row) -> str:
+    """Say how a row of the tree stands: completed, 1 failed tool, 69.6 cents."""
+    words = [status_word(row.state).lower()]
+    if row.failed_tools:
+        words.append(formats.plural(row.failed_tools, "failed tool"))
+    if row.other_errors:
+        words.append(formats.plural(row.other_errors, "error"))
+    if row.spent and (row.spent.cost_nano is not None or row.spent.unpriced):
+        words.append(formats.spoken(row.spent.cost_nano, row.spent.unpriced))
+    if row.whole:
+        words.append(f"with sub-agents {formats.spoken(row.whole.cost_nano, row.whole.unpriced)}")
+    return ", ".join(words)
 
 
 @register.simple_tag
@@ -181,6 +212,7 @@ def _sprite() -> str:
     return static("icons.svg")
 
 
+@lru_cache(maxsize=512)  # a page has hundreds of a few
 def _drawing(classes: str, symbol: str, label: str) -> SafeString:
     name = (
         format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")

@@ -4,6 +4,7 @@ For the session page and the read API, which must not disagree.
 """
 
 from collections.abc import Iterable
+from operator import attrgetter
 from typing import Protocol, TypeVar
 
 
@@ -29,7 +30,7 @@ def tree_order(loops: Iterable[P]) -> list[P]:
     Branches stand together in config order. A parent that is not among `loops` counts as none. Loops that are
     each other's ancestors come last, from the first recorded.
     """
-    known = {loop.id: loop for loop in sorted(loops, key=lambda loop: loop.id)}
+    known = {loop.id: loop for loop in sorted(loops, key=attrgetter("id"))}
     first_of_group: dict[int, int] = {}
     children: dict[int | None, list[P]] = {}
     for loop in known.values():
@@ -44,11 +45,13 @@ def tree_order(loops: Iterable[P]) -> list[P]:
         return first_of_group[loop.group_id], loop.branch_index or 0, loop.id
 
     for siblings in children.values():
-        siblings.sort(key=place, reverse=True)
+        if len(siblings) > 1:
+            siblings.sort(key=place, reverse=True)
     ordered: dict[int, P] = {}
     _walk(list(children.get(None, ())), children, ordered)
-    for loop in known.values():
-        _walk([loop], children, ordered)
+    if len(ordered) < len(known):
+        for loop in known.values():
+            _walk([loop], children, ordered)
     return list(ordered.values())
 
 

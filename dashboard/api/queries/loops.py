@@ -48,7 +48,7 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
-        loops_with_sub_agents([row.pk for row in found]),
+        loops_with_sub_agents(found),
     )
     return [item(project, row, around) for row in found]
 

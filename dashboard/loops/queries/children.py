@@ -23,13 +23,11 @@ STATE = ("status", "outcome", "is_selected", "role", "waiting")
 RUNS = ("status", "outcome", "waiting", "turns", "ended_at", "last_event_at", *COST)
 NAMED = ("session_id", "title", "spawn_tool_name", "project__slug")
 OF = tuple(f"session__{name}" for name in (*NAMED, *RUNS))
-SPAWNED = (*CHILD, *STATE, *COST, *OF)
-REFERRED = (
-    "loop__session_id",
-    "child_session_id",
-    "tool_name",
-    *(f"child__{name}" for name in SPAWNED),
-)
+SHOWN = (*CHILD, *STATE, *COST, *OF)
+# Of what is not drawn no more is read than where it stands.
+REFERRED = ("pk", "loop__session", "loop", "child_session_id", "tool_name", "child", "child__session")
+SPAWNED = ("pk", "session", "session__parent__session", "session__parent")
+CALLED = ("session__session_id", "session__spawn_tool_name")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +47,11 @@ class ChildRow:
     ended_at: datetime | None = None
     spent: Spent | None = None
     whole: Cost | None = None  # with its own sub-agents, when that is more
+    failed_tools: int = 0  # its errors are not told apart
+
+    @property
+    def other_errors(self) -> int:
+        return self.errors
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +64,12 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A link to a sub-agent, and its first loop if that was recorded."""
+    """A link to a sub-agent, and its first loop with its session if that was recorded."""
 
     session_id: str
     tool_name: str
-    child: LoopRecord | None
+    child: int | None
+    session: int | None
 
 
 @dataclass(slots=True)
@@ -82,7 +86,8 @@ class Children:
 
     def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
         """Return what these rows show. Some queries, and those of the sums, if there are any."""
-        return _rows({key: self.found[key] for key in keys})
+        times = Counter(each.session for each in self.found.values())
+        return _rows({key: self.found[key] for key in keys}, times)
 
 
 def children(session: int) -> Children:
@@ -93,15 +98,14 @@ def children(session: int) -> Children:
     for level in range(LEVELS):
         fresh: dict[int, int] = {}
         for key, owner, loop, found in _level(frontier, linked):
-            child = found.child
-            if child is not None and child.session_id == owner:
+            if found.child is not None and found.session == owner:
                 if level == 0:
-                    every.called[child.pk] = loop
+                    every.called[found.child] = loop
                 continue
             every.found[key] = found
             (every.deeper[holder[owner]] if owner in holder else every.below[loop]).append(key)
-            if child is not None and child.session_id != session and child.session_id not in holder:
-                fresh.setdefault(child.session_id, key)
+            if found.session is not None and found.session != session and found.session not in holder:
+                fresh.setdefault(found.session, key)
         holder |= fresh
         frontier = set(fresh)
         if not frontier:
@@ -128,54 +132,47 @@ def above(session: int) -> Sequence[Above]:
 
 def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _Found]]:
     """Yield the links from loops of these sessions: key, session, loop and what is there."""
-    refs = ChildLoopRef.objects.filter(loop__session__in=sessions)
-    for ref in refs.select_related("loop", "child__session__project").only(*REFERRED).order_by("pk"):
-        if ref.child_id in linked:
+    refs = ChildLoopRef.objects.filter(loop__session__in=sessions).order_by("pk")
+    for pk, owner, loop, session_id, tool_name, child, session in refs.values_list(*REFERRED):
+        if child not in linked:
+            linked |= {child} - {None}
+            yield pk, owner, loop, _Found(session_id, tool_name, child, session)
+    spawned = LoopRecord.objects.filter(session__parent__session__in=sessions).order_by("pk")
+    first: set[int] = set()  # of each session: a child that runs has no tool result yet
+    for child, session, owner, loop, session_id, tool_name in spawned.values_list(*SPAWNED, *CALLED):
+        if session == owner or session in first:
             continue
-        if ref.child_id is not None:
-            linked.add(ref.child_id)
-        found = _Found(ref.child_session_id, ref.tool_name, ref.child)
-        yield ref.pk, ref.loop.session_id, ref.loop_id, found
-    for child in _spawned(sessions):
-        parent = child.session.parent
-        if parent is None or child.pk in linked:
-            continue
-        linked.add(child.pk)
-        found = _Found(child.session.session_id, child.session.spawn_tool_name, child)
-        yield -child.pk, parent.session_id, parent.pk, found
+        first.add(session)
+        if child not in linked:
+            linked.add(child)
+            yield -child, owner, loop, _Found(session_id, tool_name, child, session)
 
 
-def _spawned(sessions: Collection[int]) -> Sequence[LoopRecord]:
-    """Return the first loop of each session spawned there: a child that runs has no tool result yet."""
-    first: dict[int, LoopRecord] = {}
-    spawned = LoopRecord.objects.filter(session__parent__session__in=sessions)
-    related = ("session__project", "session__parent")
-    for loop in spawned.select_related(*related).only(*SPAWNED, "session__parent__session_id").order_by("pk"):
-        if loop.session.parent is not None and loop.session.parent.session_id != loop.session_id:
-            first.setdefault(loop.session_id, loop)
-    return list(first.values())
-
-
-def _rows(found: Mapping[int, _Found]) -> Mapping[int, ChildRow]:
-    recorded = {key: each.child for key, each in found.items() if each.child is not None}
-    times = Counter(child.session_id for child in recorded.values())
+def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
+    recorded = _recorded({each.child for each in found.values() if each.child is not None})
     # A session that one call ran is shown whole; one that several calls went on with, loop by loop.
     alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
-    others = [child.pk for child in recorded.values() if times[child.session_id] > 1]
+    others = [child for child in recorded.values() if times[child.session_id] > 1]
     whole = sessions_with_sub_agents(alone) if alone else {}
     parts = loops_with_sub_agents(others) if others else {}
     failed = _errors([session.pk for session in alone]) if alone else {}
     named = chips({child.config_id for child in recorded.values() if child.config_id}) if recorded else {}
     rows = {}
     for key, each in found.items():
-        if each.child is None:
+        child = recorded.get(each.child or 0)
+        if child is None:
             rows[key] = ChildRow(each.session_id, each.tool_name)
-        elif times[each.child.session_id] == 1:
-            session = each.child.session
-            rows[key] = _of_session(each, each.child, named, whole[session.pk], failed.get(session.pk, 0))
+        elif times[child.session_id] == 1:
+            session = child.session
+            rows[key] = _of_session(each, child, named, whole[session.pk], failed.get(session.pk, 0))
         else:
-            rows[key] = _of_loop(each, each.child, named, parts[each.child.pk])
+            rows[key] = _of_loop(each, child, named, parts[child.pk])
     return rows
+
+
+def _recorded(children: Collection[int]) -> Mapping[int, LoopRecord]:
+    """Return the loops of sub-agents. A query, if there are any."""
+    return LoopRecord.objects.select_related("session__project").only(*SHOWN).in_bulk(children)
 
 
 def _errors(sessions: Collection[int]) -> Mapping[int, int]:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from dashboard import links
 from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.chips import Chip, chips
 from dashboard.configs import Setting, settings, strip
-from dashboard.loops.queries import tree
 from dashboard.loops.queries.rows import kind_of, state_of, title_of
+from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.usage import COLUMNS, kinds
 from recorder.models import LoopRecord
 
@@ -109,16 +109,17 @@ class Heads:
     """The query of the panel for pages that show this tab."""
 
     tab: str
+    shape: ShapeOf = field(default=Shape, compare=False)
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Head]:
-        return heads(pks, self.tab)
+        return _heads(pks, self.tab, self.shape)
 
 
-def heads(pks: Collection[int], tab: str = "conversation") -> Mapping[int, Head]:
-    """Return loops' heads. Seven queries."""
+def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]:
+    """Return loops' heads. Three queries, and those of their sessions' shapes."""
     related = ("session__project", "config", "parent__config", "price")
     loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN))
-    orders = tree.orders({loop.session_id for loop in loops})
+    orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
     around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
     neighbours = LoopRecord.objects.filter(pk__in=around).only(*TITLE).in_bulk()
     named = chips({loop.config_id for loop in loops if loop.config_id})

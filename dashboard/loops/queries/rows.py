@@ -28,7 +28,17 @@ ROLES = {
     "sub_agent": ("Sub-agent", "bot"),
 }
 STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
-SAID = ("agent_label", "run", "turns", "errors", "compactions", "started_at", "ended_at", "branch_index")
+SAID = (
+    "agent_label",
+    "run",
+    "turns",
+    "errors",
+    "waiting",
+    "compactions",
+    "started_at",
+    "ended_at",
+    "branch_index",
+)
 # With their other columns these rows are 150 wide.
 SHOWN = (*STATE, *SAID, *COST, "config_id", "session__project__slug", "group__status")
 ENDS = {
@@ -68,7 +78,7 @@ class Passes:
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """One loop in the tree; root of the panel session/loop-row."""
+    """One loop in the tree; root of the panel session/loop-row. What is equal looks equal."""
 
     pk: int
     url: str
@@ -85,7 +95,7 @@ class LoopRow:
     waiting_since: datetime | None
     passes: Passes | None
     note: str  # how it ended, when that is no plain success
-    spent: LoopRecord
+    spent: Cost
     whole: Cost | None  # with sub-agents, when that is more
     failed_tools: int
     started_at: datetime | None
@@ -96,12 +106,24 @@ class LoopRow:
     is_superseded: bool
 
     @property
+    def css(self) -> str:
+        """Return its classes."""
+        marks = {
+            "tr-cmp": self.is_compaction,
+            "is-win": self.is_winner,
+            "is-lost": self.is_lost,
+            "is-old": self.is_superseded,
+            "is-wait": self.waiting_since is not None,
+        }
+        return " ".join(["tr", *(name for name, is_so in marks.items() if is_so)])
+
+    @property
     def other_errors(self) -> int:
         return max(0, self.errors - self.failed_tools)
 
 
 def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
-    """Return rows. Eleven queries, and two for each level of sub-agents."""
+    """Return rows. Five queries, one for what only some loops have, two for each level of sub-agents."""
     loops = list(
         LoopRecord.objects.filter(pk__in=pks).select_related("session__project", "group").only(*SHOWN)
     )
@@ -114,25 +136,20 @@ class _Facts:
 
     def __init__(self, loops: Collection[LoopRecord]) -> None:
         pks = [loop.pk for loop in loops]
+        judges = [loop.pk for loop in loops if loop.role == "judge"]
         reruns = LoopRecord.objects.filter(parent__in=pks, continuation_kind="Rerun")
         self.superseded = set(reruns.values_list("parent_id", flat=True))
-        judged = ParallelGroupRecord.objects.filter(judge__in=pks)
+        judged = ParallelGroupRecord.objects.filter(judge__in=judges)
         chosen = judged.only("judge_id", "status", "selected_config_index", "loop_ids")
         self.judged = {group.judge_id: group for group in chosen}
         self.passes = _passes([loop.pk for loop in loops if loop.compactions or loop.role == "compaction"])
-        self.waits = _waits(pks)
+        self.waits = _waits([loop.pk for loop in loops if loop.waiting])
         self.cut = set(
             Turn.objects.filter(loop__in=pks, stop_reason="length").values_list("loop_id", flat=True)
         )
         self.asked = _asked({loop.group_id for loop in loops if loop.group_id})
-        self.whole = loops_with_sub_agents(pks)
-        self.failed = dict(
-            ToolCall.objects.filter(loop__in=pks, state="failed")
-            .order_by()
-            .values("loop_id")
-            .annotate(n=Count("pk"))
-            .values_list("loop_id", "n")
-        )
+        self.whole = loops_with_sub_agents(loops)
+        self.failed = _failed([loop.pk for loop in loops if loop.errors])
         self.chips = chips({loop.config_id for loop in loops if loop.config_id})
 
 
@@ -155,6 +172,13 @@ def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
     return found
 
 
+def _failed(pks: Collection[int]) -> Mapping[int, int]:
+    """Return how many tools of loops failed; one that was denied before it began is no failure."""
+    failed = ToolCall.objects.filter(loop__in=pks, state="failed", start_event__isnull=False)
+    counted = failed.order_by().values("loop_id").annotate(n=Count("pk"))
+    return dict(counted.values_list("loop_id", "n"))
+
+
 def _waits(pks: Collection[int]) -> Mapping[int, datetime]:
     """Return since when loops wait for a person."""
     waiting = Approval.objects.filter(loop__in=pks, resolved_at=None).values("loop_id")
@@ -170,7 +194,7 @@ def _asked(groups: Collection[int]) -> Mapping[int, str]:
 def _row(loop: LoopRecord, facts: _Facts) -> LoopRow:
     kind, icon = kind_of(loop)
     is_winner = loop.is_selected is True
-    since = facts.waits.get(loop.pk)
+    since, own = facts.waits.get(loop.pk), NOTHING + loop
     return LoopRow(
         pk=loop.pk,
         url=links.loop(loop.session.project.slug, loop.session_id, loop.pk),
@@ -187,8 +211,8 @@ def _row(loop: LoopRecord, facts: _Facts) -> LoopRow:
         waiting_since=since,
         passes=facts.passes.get(loop.pk),
         note=_note(loop) or ("cut at length" if loop.pk in facts.cut else ""),
-        spent=loop,
-        whole=facts.whole[loop.pk] if facts.whole[loop.pk] != NOTHING + loop else None,
+        spent=own,
+        whole=facts.whole[loop.pk] if facts.whole[loop.pk] != own else None,
         failed_tools=facts.failed.get(loop.pk, 0),
         started_at=loop.started_at,
         ended_at=loop.ended_at,

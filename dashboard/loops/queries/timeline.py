@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from dashboard import links
 from dashboard.loops.axis import LEAST, Axis, Span, axis, path
-from dashboard.loops.queries import tree
 from dashboard.loops.queries.rows import LoopRow, rows
+from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.loops.queries.spans import Course, Kind, Phase, course
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -112,6 +112,7 @@ class Timelines:
     loop: int
     zoom: tuple[float, float] | None = None  # seconds after the begin
     folds: bool = True
+    shape: ShapeOf = field(default=Shape, compare=False)
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Timeline]:
         sessions = (
@@ -120,7 +121,7 @@ class Timelines:
         return {session.pk: self._of(session) for session in sessions}
 
     def _of(self, session: Session) -> Timeline:
-        order = tree.orders({session.pk})[session.pk]
+        order = self.shape(session.pk).order
         at = order.index(self.loop) if self.loop in order else 0
         first = max(0, min(at - LANES // 2, len(order) - LANES))
         own_loops = order[first : first + LANES]

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from django.db.models import Q
 
 from dashboard import links
-from dashboard.loops.queries.children import Above, ChildRow, above, children
+from dashboard.loops.queries.children import Above, ChildRow, above
 from dashboard.loops.queries.rows import LoopRow, rows
-from dashboard.loops.tree import Mark, Node, planted, window
-from dashboard.loops.tree import rows as rows_of
+from dashboard.loops.queries.shape import Shape, ShapeOf
+from dashboard.loops.tree import Mark, Node, What, window
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
-# Only what is drawn is read: whole rows of sessions and projects are wide.
-GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
-PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 ROWS = 100  # of a tree that are drawn; the others are a link away
 
 
@@ -38,14 +33,20 @@ class Drawn:
     """A step of drawing the tree, and what it draws."""
 
     mark: Mark
+    what: What
     row: LoopRow | None = None
     child: ChildRow | None = None
     box: Box | None = None
     is_selected: bool = False
 
     @property
-    def what(self) -> str:
-        return self.mark.what
+    def css(self) -> str:
+        """Return the class of its item: how it hangs on what is above it."""
+        if self.child or (self.row and self.row.kind == "Sub-agent"):
+            return "is-sub"
+        if self.row and self.row.kind == "Judge":
+            return "is-judge"
+        return "is-par" if self.box else ""
 
     @property
     def node(self) -> Node:
@@ -54,7 +55,7 @@ class Drawn:
     @property
     def group_id(self) -> str:
         """Return what the list of nodes below, or inside, is called."""
-        where = "inside" if self.mark.what == "box" else self.mark.where
+        where = "inside" if self.what == "box" else self.mark.where
         return f"tree-{self.node.kind}-{self.node.key}-{where}"
 
     @property
@@ -86,19 +87,10 @@ class Trees:
 
     selected: int
     at: int | None = None
+    shape: ShapeOf = field(default=Shape, compare=False)
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Tree]:
-        return trees(pks, self.selected, self.at)
-
-
-def trees(sessions: Collection[int], selected: int = 0, at: int | None = None) -> Mapping[int, Tree]:
-    """Return the trees of sessions. Eleven queries for the one of a page."""
-    return {session: _Shape(session).drawn(selected, at) for session in sessions}
-
-
-def orders(sessions: Collection[int]) -> Mapping[int, list[int]]:
-    """Return each session's loops from top to bottom of its tree. Four queries for the one of a page."""
-    return {session: _Shape(session).order for session in sessions}
+        return {session: _drawn(session, self.shape(session), self.selected, self.at) for session in pks}
 
 
 def is_nested(session: int) -> bool:
@@ -119,70 +111,29 @@ def related(session: int) -> set[int]:
     return set(every) - {session}
 
 
-class _Loop(NamedTuple):
-    """What a loop's place depends on; of a large session it is read thousands of times."""
-
-    id: int
-    parent_id: int | None
-    group_id: int | None
-    branch_index: int | None
-    role: str
-    continuation_kind: str
-
-
-class _Shape:
-    """What stands where in the tree of one session."""
-
-    def __init__(self, session: int) -> None:
-        self.loops = [_Loop(*row) for row in _placed(session)]
-        groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
-        groups = groups.only(*GROUPED)
-        self.groups = {group.pk: group for group in groups}
-        judges = {group.judge_id: group.pk for group in self.groups.values() if group.judge_id}
-        self._session = session
-        self.children = children(session)
-        self._nodes = planted(
-            self.loops,
-            judges=judges,
-            called=self.children.called,
-            children=self.children.below,
-            deeper=self.children.deeper,
-        )
-
-    @cached_property
-    def rows(self) -> Sequence[Node]:
-        return list(rows_of(self._nodes))
-
-    @property
-    def order(self) -> list[int]:
-        return [row.key for row in self.rows if row.kind == "loop"]
-
-    def drawn(self, selected: int, at: int | None) -> Tree:
-        place = selected if at is None else at
-        around = next((n for n, row in enumerate(self.rows) if row.key == place and row.kind == "loop"), 0)
-        shown = window(self._nodes, self.rows, around, ROWS)
-        nodes = [mark.node for mark in shown.marks if mark.what == "open"]
-        drawn = rows([node.key for node in nodes if node.kind == "loop"])
-        found = self.children.rows([node.key for node in nodes if node.kind == "child"])
-        return Tree(
-            above(self._session),
-            [_draw(mark, drawn, found, self.groups, selected) for mark in shown.marks],
-            len(self.loops),
-            len(self.children.found),
-            shown.earlier,
-            shown.later,
-            self._link(selected, shown.first - ROWS // 2) if shown.earlier else "",
-            self._link(selected, shown.last + ROWS // 2) if shown.later else "",
-        )
-
-    def _link(self, selected: int, around: int) -> str:
-        """Return the same page with another window of its tree."""
-        place = next((row.key for row in self.rows[max(around, 0) :] if row.kind == "loop"), selected)
-        return f"?tree={place}"
+def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
+    place = selected if at is None else at
+    around = next((n for n, row in enumerate(shape.rows) if row.key == place and row.kind == "loop"), 0)
+    shown = window(shape.nodes, shape.rows, around, ROWS)
+    nodes = [mark.node for mark in shown.marks if mark.what == "open"]
+    loops = rows([node.key for node in nodes if node.kind == "loop"])
+    found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
+    return Tree(
+        above(session),
+        [_draw(mark, loops, found, shape.groups, selected) for mark in shown.marks],
+        len(shape.order),
+        len(shape.children.found),
+        shown.earlier,
+        shown.later,
+        _link(shape, selected, shown.first - ROWS // 2) if shown.earlier else "",
+        _link(shape, selected, shown.last + ROWS // 2) if shown.later else "",
+    )
 
 
-def _placed(session: int) -> Iterable[tuple[Any, ...]]:
-    return LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED).iterator(5_000)
+def _link(shape: Shape, selected: int, around: int) -> str:
+    """Return the same page with another window of its tree."""
+    place = next((row.key for row in shape.rows[max(around, 0) :] if row.kind == "loop"), selected)
+    return f"?tree={place}"
 
 
 def _draw(
@@ -195,11 +146,11 @@ def _draw(
     node = step.node
     match node.kind:
         case "loop":
-            return Drawn(step, row=drawn.get(node.key), is_selected=node.key == selected)
+            return Drawn(step, step.what, drawn.get(node.key), is_selected=node.key == selected)
         case "child":
-            return Drawn(step, child=children[node.key])
+            return Drawn(step, step.what, child=children[node.key])
         case "box":
-            return Drawn(step, box=_box(groups[node.key]))
+            return Drawn(step, step.what, box=_box(groups[node.key]))
 
 
 def _box(group: ParallelGroupRecord) -> Box:

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.loops.queries.children import above, children
 from dashboard.loops.queries.rows import rows
-from dashboard.loops.queries.tree import trees
+from dashboard.loops.queries.tree import Trees
 from recorder.models import LoopRecord, Session
 from tests import build
 from tests.dashboard.opened import in_thread
@@ -55,7 +55,7 @@ def test_the_tree_goes_down_through_every_session_and_says_what_each_edge_is(fee
 
     kinds = [row.split(",")[0] for row in page.rows]
     assert kinds == ["Initial", "Continue", "Branch", "Rerun", "Compaction"]
-    steps = trees([pk("s")])[pk("s")].steps
+    steps = Trees(0)([pk("s")])[pk("s")].steps
     levels = [(s.child.session_id, s.node.depth) for s in steps if s.child and s.what == "open"]
     assert levels == [("t", 2), ("u", 3), ("v", 4)]
     assert page.part("loops").startswith("Loops 5, and 3 sub-agents")

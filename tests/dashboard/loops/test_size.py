@@ -1,0 +1,49 @@
+"""What a session page reads and weighs, by counts and not by time: it stays small whatever the session."""
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from dashboard.replay import queries as replay
+from recorder.models import EventRecord, LoopRecord, Session
+from tests import build
+
+
+def chain(*numbers):
+    """Yield loops that continue each other."""
+    for n in numbers:
+        more = {"parent": f"s.a.{n - 1}", "kind": "Default"} if n else {}
+        yield from build.small_loop(f"s.a.{n}", **more)
+
+
+def test_a_page_reads_the_shape_of_its_tree_once(feed, session):
+    feed(*chain(*range(3)))
+    with CaptureQueriesContext(connection) as captured:
+        session()
+    shapes = [
+        query for query in captured if 'AS "continuation_kind" FROM "recorder_looprecord"' in query["sql"]
+    ]
+    assert len(shapes) == 1
+    assert len(captured) <= 50
+
+
+def test_the_line_of_many_loops_is_drawn_of_some_from_the_first_to_the_last(feed, monkeypatch):
+    feed(*chain(*range(40)), build.agent_start("s.b.1"))
+    whole = replay.tracks([Session.objects.get().pk])
+    monkeypatch.setattr(replay, "READ", 40)
+    monkeypatch.setattr(replay, "LOOPS", 10)
+    monkeypatch.setattr(replay, "LONG", 10)
+    drawn = []
+    course = replay.course
+    monkeypatch.setattr(replay, "course", lambda told, ran: drawn.append((told, ran)) or course(told, ran))
+
+    some = replay.tracks([Session.objects.get().pk])
+
+    [(told, ran)] = drawn
+    begun = list(LoopRecord.objects.order_by("pk").values_list("start_event", flat=True))
+    assert len(told) < EventRecord.objects.count() / 2
+    assert [loop.since for loop in ran] == sorted({*begun[::5], begun[-1]})
+    assert ran[-1].until is None
+    assert {loop.since for loop in ran} <= {each.event for each in told}
+    [before], [after] = whole.values(), some.values()
+    assert (after.events, after.is_running) == (before.events, before.is_running)
+    assert after.course.stops[0].event == begun[0]
