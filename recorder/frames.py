@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from typing import NoReturn
 
@@ -10,6 +11,7 @@ from recorder.batch import lines_of
 from recorder.doors import NUMBER_MAX, is_producer
 
 HEADER_CHARS = 4_096  # a longer first line is an event
+BEGINNING = re.compile(r'\s*\{\s*"op"\s*:')  # of what means to be a header
 
 
 class BadFrame(Exception):
@@ -45,19 +47,15 @@ class Flush:
 Frame = Hello | Lines | Flush
 
 
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    """Refuse an object that says a thing twice, unless it is an event: those are read elsewhere."""
-    found = dict(pairs)
-    if "op" in found and len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
+class _Pairs(list[tuple[str, object]]):
+    """An object as it was written, with what it says twice."""
 
 
 def _no_constant(word: str) -> NoReturn:
     raise ValueError(f"{word} is not JSON")
 
 
-_STRICT = json.JSONDecoder(object_pairs_hook=_once, parse_constant=_no_constant)
+_STRICT = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_no_constant)
 
 
 def read(text: str, *, is_bare: bool) -> Frame:
@@ -84,15 +82,26 @@ def read(text: str, *, is_bare: bool) -> Frame:
 
 def _header(line: str, *, is_bare: bool) -> dict[str, object] | None:
     """Return the header that a first line is, None if it is an event."""
-    if len(line) > HEADER_CHARS or '"op"' not in line:
-        if not is_bare and not line.lstrip().startswith("{"):
-            raise BadFrame("the first line is neither a header nor an event")
-        return None
+    written = _written(line) if len(line) <= HEADER_CHARS and '"op"' in line else None
+    header = dict(written or ())
+    if "op" in header:
+        if len(header) < len(written or ()):
+            raise BadFrame("the header says a thing twice")
+        return header
+    if not is_bare and not line.lstrip().startswith("{"):
+        raise BadFrame("the first line is neither a header nor an event")
+    return None
+
+
+def _written(line: str) -> _Pairs | None:
+    """Return the object that a line is; None if it is none, which the rest of an event says better."""
     try:
-        header = _STRICT.decode(line)
+        written = _STRICT.decode(line)
     except (ValueError, RecursionError):
-        raise BadFrame("the first line is neither a header nor an event") from None
-    return header if isinstance(header, dict) and "op" in header else None
+        if BEGINNING.match(line):
+            raise BadFrame("the header cannot be read") from None
+        return None
+    return written if isinstance(written, _Pairs) else None
 
 
 def _hello(header: dict[str, object]) -> Hello:

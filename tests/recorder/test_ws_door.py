@@ -129,6 +129,26 @@ async def test_a_broken_line_of_a_bare_client_is_quarantined(token):
     assert await database_sync_to_async(QuarantinedLine.objects.count)() == 2
 
 
+@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize(
+    ("event", "code"),
+    [
+        (b'{"type":"Custom","args":{"op":"write"}}', None),
+        (b'{"type":"Custom","args":{"op":1,"op":2}}', None),
+        (b'{"type":"Custom","args":{"op":1},"n":NaN}', "bad_json"),
+        (b'{"type":"Custom","args":{"op":1},', "bad_json"),
+    ],
+)
+async def test_an_event_whose_content_has_an_op_is_no_header(token, event, code, is_first):
+    async with Client(token) as client:
+        for line in [event] if is_first else [GOOD[0], event]:
+            await client.say(None, line)
+        assert (await client.hear())["op"] == "welcome"
+        rejected = await client.upto(0 if is_first else 1)
+
+    assert [each["code"] for each in rejected] == [code] * (code is not None)
+
+
 async def test_a_flush_aborts_what_the_producer_left_open(token):
     async with Client(token) as client:
         await client.hello()
