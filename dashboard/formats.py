@@ -1,7 +1,9 @@
 """Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
 
 from recorder.core import text
 
@@ -64,6 +66,29 @@ def duration(length: timedelta | int | None) -> str:
         ),
         f"{seconds}s",
     )
+
+
+def ticks(times: Sequence[timedelta]) -> list[str]:
+    """Return the marks of an axis, as exact as it takes to tell them apart; "" where time did not go on."""
+    ahead = [all(before < each for before in times[:n]) for n, each in enumerate(times)]
+    shown = [each for each, is_ahead in zip(times, ahead, strict=True) if is_ahead]
+    finer = (partial(_finer, digits=digits) for digits in range(3))
+    writers: tuple[Callable[[timedelta], str], ...] = (duration, *finer)
+    for write in writers:
+        if len({write(each) for each in shown}) == len(shown):
+            break
+    words = [write(each) if each else "0" for each in times]
+    return [word if ahead[n] and word not in words[:n] else "" for n, word in enumerate(words)]
+
+
+def _finer(length: timedelta, digits: int) -> str:
+    seconds = length.total_seconds()
+    if seconds < 1:
+        return f"{seconds * 1_000:.{digits}f}ms"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    whole = f"{hours:.0f}h {minutes:02.0f}m " if hours else f"{minutes:.0f}m " if minutes else ""
+    return f"{whole}{seconds:.{digits}f}s"
 
 
 def size(count: int | None) -> str:

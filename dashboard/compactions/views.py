@@ -29,6 +29,7 @@ def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> 
     context = {
         "project": project,
         "page": "compactions",
+        "compaction": compaction,
         "ws_url": links.live(project.slug, "compaction", session=pk, compaction=compaction),
         "drawn": [panel.draw(pks)[compaction] for panel, pks in page.wants(None)],
     }

@@ -29,6 +29,7 @@ def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     context = {
         "project": project,
         "page": "evaluations",
+        "group": pk,
         "ws_url": links.live(project.slug, "evaluation", group=pk, **asked.pairs()),
         "drawn": {panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.wants(None)},
     }

@@ -56,7 +56,7 @@ class Spend(Tokens):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModelConfig:
-    """One distinct config snapshot of a project; `slot` 1-8 is its colour for good."""
+    """One distinct config snapshot of a project; `slot` 1-16 is its colour for good."""
 
     id: int = 0
     key: str  # hash of the canonical snapshot

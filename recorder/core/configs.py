@@ -69,6 +69,8 @@ def _parameter(config: ModelConfig, alike: list[ModelConfig]) -> str:
     if len(alike) == 1:
         return ""
     mine, others = _settings(config), [_settings(other) for other in alike if other is not config]
+    if mine in others and (name := _own_name(config)):
+        return name  # another has these very settings
     if mine.keys() <= {"provider"} and all(mine.items() <= other.items() for other in others):
         return _own_name(config)  # it states nothing, so nothing that it states sets it apart
     differing = [name for name in _names(mine, others) if any(mine.get(name) != o.get(name) for o in others)]

@@ -13,7 +13,7 @@ from recorder.core.messages import Answer
 from recorder.core.step import Place, Step
 from recorder.core.text import clean, prose
 
-_SLOTS = 8
+_SLOTS = 16
 _MS = timedelta(milliseconds=1)
 _ENDED = {
     "completed": "Completed",

@@ -42,7 +42,7 @@ function line([, key, words]) {
 }
 
 function palette(url, press) {
-  const input = element("input", { type: "search", maxLength: 200, placeholder: "Search, or go anywhere", ariaLabel: "Search, or go anywhere", role: "combobox", ariaExpanded: "true", ariaAutoComplete: "list", autocomplete: "off" });
+  const input = element("input", { type: "text", enterKeyHint: "search", maxLength: 200, placeholder: "Search, or go anywhere", ariaLabel: "Search, or go anywhere", role: "combobox", ariaExpanded: "true", ariaAutoComplete: "list", autocomplete: "off" });
   const list = element("div", { id: "palette-found", className: "menu", role: "listbox", ariaLabel: "Results", ariaBusy: "true" });
   input.setAttribute("aria-controls", list.id);
   const dialog = shell("Search", element("div", { className: "palette-in" }, input, element("kbd", { textContent: "esc" })), list);

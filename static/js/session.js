@@ -8,6 +8,9 @@ if (/\/sessions\/\d+$/.test(location.pathname) && Number(pane?.dataset.loop)) {
   history.replaceState(history.state, "", `${location.pathname}/loops/${pane.dataset.loop}${location.search}${location.hash}`);
 }
 
+// On a narrow window the two panes stand side by side: an address that names a view of the loop opens at the loop.
+if (!location.hash && new URLSearchParams(location.search).has("tab")) document.querySelector("#loop").scrollIntoView();
+
 function turn(step) {
   const heads = [...pane.querySelectorAll(".turn")].map((each) => [each, from(each)]);
   const to = step > 0 ? heads.find(([, at]) => at > 1) : heads.findLast(([, at]) => at < -1);

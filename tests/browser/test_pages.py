@@ -39,6 +39,10 @@ PAGES = [
     "passes",
     "insights",
     "integrity",
+    "find",
+    "search",
+    "two-sessions",
+    "accounts",
     "welcome",
     "settings",
     "signin",
@@ -71,6 +75,7 @@ def addresses(server):
     spent = next(
         loop["url"] for loop in server.read("/api/v1/loops")["items"] if loop["loop_id"] == "spent.0"
     )
+    one, other = (each["url"].rpartition("/")[2] for each in (session, tree))
     first, running = loops[0]["url"], next(loop["url"] for loop in loops if loop["status"] == "running")
     return {
         "sessions": "/p/default/sessions",
@@ -93,6 +98,10 @@ def addresses(server):
         "passes": f"{first}?tab=compactions",
         "insights": "/p/default/insights",
         "integrity": "/p/default/integrity",
+        "find": "/p/default/find?q=session",
+        "search": f"{session['url']}/search?q=img",
+        "two-sessions": f"/p/default/sessions/compare?of={one}&of={other}",
+        "accounts": "/p/default/costs/accounts",
         "welcome": "/p/default/welcome",
         "settings": "/p/default/settings",
         "signin": "/signin",
@@ -178,6 +187,38 @@ def test_no_page_scrolls_sideways(window, addresses, name):
         page.set_viewport_size({"width": width, "height": 900})
         wide, inner = page.evaluate("[document.documentElement.scrollWidth, innerWidth]")
         assert wide <= inner, width
+
+
+def test_on_a_phone_an_address_that_names_a_view_opens_at_the_loop(window, addresses):
+    page = window(viewport={"width": 390, "height": 844}).open(addresses["json"])
+    for shown in (page.locator("#loop-scroll"), page.get_by_role("link", name="JSON")):
+        box = shown.bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= 391
+
+
+def test_on_a_phone_every_page_can_be_gone_to(window, addresses):
+    page = window(viewport={"width": 390, "height": 844}).open(addresses["integrity"])
+    for link in page.get_by_role("navigation", name="Main").locator(".nav-pages a").all():
+        box = link.bounding_box()
+        assert box["width"] >= 24
+        assert box["x"] >= 0
+        assert page.evaluate(
+            "([x, y]) => Boolean(document.elementFromPoint(x, y).closest('.nav-pages a'))",
+            [box["x"] + box["width"] - 2, box["y"] + 20],
+        )
+
+
+def test_no_row_of_the_tree_runs_over_its_edge(window, addresses):
+    _, page = open_page(window, addresses, "session")
+    for width in WIDTHS:
+        page.set_viewport_size({"width": width, "height": 900})
+        over = page.locator(".tr").evaluate_all(
+            "rows => rows.flatMap(row => [...row.querySelectorAll(':scope > * > :not(.vh)')]"
+            ".filter(each => each.getBoundingClientRect().right > row.getBoundingClientRect().right + 0.5)"
+            ".map(each => each.outerHTML))"
+        )
+        assert over == [], width
 
 
 @pytest.mark.parametrize("name", PAGES)

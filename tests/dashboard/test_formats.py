@@ -72,6 +72,22 @@ def test_a_timedelta_reads_like_its_milliseconds(ms):
 
 
 @pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ([0, 2.6, 5.2, 9.5, 12, 14], ["0", "2.6s", "5.2s", "9.5s", "12s", "14s"]),
+        ([14, 14.4, 14.8, 15.2], ["14.0s", "14.4s", "14.8s", "15.2s"]),
+        ([0, 5, 13, 13, 12, 17], ["0", "5.0s", "13s", "", "", "17s"]),  # a clock went back
+        ([0, 0.0001, 0.002, 0.0023], ["0", "0.1ms", "2.0ms", "2.3ms"]),
+        ([0, 0.000001], ["0", "0.00ms"]),
+        ([0, 3601, 3602], ["0", "1h 00m 1s", "1h 00m 2s"]),
+        ([], []),
+    ],
+)
+def test_the_marks_of_an_axis_differ(seconds, words):
+    assert formats.ticks([timedelta(seconds=each) for each in seconds]) == words
+
+
+@pytest.mark.parametrize(
     ("count", "text"),
     [
         (0, "0 B"),

@@ -26,7 +26,7 @@ from dashboard.costs.queries.times import (
 from dashboard.costs.queries.unpriced import Unpriced, unpriced
 from recorder.models import ModelConfig, Project, Session
 
-COLOURS = 8
+COLOURS = 16
 AGENTS_FROM = 1_000  # sessions, the newest, whose agents the filter offers
 OPTIONS_MAX = 200
 ROWS_MAX = 50

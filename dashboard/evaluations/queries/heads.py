@@ -28,7 +28,7 @@ class Head:
     title: str
     session_title: str
     session_url: str
-    sessions_url: str
+    evaluations_url: str
     state: str
     how: str  # how many branches, and who chose
     at: datetime | None
@@ -59,7 +59,7 @@ def _head(group: Group) -> Head:
         title=group.title,
         session_title=group.session.title or group.session.session_id,
         session_url=first.url if first else links.session(slug, record.session_id),
-        sessions_url=links.sessions(slug),
+        evaluations_url=links.evaluations(slug),
         state=record.status,
         how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
         at=record.ended_at or record.started_at,

@@ -145,7 +145,7 @@ def test_a_failure_is_new_until_its_reader_marks_it(feed, see, client):
     feed(*failing("s"))
     page = see()
     assert "Failed: the disk is full" in page
-    assert "1, 1 not seen yet" in page
+    assert "1, none seen yet" in page
     assert title(page).startswith("(1) Attention")
 
     answer = client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
@@ -166,7 +166,7 @@ def test_what_one_person_has_seen_is_new_to_another(feed, see, client, project):
     project.memberships.create(user=user)
     other.force_login(user)
 
-    assert "1 not seen yet" in other.get("/p/default/attention").content.decode()
+    assert "1, none seen yet" in other.get("/p/default/attention").content.decode()
 
 
 def test_a_session_that_fails_again_is_new_again(feed, see, client):
@@ -177,7 +177,7 @@ def test_a_session_that_fails_again_is_new_again(feed, see, client):
     start, end = failing("s", error="and again")
     feed({**start, "loop_id": "s.a.2"}, {**end, "loop_id": "s.a.2"})
 
-    assert "1, 1 not seen yet" in see()
+    assert "1, none seen yet" in see()
 
 
 def test_a_session_that_goes_on_has_not_failed(feed, see):

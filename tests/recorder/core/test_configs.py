@@ -51,6 +51,17 @@ def test_configs_that_differ_in_their_id_alone_are_called_by_it():
     assert named(one, two) == ["claude-sonnet-4-6 one", "claude-sonnet-4-6 two"]
 
 
+def test_configs_of_the_same_settings_are_called_by_their_ids_among_others_too():
+    one, two = config(config_id="one", a=1), config(config_id="two", a=1)
+    one.config_id, two.config_id = "one", "two"
+
+    assert named(one, two, config(a=2)) == [
+        "claude-sonnet-4-6 one",
+        "claude-sonnet-4-6 two",
+        "claude-sonnet-4-6 a 2",
+    ]
+
+
 def test_three_configs_that_need_two_parameters_are_called_by_both():
     configs = [config(a=1, b=1), config(a=1, b=2), config(a=2, b=1)]
 
