@@ -1,7 +1,7 @@
 """The page socket: an open page connects here and is sent its panels, first all, then whatever changes.
 
-Plain ASGI: Channels' consumers hop through one shared thread for every message. Pages are found by name, each
-in `dashboard/<module>/live.py`.
+Plain ASGI: Channels' consumers hop through one shared thread for every message. Pages are found by name: each
+module in `PAGES` has an `open_page`.
 """
 
 from __future__ import annotations
