@@ -149,17 +149,12 @@ class SessionPage:
     def _events(self, bell: Bell) -> Wants:
         if self.last is not None:
             return []
-        loops = {loop for loop, session in bell.loops.items() if session == self.session} | {self.loop}
-        if not self.scope.loop:
-            return [
-                (
-                    panels.event_panel(self.scope),
-                    [pk for pk, loop in bell.events.items() if loop in loops or not loop],
-                )
-            ]
-        return [
-            (panels.event_panel(self.scope), [pk for pk, loop in bell.events.items() if loop == self.loop])
-        ]
+        if self.scope.loop:
+            shown = [pk for pk, loop in bell.events.items() if loop == self.loop]
+        else:
+            loops = {loop for loop, session in bell.loops.items() if session == self.session} | {self.loop, 0}
+            shown = [pk for pk, loop in bell.events.items() if loop in loops]
+        return [(panels.event_panel(self.scope), shown)]
 
 
 @dataclass(frozen=True, slots=True)
