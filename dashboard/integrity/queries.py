@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from typing import TypeVar
 
-from django.db.models import BinaryField, QuerySet
+from django.db.models import BinaryField, Model, QuerySet
 from django.db.models.functions import Substr
 
 from dashboard import links
@@ -15,6 +17,8 @@ from recorder.models import Anomaly, EventRecord, Project, QuarantinedLine
 
 PAGE = 50
 SHOWN_BYTES = 300
+
+M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,66 +106,22 @@ def first_pages(part: Callable[[int, str], Part], projects: Collection[int]) -> 
 
 def refused(project: int, _slug: str, before: int | None = None) -> Part:
     """Return refused lines, newest first. One query."""
-    rows = QuarantinedLine.objects.filter(project=project).select_related("producer").order_by("-pk")
-    rows = rows.annotate(head=Substr("raw", 1, SHOWN_BYTES, output_field=BinaryField())).defer("raw")
-    found = list((rows if before is None else rows.filter(pk__lt=before))[: PAGE + 1])
-    shown = [
-        Refused(
-            row.pk,
-            clean(row.producer.name),
-            row.seq,
-            row.code,
-            clean(row.path),
-            clean(row.message),
-            readable(bytes(row.head)),
-            row.size,
-            row.received_at,
-        )
-        for row in found[:PAGE]
-    ]
-    return _part(shown, found)
+    rows = QuarantinedLine.objects.filter(project=project).select_related("producer").defer("raw")
+    return _part(
+        rows.annotate(head=Substr("raw", 1, SHOWN_BYTES, output_field=BinaryField())), before, _refused
+    )
 
 
 def orphans(project: int, slug: str, before: int | None = None) -> Part:
     """Return events that wait for their loop, newest first. One query."""
-    rows = (
-        _orphans(project)
-        .select_related("journal__producer")
-        .defer("journal__own", "journal__pieces")
-        .order_by("-pk")
-    )
-    found = list((rows if before is None else rows.filter(pk__lt=before))[: PAGE + 1])
-    shown = [
-        Orphan(
-            row.pk,
-            clean(row.type),
-            row.loop_key,
-            clean(row.journal.producer.name),
-            row.journal.seq,
-            row.journal.received_at,
-            links.event_raw(slug, row.pk),
-        )
-        for row in found[:PAGE]
-    ]
-    return _part(shown, found)
+    rows = _orphans(project).select_related("journal__producer").defer("journal__own", "journal__pieces")
+    return _part(rows, before, partial(_orphan, slug))
 
 
 def misfits(project: int, slug: str, before: int | None = None) -> Part:
     """Return anomalies, newest first. One query."""
-    rows = Anomaly.objects.filter(project=project).select_related("session").order_by("-pk")
-    found = list((rows if before is None else rows.filter(pk__lt=before))[: PAGE + 1])
-    shown = [
-        Misfit(
-            row.pk,
-            row.kind.replace("_", " ").capitalize(),
-            clean(row.text),
-            row.at,
-            (row.session.title or row.session.session_id) if row.session else "",
-            links.event(slug, row.event) if row.event else "",
-        )
-        for row in found[:PAGE]
-    ]
-    return _part(shown, found)
+    rows = Anomaly.objects.filter(project=project).select_related("session")
+    return _part(rows, before, partial(_misfit, slug))
 
 
 def readable(raw: bytes) -> str:
@@ -174,5 +134,44 @@ def _orphans(project: int) -> QuerySet[EventRecord]:
     return EventRecord.objects.filter(journal__project=project, loop=None).exclude(loop_key="")
 
 
-def _part(shown: Sequence[Refused | Orphan | Misfit], found: Sequence[object]) -> Part:
-    return Part(shown, shown[-1].pk if len(found) > PAGE else None)
+def _part(rows: QuerySet[M], before: int | None, shown: Callable[[M], Refused | Orphan | Misfit]) -> Part:
+    found = list((rows if before is None else rows.filter(pk__lt=before)).order_by("-pk")[: PAGE + 1])
+    on_page = [shown(row) for row in found[:PAGE]]
+    return Part(on_page, on_page[-1].pk if len(found) > PAGE else None)
+
+
+def _refused(row: QuarantinedLine) -> Refused:
+    return Refused(
+        row.pk,
+        clean(row.producer.name),
+        row.seq,
+        row.code,
+        clean(row.path),
+        clean(row.message),
+        readable(bytes(getattr(row, "head"))),  # noqa: B009  it was annotated
+        row.size,
+        row.received_at,
+    )
+
+
+def _orphan(slug: str, row: EventRecord) -> Orphan:
+    return Orphan(
+        row.pk,
+        clean(row.type),
+        row.loop_key,
+        clean(row.journal.producer.name),
+        row.journal.seq,
+        row.journal.received_at,
+        links.event_raw(slug, row.pk),
+    )
+
+
+def _misfit(slug: str, row: Anomaly) -> Misfit:
+    return Misfit(
+        row.pk,
+        row.kind.replace("_", " ").capitalize(),
+        clean(row.text),
+        row.at,
+        (row.session.title or row.session.session_id) if row.session else "",
+        links.event(slug, row.event) if row.event else "",
+    )
