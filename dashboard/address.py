@@ -47,6 +47,11 @@ class Address:
         return {each.name: _written(value) for each, value in said.items() if value != each.default}
 
     @property
+    def is_narrow(self) -> bool:
+        """Say whether anything is asked for that would leave something out."""
+        return bool(self.but().pairs())
+
+    @property
     def query(self) -> str:
         """Return the link to exactly this, relative to the page: "?…", never empty."""
         return "?" + urlencode(self.pairs(), doseq=True)

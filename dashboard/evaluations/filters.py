@@ -48,10 +48,6 @@ class Filters(Address):
         )
 
     @property
-    def is_narrow(self) -> bool:
-        return self.but() != Filters()
-
-    @property
     def windows(self) -> Choices:
         return self.choices("since", WINDOWS)
 

@@ -37,10 +37,6 @@ class Asked(Address):
         )
 
     @property
-    def is_narrow(self) -> bool:
-        return self != Asked()
-
-    @property
     def windows(self) -> Choices:
         return self.choices("since", WINDOWS)
 

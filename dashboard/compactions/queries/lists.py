@@ -16,9 +16,8 @@ from dashboard.passes.queries.passes import Pass, listed, passes, shown
 from recorder.models import Compaction, LoopRecord, ModelConfig
 
 AGENTS_MAX = 200
-CONFIG = Coalesce(
-    "loop__config", "loop__parent__config"
-)  # a pass on its own has none: it is that of what it shortened
+# A pass on its own has no config: its is that of what it shortened.
+CONFIG = Coalesce("loop__config", "loop__parent__config")
 
 
 @dataclass(frozen=True, slots=True)
