@@ -1,6 +1,12 @@
-"""What every test has: property tests that choose the same examples each time."""
+"""What every test has: property tests that choose the same examples each time, tables that are soon empty."""
 
+import gc
+
+import pytest
 from django.conf import settings as django_settings
+from django.contrib.contenttypes.management import create_contenttypes
+from django.db import connection
+from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
 settings.register_profile(
@@ -12,6 +18,29 @@ settings.load_profile("house")
 def pytest_make_parametrize_id(val):
     """Name bytes by their length: packed ones hold the time, and two workers must collect the same names."""
     return f"{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(django_db_modify_db_settings):
+    """Empty the tables in milliseconds after a test that commits.
+
+    Django would write a permission for each action on each model again, which nothing of ours reads, and
+    have PostgreSQL make every file of every table again, of which most were empty.
+    """
+    post_migrate.disconnect(create_contenttypes)
+    post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
+    if connection.vendor == "postgresql":
+        type(connection.ops).sql_flush = _deletes
+
+
+def _deletes(ops, style, tables, **_):
+    return ["; ".join(f"DELETE FROM {ops.quote_name(table)}" for table in tables)]
+
+
+def pytest_collection_finish():
+    """Leave what was collected out of every round of the garbage collector: it stays to the end."""
+    gc.collect()
+    gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):
