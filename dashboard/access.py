@@ -112,7 +112,9 @@ def reader(request: HttpRequest) -> Reader:
     if not request.user.is_authenticated:
         raise NotSignedIn
     mine, slug = projects_of(request.user), request.GET.get("project")
-    project = (mine.filter(slug=slug) if slug else mine).first()
+    if slug:
+        mine = mine.none() if "\0" in slug else mine.filter(slug=slug)
+    project = mine.first()
     if project is None:
         raise Http404
     return Reader(project, request.user)

@@ -101,6 +101,13 @@ def test_a_name_without_a_value_asks_for_nothing(get, feed, name):
     assert get("sessions", **{name: ""})["total"] == 1
 
 
+def test_a_project_or_session_whose_name_holds_nul_is_not_there_on_any_database(client, project):
+    client.force_login(User.objects.create_superuser("root"))
+
+    for path in ("sessions?project=%00", "sessions/a%00b", "sessions/%00/events", "sessions/%00/export"):
+        assert client.get(f"/api/v1/{path}").status_code == 404
+
+
 @pytest.mark.parametrize("path", ["nothing", "sessions/none", "loops/1", "groups/1", "sessions/"])
 def test_what_is_not_there_is_a_404_in_json(get, path):
     assert get(path, expect=404)["code"] == "not_found"
