@@ -8,7 +8,7 @@ const config = {
   ignoreActiveValue: true,
   callbacks: {
     beforeAttributeUpdated: (name, el) =>
-      !(name == "open" && touched.has(el)) && !`${READERS[el.localName]} ${el.dataset.keep}`.split(" ").includes(name),
+      !(name == "open" && touched.has(el)) && !`${READERS[el.localName]} ${el.dataset.keep} ${el.dataset.keep && "data-keep"}`.split(" ").includes(name),
     beforeNodeMorphed(old, fresh) {
       if (old.nodeType != 3 || !fresh.data.startsWith(old.data)) return !old.hasAttribute?.("hx-preserve") && !old.hasAttribute?.("data-loaded");
       // Appending keeps a selection inside the text; setting it would not.

@@ -256,13 +256,34 @@ def test_follow_keeps_the_newest_turn_in_view_and_lets_go_on_scrolling_up(server
     assert newest.evaluate("(el) => el.getBoundingClientRect().top") == top
 
 
-def test_new_sessions_wait_behind_a_strip(server, window):
+def test_new_sessions_wait_behind_a_strip(server, window, working):
     page = window().open("/p/default/sessions")
     rows = page.locator("[id^='sessions-row-']").count()
+    place = page.get_by_role("table", name="Sessions").bounding_box()
     loop = Loop(f"new-{time.monotonic_ns()}")
     server.agent().send(loop.start(title="A session that nobody has seen"))
     page.get_by_text(re.compile("1 new session")).wait_for()
     assert page.locator("[id^='sessions-row-']").count() == rows
+    assert page.get_by_role("table", name="Sessions").bounding_box()["y"] == place["y"]
+
+
+def test_a_tree_that_grows_keeps_what_the_reader_folded_and_where_the_focus_is(server, window):
+    session = f"grows{time.monotonic_ns()}"
+    first, below, last = (f"{session}.a.{n}" for n in (1, 2, 3))
+    agent = server.agent()
+    branch = build.agent_start(below, parent=first, kind={"Branch": {"tag": "b"}})
+    agent.send(*build.small_loop(first), branch, build.agent_end(below))
+    page = window().open(server.session_url(session))
+    top = page.locator("[role=treeitem][aria-expanded]").first
+    top.focus()
+    page.keyboard.press("ArrowLeft")
+    assert top.get_attribute("aria-expanded") == "false"
+
+    agent.send(build.agent_start(last), build.agent_end(last))
+    page.get_by_text("loop 2 of 3").wait_for()
+
+    assert top.get_attribute("aria-expanded") == "false"
+    assert top.evaluate("(item) => document.activeElement === item")
 
 
 def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_seen_it(window, server):
