@@ -18,25 +18,7 @@ from django.http.request import split_domain_port, validate_host
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from recorder import tokens
-from recorder.links import consume as consume_link
-from recorder.links import issue as issue_link
 from recorder.models import Membership, Project
-
-__all__ = (
-    "NotSignedIn",
-    "Reader",
-    "consume_link",
-    "host_allowed",
-    "issue_link",
-    "may",
-    "member",
-    "next_place",
-    "origin_allowed",
-    "project_for",
-    "projects_of",
-    "reader",
-    "require",
-)
 
 P = ParamSpec("P")
 Visitor = AbstractBaseUser | AnonymousUser

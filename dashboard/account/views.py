@@ -8,9 +8,10 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
-from dashboard.access import consume_link, next_place
+from dashboard.access import next_place
 from dashboard.account.throttle import tries_left
 from dashboard.shell.look import keep
+from recorder import links
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 WRONG = "That user name and password do not match."
@@ -33,7 +34,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
     """Show a button; pressing it uses the link up. Looking at a link, as mail scanners do, does not."""
     if request.method != "POST":
         return _secret(render(request, "account/link.html", {"days": _days()}))
-    user = consume_link(secret)
+    user = links.consume(secret)
     if user is None:
         return _secret(render(request, "account/spent.html", status=410))
     login(request, user, BACKEND)

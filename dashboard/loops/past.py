@@ -13,13 +13,13 @@ from dashboard import links
 from dashboard.access import member
 from dashboard.loops.asked import Asked
 from dashboard.loops.queries import header
-from dashboard.loops.queries.moments import Moment, moment
+from dashboard.loops.queries.moments import moment
 from dashboard.numbers import whole_number
 from dashboard.replay import queries as replay
 from recorder.models import Project, Session
 from recorder.past import seen_from
 
-__all__ = ["Moment", "looked_back", "moment", "step"]
+__all__ = ["looked_back", "moment", "step"]
 
 
 @contextmanager

@@ -4,9 +4,8 @@ from recorder.models.access import AccessToken, Membership, Mute, Project, Seen,
 from recorder.models.clock import DailyJob
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
-from recorder.models.money import ID, Price, Repricing, Spend, Spending, Tokens
+from recorder.models.money import Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
-    ACTIVITY,
     KNOWN_COST,
     Anomaly,
     Approval,
@@ -23,8 +22,6 @@ from recorder.models.records import (
 )
 
 __all__ = (
-    "ACTIVITY",
-    "ID",
     "KNOWN_COST",
     "AccessToken",
     "Anomaly",

@@ -13,7 +13,6 @@ from recorder.models import Approval, Project, ToolCall
 PAGE = 20
 COUNT_MAX = 1_000
 LONG, LONG_LINES = 250, 5
-SAID_MAX, EACH_MAX = 8, 300  # warnings or options of one question, and characters of each
 HOST = "the program that runs it"
 RUNTIMES = {"phi-core": HOST, "otlp": HOST, "grida": "Grida"}  # others are called as they are
 OWN = ("kind", "command", "risk", "warnings", "options", "requested_at", "tool_call_id", "session", "loop")
