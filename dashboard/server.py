@@ -20,6 +20,7 @@ from django.conf import settings
 
 from dashboard.channel import Channel
 from dashboard.sockets import Inbox, Socket
+from dashboard.wire import Wire
 from recorder.clock import Clock
 from recorder.writer import writer
 
@@ -111,6 +112,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
 
     def listen_success(self, port: Any) -> None:
         super().listen_success(port)
+        port.transport = Wire
         self._ports.append(port)
         self._listening(port.getHost().port)
 
@@ -158,7 +160,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         if reader is not None and not message.get("more_body"):
             protocol.unregisterProducer()
         await super().handle_reply(protocol, message)
-        if reader is not None:
+        if reader is not None and not reader.keeps_up.is_set():
             try:
                 await asyncio.wait_for(reader.keeps_up.wait(), settings.LOOPSCOPE_LIMITS["silence_s"])
             except TimeoutError:

@@ -3,11 +3,13 @@
 import json
 import signal
 import socket
+import struct
 import subprocess
 import sys
-from contextlib import suppress
+from contextlib import contextmanager, suppress
+from functools import partial
 from pathlib import Path
-from time import monotonic
+from time import monotonic, sleep
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
@@ -233,3 +235,49 @@ def test_pages_are_not_for_strangers(server):
         pass
     assert refused.value.code == 401
     refused.value.close()
+
+
+@contextmanager
+def asking(server, path):
+    """Ask for a page on a socket whose buffer holds little of it."""
+    with socket.socket() as raw:
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        raw.connect(("127.0.0.1", server.port))
+        head = f"GET {path} HTTP/1.0\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {server.token}\r\n\r\n"
+        raw.sendall(head.encode())
+        raw.settimeout(20)
+        yield raw
+
+
+@pytest.fixture(scope="module")
+def long_answer(server):
+    """Record 12 MB, more than lies between two sockets; return where they can be read, and what they are."""
+    note = {"type": "Notice", "loop_id": "long.a.1", "kind": "warning", "severity": "info"}
+    events = [agent_start("long.a.1"), *({**note, "text": str(n) * 150_000} for n in range(10, 50))]
+    lines = [line(event) for event in events]
+    agent = server.agent("long")
+    for at in range(0, len(lines), 8):
+        agent.send(*lines[at : at + 8])
+    return "/api/v1/sessions/long/events", b"".join(each + b"\n" for each in lines)
+
+
+def test_who_reads_slowly_is_told_all(server, long_answer):
+    path, wanted = long_answer
+    with asking(server, path) as raw:
+        sleep(0.5)  # so that it cannot send all at once
+        heard = b"".join(iter(partial(raw.recv, 16384), b""))
+
+    assert heard.partition(b"\r\n\r\n")[2] == wanted
+
+
+def test_who_leaves_in_the_middle_of_an_answer_harms_nobody(server, long_answer):
+    path, wanted = long_answer
+    for _ in range(20):
+        with asking(server, path) as raw:
+            raw.recv(3000)
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+    with asking(server, path) as raw:
+        heard = b"".join(iter(partial(raw.recv, 65536), b""))
+
+    assert heard.endswith(wanted)
+    assert "Traceback" not in server.log()
