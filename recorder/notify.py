@@ -54,6 +54,7 @@ class Bell:
     events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
     moments: set[int] = field(default_factory=set)  # events of a type in MOMENTS
     ended: set[int] = field(default_factory=set)  # loops that no longer run
+    ended_groups: set[int] = field(default_factory=set)
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
     people: set[int] = field(default_factory=set)  # whose own marks changed
     quarantined: bool = False
@@ -126,6 +127,8 @@ def _note(bell: Bell, record: Record) -> None:  # noqa: C901  one arm a kind
             bell.configs.add(record.id)
         case Group():
             bell.groups.add(record.id)
+            if record.status != "running":
+                bell.ended_groups.add(record.id)
             if record.judge is not None:
                 bell.judges[record.judge.id] = record.id
             bell.reshaped.add(record.session.id)

@@ -18,7 +18,6 @@ from recorder.batch import Busy
 from recorder.doors import Headers, Receive, Scope, Send, header, in_thread
 from recorder.views import Fault, refused_by, reply
 
-BEAT_S = 15.0  # between comments that keep a quiet line open
 RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
 Tell = Callable[[Sequence[Ring]], Awaitable[bytes]]
 
@@ -73,7 +72,7 @@ async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscr
 async def _tell(scope: Scope, send: Send, subscriber: Subscriber, tell: Tell) -> None:
     checked_at = time.monotonic()
     while True:
-        rings = await subscriber.take(BEAT_S)
+        rings = await subscriber.take()
         if time.monotonic() - checked_at > RECHECK_S:
             try:
                 subscriber.projects = await _projects(scope)

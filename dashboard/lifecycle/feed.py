@@ -1,6 +1,7 @@
 """The feed: what rings in this process, for every subscriber. None can hold up another, or a commit.
 
-Nobody listens, nothing is asked. A subscriber that does not keep up loses its own oldest frames.
+Nobody listens, nothing is asked. What rings is told at once and then at most every 50 ms: to wake fifty
+subscribers for each commit costs the commits. A subscriber that does not keep up loses its own oldest frames.
 """
 
 from __future__ import annotations
@@ -8,13 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dashboard.lifecycle.rings import Ring, Rings
+from dashboard.lifecycle.rings import Ring, Rings, may_ring
 from recorder import notify
 from recorder.batch import Busy
-from recorder.doors import in_thread
+from recorder.doors import T, in_thread
 from recorder.faults import STORE_ERRORS
 
 log = logging.getLogger(__name__)
@@ -22,6 +23,8 @@ log = logging.getLogger(__name__)
 KEPT = 256  # frames that wait for one subscriber
 AGAIN_S = 1.0  # until the store is asked again
 UNANSWERED = (Busy, *STORE_ERRORS)
+BEAT_S = 15.0  # between comments that keep a quiet line open; one clock for all, not one a frame
+GATHER_S = 0.05  # what rings in such a time is looked up, and told, at once
 PIECE, PAUSE_S = KEPT // 4, 0.002  # frames handed out at once, and the time to take them
 WAITING = 2_000  # commits that wait to be looked at; of more the oldest ring for nobody
 
@@ -34,19 +37,19 @@ class Subscriber:
     _frames: deque[Ring] = field(default_factory=lambda: deque(maxlen=KEPT))
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def offer(self, ring: Ring) -> None:
-        """Keep a frame until it is taken."""
-        if ring.project in self.projects:
-            self._frames.append(ring)
+    def offer(self, rings: Sequence[Ring]) -> None:
+        """Keep the frames that are theirs until they are taken."""
+        self._frames.extend(ring for ring in rings if ring.project in self.projects)
+        if self._frames:
             self._more.set()
 
-    async def take(self, wait_s: float) -> list[Ring]:
-        """Return the frames that wait, none after a while without any."""
-        if not self._frames:
-            try:
-                await asyncio.wait_for(self._more.wait(), wait_s)
-            except TimeoutError:
-                return []
+    def wake(self) -> None:
+        """Have `take` return, whether or not a frame waits."""
+        self._more.set()
+
+    async def take(self) -> list[Ring]:
+        """Return the frames that wait, none if it was only woken."""
+        await self._more.wait()
         taken = list(self._frames)
         self._frames.clear()
         self._more.clear()
@@ -60,64 +63,66 @@ class Feed:
         self._subscribers: set[Subscriber] = set()
         self._bells: deque[notify.Bell] = deque(maxlen=WAITING)
         self._rings = Rings()
-        self._task: asyncio.Task[None] | None = None
+        self._tasks: list[asyncio.Task[None]] = []
 
     async def subscribe(self, subscriber: Subscriber) -> None:
         """Hand what rings from now on to a subscriber."""
-        if self._task is None:
+        if not self._tasks:
             self._loop, self._heard = asyncio.get_running_loop(), asyncio.Event()
             self._bells.clear()
             notify.listen(self._hear)
             self._ready = asyncio.Event()
-            self._task = self._loop.create_task(self._run())
+            self._tasks = [self._loop.create_task(each) for each in (self._run(), self._beat())]
         self._subscribers.add(subscriber)
         await self._ready.wait()
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
         """Stop; with the last one the feed rests."""
         self._subscribers.discard(subscriber)
-        if not self._subscribers and self._task is not None:
+        if not self._subscribers and self._tasks:
             notify.unlisten(self._hear)
-            self._task.cancel()
-            self._task = None
+            for task in self._tasks:
+                task.cancel()
+            self._tasks.clear()
 
     def _hear(self, bell: notify.Bell) -> None:
-        self._bells.append(bell)
-        self._loop.call_soon_threadsafe(self._heard.set)
+        if may_ring(bell):
+            self._bells.append(bell)
+            self._loop.call_soon_threadsafe(self._heard.set)
 
     async def _run(self) -> None:
-        await self._begin()
+        await self._answered(self._rings.begin)
         self._ready.set()
         while True:
             await self._heard.wait()
             self._heard.clear()
-            while self._bells:
-                rings = await self._rung(self._bells.popleft())
-                for at in range(0, len(rings), PIECE):
-                    await self._hand(rings[at : at + PIECE])
+            rings = await self._rung()
+            for at in range(0, len(rings), PIECE):
+                await self._hand(rings[at : at + PIECE])
+            await asyncio.sleep(GATHER_S)
 
-    async def _begin(self) -> None:
+    async def _beat(self) -> None:
+        while True:
+            await asyncio.sleep(BEAT_S)
+            for subscriber in self._subscribers:
+                subscriber.wake()
+
+    async def _rung(self) -> list[Ring]:
+        bells = [self._bells.popleft() for _ in range(len(self._bells))]
+        return await self._answered(lambda: self._rings.of(bells))
+
+    async def _answered(self, look: Callable[[], T]) -> T:
+        """Return what the store says, as soon as it can."""
         while True:
             try:
-                await in_thread(self._rings.begin)
+                return await in_thread(look)
             except UNANSWERED:
                 log.warning("the lifecycle channel waits until the store answers")
                 await asyncio.sleep(AGAIN_S)
-            else:
-                return
-
-    async def _rung(self, bell: notify.Bell) -> list[Ring]:
-        try:
-            return await in_thread(lambda: self._rings.of(bell))
-        except UNANSWERED:
-            log.warning("the lifecycle channel could not ask what a commit holds")
-            await self._begin()
-            return []
 
     async def _hand(self, rings: Sequence[Ring]) -> None:
         for subscriber in self._subscribers:
-            for ring in rings:
-                subscriber.offer(ring)
+            subscriber.offer(rings)
         if len(rings) == PIECE:  # more may follow: who reads at once loses nothing of a burst
             await asyncio.sleep(PAUSE_S)
 

@@ -40,14 +40,6 @@ class Event:
     at: datetime
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
-    """A loop or group that no longer runs."""
-
-    pk: int
-    outcome: str
-
-
 def events(lines: Collection[int]) -> list[Event]:
     """Return those moments that may ring, in recorded order; not what an import brings in of the past."""
     found = EventRecord.objects.filter(pk__in=lines, session__isnull=False, late=False)
@@ -77,16 +69,16 @@ def running_groups() -> dict[int, Whose]:
     return {group.pk: _whose(group.session, None) for group in found}
 
 
-def ended_loops(loops: Collection[int]) -> list[Ended]:
-    """Return those of `loops` that no longer run."""
+def ended_loops(loops: Collection[int]) -> dict[int, str]:
+    """Return the outcomes of those of `loops` that no longer run."""
     found = LoopRecord.objects.filter(pk__in=loops).exclude(status__in=("running", "pending"))
-    return [Ended(pk, outcome) for pk, outcome in found.order_by("pk").values_list("pk", "outcome")]
+    return dict(found.values_list("pk", "outcome"))
 
 
-def ended_groups(open_groups: Collection[int]) -> list[Ended]:
-    """Return those of `open_groups` that were cut off."""
-    found = ParallelGroupRecord.objects.filter(pk__in=open_groups, status="aborted").order_by("pk")
-    return [Ended(pk, "aborted") for pk in found.values_list("pk", flat=True)]
+def ended_groups(groups: Collection[int]) -> dict[int, str]:
+    """Return those of `groups` that were cut off, as outcomes."""
+    found = ParallelGroupRecord.objects.filter(pk__in=groups, status="aborted")
+    return dict.fromkeys(found.values_list("pk", flat=True), "aborted")
 
 
 def _open_then() -> QuerySet[Approval]:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Literal
 
+from dashboard import links
 from dashboard.lifecycle import queries
-from dashboard.lifecycle.queries import RINGING, Event, Whose
+from dashboard.lifecycle.queries import GROUP_KINDS, RINGING, Event, Whose
 from recorder.notify import Bell
 
 Type = Literal["turn-started", "approval-requested", "turn-finished"]
@@ -40,6 +41,19 @@ class Ring:
         return b"event: lifecycle\ndata: " + json.dumps(self.frame, separators=(",", ":")).encode() + b"\n\n"
 
 
+def may_ring(bell: Bell) -> bool:
+    """Say whether a commit may ring; most hold what happens within a turn."""
+    return bool(bell.moments or bell.ended or bell.ended_groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Loops and groups that ended without an event of their own, with their outcomes."""
+
+    loops: Mapping[int, str]
+    groups: Mapping[int, str]
+
+
 @dataclass(slots=True)
 class Rings:
     """What runs, as far as it has rung: so each start has one end, whatever the commits hold."""
@@ -49,18 +63,42 @@ class Rings:
 
     def begin(self) -> None:
         """Take what runs now for known. Queries."""
+        links.session("any", 0)  # the first address loads every page, a second that no ring should wait
         self.loops = queries.running_loops()
         self.groups = queries.running_groups()
 
-    def of(self, bell: Bell) -> list[Ring]:
-        """Return what a commit rings. Queries."""
-        lines = sorted(bell.moments)
-        found = [
-            each for at in range(0, len(lines), AT_ONCE) for each in queries.events(lines[at : at + AT_ONCE])
-        ]
-        groups = queries.groups([each.pk for each in found if each.kind.startswith("Parallel")])
-        rings = [ring for each in found for ring in self._event(each, groups.get(each.pk))]
-        return [*rings, *self._cut(bell)]
+    def of(self, bells: Sequence[Bell]) -> list[Ring]:
+        """Return what commits ring, in their order. All queries come first: if one fails nothing has rung."""
+        lines = sorted({line for bell in bells for line in bell.moments})
+        events = {
+            event.pk: event
+            for at in range(0, len(lines), AT_ONCE)
+            for event in queries.events(lines[at : at + AT_ONCE])
+        }
+        groups = queries.groups([event.pk for event in events.values() if event.kind in GROUP_KINDS])
+        cut = self._cut(bells, list(events.values()), set(groups.values()))
+        return [ring for bell in bells for ring in self._of(bell, events, groups, cut)]
+
+    def _cut(self, bells: Sequence[Bell], events: Sequence[Event], begun: Set[int]) -> Cut:
+        """Return what was cut off: a flush has no event of a loop's own. Queries, where something may be."""
+        started = {event.loop for event in events if event.kind == "AgentStart"}
+        told = {event.loop for event in events if event.kind == "AgentEnd"}
+        loops = {pk for bell in bells for pk in bell.ended - told if pk in self.loops or pk in started}
+        groups = {pk for bell in bells for pk in bell.ended_groups if pk in self.groups or pk in begun}
+        return Cut(
+            queries.ended_loops(loops) if loops else {}, queries.ended_groups(groups) if groups else {}
+        )
+
+    def _of(
+        self, bell: Bell, events: Mapping[int, Event], groups: Mapping[int, int], cut: Cut
+    ) -> Iterator[Ring]:
+        for line in sorted(bell.moments):
+            if line in events:
+                yield from self._event(events[line], groups.get(line))
+        for pk in sorted(bell.ended & cut.loops.keys() & self.loops.keys()):
+            yield _cut_off(self.loops.pop(pk), cut.loops[pk])
+        for pk in sorted(bell.ended_groups & cut.groups.keys() & self.groups.keys()):
+            yield _cut_off(self.groups.pop(pk), cut.groups[pk])
 
     def _event(self, event: Event, group: int | None) -> Iterator[Ring]:
         match event.kind:
@@ -78,15 +116,6 @@ class Rings:
             case "ParallelLoopEnd" if group in self.groups:
                 del self.groups[group]
                 yield _finished(event, "completed")
-
-    def _cut(self, bell: Bell) -> Iterator[Ring]:
-        """Ring for what was cut off: a flush has no event of a loop's own."""
-        touched = [pk for pk in bell.ended if pk in self.loops]
-        for ended in queries.ended_loops(touched) if touched else ():
-            yield _cut_off(self.loops.pop(ended.pk), ended.outcome)
-        cut = [pk for pk in bell.groups if pk in self.groups]
-        for ended in queries.ended_groups(cut) if cut else ():
-            yield _cut_off(self.groups.pop(ended.pk), ended.outcome)
 
 
 def _started(event: Event) -> Ring:

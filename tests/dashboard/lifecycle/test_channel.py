@@ -15,7 +15,7 @@ from dashboard.asgi import application
 from dashboard.lifecycle import door
 from dashboard.lifecycle import feed as lifecycle_feed
 from dashboard.lifecycle.feed import KEPT, Subscriber, feed
-from dashboard.lifecycle.rings import Ring
+from dashboard.lifecycle.rings import Ring, Rings
 from recorder import notify, tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import LoopRecord, Project, Session
@@ -270,7 +270,7 @@ async def test_who_may_not_read_hears_nothing(project):
 
 async def test_a_token_that_is_revoked_is_heard_out_no_longer(project, token, monkeypatch):
     monkeypatch.setattr(door, "RECHECK_S", 0.0)
-    monkeypatch.setattr(door, "BEAT_S", 0.05)
+    monkeypatch.setattr(lifecycle_feed, "BEAT_S", 0.05)
     async with listening(token) as listener:
         await database_sync_to_async(project.tokens.all().delete)()
         with pytest.raises(AssertionError, match="the channel ended"):
@@ -282,10 +282,10 @@ async def test_a_subscriber_that_does_not_keep_up_loses_its_own_oldest_frames_on
     taken = []
     for n in range(KEPT + 10):
         for each in (slow, quick):
-            each.offer(Ring(1, {"n": n}))
-        taken += await quick.take(0)
+            each.offer([Ring(1, {"n": n})])
+        taken += await quick.take()
     assert [ring.frame["n"] for ring in taken] == list(range(KEPT + 10))
-    assert [ring.frame["n"] for ring in await slow.take(0)] == list(range(10, KEPT + 10))
+    assert [ring.frame["n"] for ring in await slow.take()] == list(range(10, KEPT + 10))
 
 
 async def test_fifty_subscribers_of_whom_one_never_reads(project, token):
@@ -313,15 +313,76 @@ def rename(table, name):
         cursor.execute(f"ALTER TABLE {table} RENAME TO {name}")
 
 
-async def test_the_channel_outlives_a_store_that_is_away(project, token, monkeypatch):
+async def test_what_a_commit_held_while_the_store_was_away_rings_when_it_is_back(project, token, monkeypatch):
     monkeypatch.setattr(lifecycle_feed, "AGAIN_S", 0.05)
+    bells = []
 
     async with listening(token) as listener:
+        notify.unlisten(feed._hear)
+        notify.listen(bells.append)
+        try:
+            await play(project, *build.small_loop("s.a.1"))
+        finally:
+            notify.unlisten(bells.append)
+            notify.listen(feed._hear)
         await rename("recorder_looprecord", "elsewhere")
         try:
-            notify.ring(notify.Bell(project.pk, moments={1}))
+            for bell in bells:
+                notify.ring(bell)
             await listener.silence()
         finally:
             await rename("elsewhere", "recorder_looprecord")
-        await play(project, build.agent_start("s.a.1"))
+        assert await heard(listener, 2) == ["turn-started s", "turn-finished s finish"]
+        await play(project, build.agent_start("s.a.2"))
         assert await heard(listener, 1) == ["turn-started s"]
+
+
+async def test_what_commits_ring_soon_after_each_other_is_told_at_once(project, token, monkeypatch):
+    monkeypatch.setattr(lifecycle_feed, "GATHER_S", 2.0)
+    async with listening(token) as listener:
+        await play(project, build.agent_start("s.a.1"))
+        await listener.rings(1)
+        for n in range(2, 5):
+            await play(project, build.agent_start(f"s.a.{n}"))
+        together = await listener._communicator.receive_output(5)
+    assert together["body"].count(b"turn-started") == 3
+
+
+async def test_ten_commits_are_looked_up_like_one(project, django_assert_num_queries):
+    bells = []
+    notify.listen(bells.append)
+    try:
+        for n in range(10):
+            await play(project, *build.small_loop(f"s.a.{n}"))
+    finally:
+        notify.unlisten(bells.append)
+
+    @database_sync_to_async
+    def rung():
+        rings = Rings()
+        with django_assert_num_queries(1):
+            return rings.of(bells)
+
+    assert [said(ring.frame) for ring in await rung()] == ["turn-started s", "turn-finished s finish"] * 10
+
+
+async def test_a_commit_within_a_turn_wakes_nobody(project, token):
+    await play(project, build.agent_start("s.a.1"))
+    async with listening(token):
+        await play(project, build.turn_start("s.a.1"), build.turn_end("s.a.1"))
+        assert not feed._bells
+        assert not feed._heard.is_set()
+
+
+async def test_a_session_cut_off_and_begun_again_between_two_looks_keeps_its_order(
+    project, token, monkeypatch
+):
+    monkeypatch.setattr(lifecycle_feed, "GATHER_S", 2.0)
+    async with listening(token) as listener:
+        await play(project, build.agent_start("other.a.1"), producer="q")
+        await listener.rings(1)
+        await play(project, build.agent_start("s.a.1"))
+        await play(project, flush=True)
+        await play(project, build.agent_start("s.a.2"))
+        rings = await heard(listener, 3)
+    assert rings == ["turn-started s", "turn-finished s abort", "turn-started s"]

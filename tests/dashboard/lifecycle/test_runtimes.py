@@ -50,18 +50,23 @@ ASKS = {"cagent/all-event-types.hand-made.events.jsonl", "", "grida/lifecycle.ha
 
 @contextmanager
 def ringing():
-    """Note what rings, as the feed of the channel does."""
-    rings, frames = Rings(), []
+    """Note what rings, as the feed of the channel does when it asks after each commit."""
+    rings, frames, bells = Rings(), [], []
     rings.begin()
 
     def hear(bell):
-        frames.extend(ring.frame for ring in rings.of(bell))
+        bells.append(bell)
+        frames.extend(ring.frame for ring in rings.of([bell]))
 
+    gathered = Rings()
+    gathered.begin()
     notify.listen(hear)
     try:
         yield frames
     finally:
         notify.unlisten(hear)
+    # Asked once for all of them, it rings the same.
+    assert list(map(said, frames)) == [said(ring.frame) for ring in gathered.of(bells)]
 
 
 def rung(form, lines, size):
