@@ -1,10 +1,10 @@
 """How soon the lifecycle channel rings for fifty subscribers, of whom one never reads, and what ingest pays.
 
-python -m bench.lifecycle [--subscribers 50] [--marks 200] [--rounds 3] [--database postgres://…]
+python -m bench.lifecycle [--subscribers 50] [--marks 200] [--rounds 3] [--rate 1000] [--database postgres://…]
 
 First a burst of loops fills what lies between the server and the subscriber that never reads. Then loops
 start one after the other; each is timed from being durable to being heard, by every subscriber that reads.
-Then the highest rate of ingest, with the subscribers and without, in turns.
+Then ingest at a steady rate and at its highest, with the subscribers and without, in turns.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bench.live import Agent, quantiles
+from bench.live import Agent, busy, quantiles
 from bench.machine import Target, loopscope, report
 from bench.throughput import send
 from bench.workload import tape
@@ -37,6 +37,20 @@ COLUMNS = (
     "not heard",
     "heard of the burst",
     "server MiB",
+)
+STEADY_S = 8.0
+STEADY = (
+    "**CPU : alone**",
+    "**committed, p50 : alone**",
+    "**p95 : alone**",
+    "CPU ms / 1,000",
+    "alone",
+    "p50 ms",
+    "alone",
+    "p95 ms",
+    "alone",
+    "events/s",
+    "alone",
 )
 INGEST = ("**ratio**", "**of CPU**", "events/s", "alone", "CPU ms / 1,000", "alone")
 
@@ -130,19 +144,42 @@ def latency(target: Target, number: int, marks: int) -> tuple[object, ...]:
     return (number, *shown, missing, f"{burst:.0%}", memory)
 
 
+def steady(target: Target, number: int, rate: int, rounds: int) -> tuple[object, ...]:
+    """Return the row of a steady rate with so many subscribers: what it costs and how soon it is durable."""
+    found: dict[int, list[tuple[float, ...]]] = {0: [], number: []}
+    for round_, each in _turns(number, rounds):
+        with listening(target, each), busy(target, rate, f"steady-{round_}-{each}") as pace:
+            cpu = target.cpu_s()
+            time.sleep(STEADY_S)
+            cpu = target.cpu_s() - cpu
+            achieved = pace.rate()
+        found[each].append((cpu * 1e6 / STEADY_S / achieved, *quantiles(pace.took), achieved))
+    pairs = list(zip(_medians(found[number]), _medians(found[0]), strict=True))
+    ratios = (f"**{heard / alone:.2f}**" for heard, alone in pairs[:3])
+    return (*ratios, *(f"{each:,.0f}" for pair in pairs for each in pair))
+
+
 def ingest(target: Target, number: int, rounds: int) -> tuple[object, ...]:
     """Return the row of the highest rate, and its CPU, with so many subscribers and without any."""
-    found: dict[int, list[tuple[float, float]]] = {0: [], number: []}
-    for round_ in range(rounds):
-        for each in (0, number) if round_ % 2 == 0 else (number, 0):
-            tapes = [tape(f"max-{round_}-{each}-{n}", 2_500, 100) for n in range(4)]
-            with listening(target, each):
-                found[each].append(send(target, "WebSocket", tapes))
-    (heard, dear), (alone, cheap) = (
-        map(statistics.median, zip(*found[each], strict=True)) for each in (number, 0)
-    )
+    found: dict[int, list[tuple[float, ...]]] = {0: [], number: []}
+    for round_, each in _turns(number, rounds):
+        tapes = [tape(f"max-{round_}-{each}-{n}", 2_500, 100) for n in range(4)]
+        with listening(target, each):
+            found[each].append(send(target, "WebSocket", tapes))
+    (heard, dear), (alone, cheap) = (_medians(found[each]) for each in (number, 0))
     ratios = f"**{heard / alone:.2f}**", f"**{dear / cheap:.2f}**"
     return (*ratios, f"{heard:,.0f}", f"{alone:,.0f}", f"{dear:.0f}", f"{cheap:.0f}")
+
+
+def _turns(number: int, rounds: int) -> Iterator[tuple[int, int]]:
+    """Yield each round with so many subscribers and with none; who comes second finds a warmer machine."""
+    for round_ in range(rounds):
+        for each in (0, number) if round_ % 2 == 0 else (number, 0):
+            yield round_, each
+
+
+def _medians(found: list[tuple[float, ...]]) -> list[float]:
+    return [statistics.median(each) for each in zip(*found, strict=True)]
 
 
 def main() -> None:
@@ -152,6 +189,11 @@ def main() -> None:
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
         note = f"{asked.marks} loops start, 20 a second, after {BURST:,} at once; one subscriber never reads."
         report(f"The lifecycle channel, {kind}", note, COLUMNS, [latency(target, number, asked.marks)])
+        row = steady(target, number, asked.rate, asked.rounds)
+        note = f"Medians of {asked.rounds} rounds of {STEADY_S:.0f} s in turns, {asked.rate:,} events/s."
+        report(
+            f"{number} subscribers at a steady rate, {kind}", f"{note} CPU is the server's.", STEADY, [row]
+        )
         note = f"Medians of {asked.rounds} rounds in turns, 4 producers, batches of 100. CPU is the server's."
         row = ingest(target, number, asked.rounds)
         report(f"Ingest under {number} subscribers, {kind}", note, INGEST, [row])
@@ -164,6 +206,7 @@ def _asked() -> argparse.Namespace:
     parser.add_argument("--subscribers", type=int, default=50)
     parser.add_argument("--marks", type=int, default=200)
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--rate", type=int, default=1000)
     parser.add_argument("--database", help="a PostgreSQL server; a new database is made in it")
     return parser.parse_args()
 

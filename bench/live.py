@@ -91,12 +91,12 @@ def latency(target: Target, reader: Reader, number: int, rate: int, marks: int) 
     agent = Agent(target, f"watched-{number}-{rate}")
     try:
         with watching(reader, _page(reader, f"watched-{number}-{rate}"), number) as viewers:
-            with busy(target, rate, f"{number}-{rate}") as sent:
+            with busy(target, rate, f"{number}-{rate}") as pace:
                 times = []
                 for mark in range(marks):
                     times.append(agent.mark(mark))
                     time.sleep(EACH_S)  # as above
-                achieved = sent()
+                achieved = pace.rate()
                 _wait(viewers, marks)
             memory = target.rss_mib()
     finally:
@@ -121,10 +121,25 @@ def ingest_ratio(target: Target, reader: Reader, rounds: int) -> tuple[float, fl
     return watched / alone, alone, watched
 
 
+class Pace:
+    """What a steady rate came to: `took` are the milliseconds from each batch to its acknowledgement."""
+
+    def __init__(self) -> None:
+        self.took: list[float] = []
+        self._count, self._began = 0, time.perf_counter()
+
+    def note(self, batch: Batch, sent: float) -> None:
+        self.took.append((time.perf_counter() - sent) * 1000)
+        self._count += batch.count
+
+    def rate(self) -> float:
+        return self._count / (time.perf_counter() - self._began)
+
+
 @contextmanager
-def busy(target: Target, rate: int, name: str) -> Iterator[object]:
-    """Send `rate` events a second beside; give a way to ask for the rate that it came to."""
-    stop, started, count = threading.Event(), time.perf_counter(), [0] * BESIDE
+def busy(target: Target, rate: int, name: str) -> Iterator[Pace]:
+    """Send `rate` events a second beside."""
+    stop, started, pace = threading.Event(), time.perf_counter(), Pace()
     each = int(rate * EACH_S / BESIDE)
 
     def work(n: int) -> None:
@@ -134,16 +149,17 @@ def busy(target: Target, rate: int, name: str) -> Iterator[object]:
         for turn, batch in enumerate(tape(producer, 200 * each, each)):
             if stop.wait(max(0.0, started + turn * EACH_S - time.perf_counter())):
                 break
+            sent = time.perf_counter()
             line.send(frame(batch))
             while line.hear().get("upto", -1) < batch.first + batch.count - 1:
                 pass
-            count[n] += batch.count
+            pace.note(batch, sent)
         line.close()
 
     threads = [threading.Thread(target=work, args=(n,)) for n in range(BESIDE if rate else 0)]
     for thread in threads:
         thread.start()
-    yield lambda: sum(count) / (time.perf_counter() - started)
+    yield pace
     stop.set()
     for thread in threads:
         thread.join()
