@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from django.db.models import Model, QuerySet
@@ -109,17 +110,6 @@ class Kind:
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
-    """The query of the panel of rows: one of another project is as one that is gone."""
-
-    of: Kind
-    project: int
-
-    def __call__(self, pks: Collection[int]) -> Mapping[int, object]:
-        return self.of.rows(self.project, pks)
-
-
-@dataclass(frozen=True, slots=True)
 class Fresh:
     """How many new rows wait; root of the panel _shared/strip."""
 
@@ -128,17 +118,21 @@ class Fresh:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Strip:
-    """The query of the panel of new ones; its key is the last row that the page knows."""
+@lru_cache(maxsize=256)
+def row_panel(of: Kind, project: int) -> Panel:
+    """Return the rows of one project: one of another is to its pages as one that is gone."""
+    return Panel(f"{of.page}/row", partial(of.rows, project), of.rows_ms)
 
-    of: Kind
-    project: int
-    asked: Address
 
-    def __call__(self, known: Collection[int]) -> Mapping[int, Fresh]:
-        matching = self.of.matching(self.project, self.asked, timezone.now())
-        return {pk: Fresh(count(matching.filter(pk__gt=pk)), self.of.what, self.asked.query) for pk in known}
+@lru_cache(maxsize=256)
+def strip_panel(of: Kind, project: int, asked: Address) -> Panel:
+    """Return the strip of new rows; its key is the last row that the page knows."""
+    return Panel("_shared/strip", partial(_fresh, of, project, asked), of.strip_ms)
+
+
+def _fresh(of: Kind, project: int, asked: Address, known: Collection[int]) -> Mapping[int, Fresh]:
+    matching = of.matching(project, asked, timezone.now())
+    return {pk: Fresh(count(matching.filter(pk__gt=pk)), of.what, asked.query) for pk in known}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,8 +186,8 @@ class OpenList:
 
     @property
     def _row(self) -> Panel:
-        return Panel(f"{self.of.page}/row", Rows(self.of, self.project), self.of.rows_ms)
+        return row_panel(self.of, self.project)
 
     @property
     def _strip(self) -> Panel:
-        return Panel("_shared/strip", Strip(self.of, self.project, self.asked), self.of.strip_ms)
+        return strip_panel(self.of, self.project, self.asked)
