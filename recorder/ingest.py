@@ -88,4 +88,4 @@ def _parsed(form: str, line: bytes) -> Parsed | Refused:
 @cache
 def _limits() -> Limits:
     limits = settings.LOOPSCOPE_LIMITS
-    return Limits(event_bytes=limits["event_bytes"], depth=limits["depth"])
+    return Limits(**{name: limits[name] for name in ("event_bytes", "depth", "id_bytes")})

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
-from pydantic import Field, PlainValidator
+from pydantic import BaseModel, Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from recorder.core.changes import Json
@@ -130,15 +130,22 @@ def _snapshot(value: Json) -> Json:
     return finite(value)
 
 
+def ids_of(model: type[BaseModel]) -> tuple[str, ...]:
+    """Return the names of a model's fields that hold ids."""
+    fields = model.model_fields.items()
+    return tuple(name for name, field in fields if any(each in _IDS for each in field.metadata))
+
+
 if TYPE_CHECKING:
     Content = Json
 else:
     Content = object  # pydantic takes it as it is; a recursive alias it would walk and copy
 
-Id = Annotated[str, PlainValidator(_id)]
-OptionalId = Annotated[str | None, PlainValidator(_id_or_none)]
-LoopIdOrEmpty = Annotated[str, PlainValidator(_id_or_empty)]
-Ids = Annotated[tuple[str, ...], PlainValidator(_ids)]
+_IDS = tuple(map(PlainValidator, (_id, _id_or_none, _id_or_empty, _ids)))
+Id = Annotated[str, _IDS[0]]
+OptionalId = Annotated[str | None, _IDS[1]]
+LoopIdOrEmpty = Annotated[str, _IDS[2]]
+Ids = Annotated[tuple[str, ...], _IDS[3]]
 Timestamp = Annotated[datetime, PlainValidator(_timestamp)]
 OptionalTimestamp = Annotated[datetime | None, PlainValidator(_timestamp_or_none)]
 Text = Annotated[str, PlainValidator(_text)]

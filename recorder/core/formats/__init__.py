@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from recorder.core.changes import Json
 from recorder.core.events import Event
+from recorder.core.fields import ID_BYTES
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,10 +19,11 @@ Parsed = Event | Foreign
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large and how deep one line may be."""
+    """How large and how deep one line may be, and how long its ids."""
 
     event_bytes: int = 4 * 1024 * 1024
     depth: int = 128
+    id_bytes: int = ID_BYTES
 
 
 DEFAULT_LIMITS = Limits()

@@ -18,7 +18,7 @@ from pydantic_core import ErrorDetails
 
 from recorder.core.changes import Json
 from recorder.core.events import Event, Inward, SourceEvent
-from recorder.core.fields import finite, instant, is_id
+from recorder.core.fields import ID_BYTES, finite, ids_of, instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
@@ -68,7 +68,12 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
         for inside in _COUNTED if model else ():
             if isinstance(usage := fields.get(inside), _Doubled):
                 _refuse_doubled(usage, frozenset(usage), f"{inside}.")
-    return event_of(model, fields) if model else _source_event(str(name), fields)
+    if model is None:
+        return _source_event(str(name), fields)
+    event = event_of(model, fields)
+    if limits.id_bytes < ID_BYTES:
+        _refuse_long_ids(event, model, limits.id_bytes)
+    return event
 
 
 def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
@@ -165,6 +170,14 @@ def _depth(line: bytes) -> int:
 def _refuse_doubled(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
     if isinstance(fields, _Doubled) and (twice := sorted(fields.twice & read)):
         raise Refused("dup_key", path + twice[0], "the key is given twice")
+
+
+def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
+    for name in ids_of(model):
+        held: str | tuple[str, ...] | None = getattr(event, name)
+        for each in (held,) if isinstance(held, str) else held or ():
+            if len(each.encode()) > longest:
+                raise Refused("bad_id", name, f"an id has at most {longest} bytes")
 
 
 def _source_event(name: str, fields: dict[str, Json]) -> SourceEvent:

@@ -163,6 +163,27 @@ def test_a_line_larger_than_the_limit_is_refused():
         parse(build.line(build.agent_start()), limits=Limits(event_bytes=100))
 
 
+@pytest.mark.parametrize(
+    ("event", "path"),
+    [
+        ({**build.agent_start(), "agent_id": "12345678901"}, "agent_id"),
+        ({**build.turn_start(), "loop_id": "\u00fc" * 6}, "loop_id"),
+        (build.parallel_start("1", "12345678901"), "loop_ids"),
+    ],
+    ids=lambda each: each if isinstance(each, str) else "",
+)
+def test_an_id_longer_than_the_setting_is_refused(event, path):
+    with pytest.raises(Refused) as refused:
+        parse(build.line(event), limits=Limits(id_bytes=10))
+
+    assert (refused.value.code, refused.value.path) == ("bad_id", path)
+    assert parse(build.line(event))
+
+
+def test_an_id_as_long_as_the_setting_is_taken():
+    assert parse(build.line({**build.turn_start(), "loop_id": "1234567890"}), limits=Limits(id_bytes=10))
+
+
 def test_times_are_read_in_utc_and_cut_to_the_microsecond():
     event = parse(build.line({**build.turn_start(), "timestamp": "2026-02-11t10:00:00.123456789+01:00"}))
 
