@@ -23,18 +23,35 @@ def _is_on(name: str) -> bool:
     return os.environ.get(name, "").lower() in {"1", "true", "yes", "on"}
 
 
-def _number(name: str, default: int) -> int:
+def _number(name: str, default: int, most: int | None = None) -> int:
     text = os.environ.get(name, str(default))
     if not text.isdecimal():
         raise SystemExit(f"{name} must be a whole number, not {text!r}")
+    if most is not None and int(text) > most:
+        raise SystemExit(f"{name} must be at most {most}")
     return int(text)
 
 
-def _address(name: str) -> str:
+def _address(name: str, *schemes: str) -> str:
     text = os.environ.get(name, "")
-    if text and not text.startswith(("http://", "https://")):
-        raise SystemExit(f"{name} must begin with http:// or https://")
+    if text and not text.startswith(schemes):
+        raise SystemExit(f"{name} must begin with {' or '.join(schemes)}")
     return text
+
+
+def _database(default: str) -> dict[str, Any]:
+    try:
+        return dict(dj_database_url.config(default=default))
+    except ValueError:  # whose words may hold a password
+        raise SystemExit("DATABASE_URL must be like postgres://user:password@host:5432/name") from None
+
+
+def _folder(path: Path) -> Path:
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SystemExit(f"LOOPSCOPE_DATA cannot be a folder: {error}") from None
+    return path
 
 
 def _secret_key(path: Path) -> str:
@@ -51,8 +68,7 @@ def _secret_key(path: Path) -> str:
     return path.read_text()
 
 
-DATA = Path(os.environ.get("LOOPSCOPE_DATA", BASE / "var")).resolve()
-DATA.mkdir(parents=True, exist_ok=True)
+DATA = _folder(Path(os.environ.get("LOOPSCOPE_DATA", BASE / "var")).resolve())
 
 DEBUG = _is_on("LOOPSCOPE_DEBUG")
 SECRET_KEY = os.environ.get("LOOPSCOPE_SECRET_KEY") or _secret_key(DATA / "secret_key")
@@ -69,7 +85,7 @@ LOOPSCOPE_LIMITS = {
     "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),
     "inflated_bytes": _number("LOOPSCOPE_INFLATED_BYTES", 16 * MIB),
     "depth": _number("LOOPSCOPE_DEPTH", 128),
-    "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512),
+    "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # as columns hold
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),
     "token_events_s": _number("LOOPSCOPE_TOKEN_EVENTS_S", 0),  # 0: as fast as the store is
     "token_bytes_s": _number("LOOPSCOPE_TOKEN_BYTES_S", 0),
@@ -80,7 +96,7 @@ LOOPSCOPE_LIMITS = {
 }
 
 # A model that reads facts in what agents and people said, as OpenAI's are asked; off without an address.
-LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL")
+LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL", "http://", "https://")
 LOOPSCOPE_FACTS_MODEL = os.environ.get("LOOPSCOPE_FACTS_MODEL", "")
 LOOPSCOPE_FACTS_KEY = os.environ.get("LOOPSCOPE_FACTS_KEY", "")
 LOOPSCOPE_FACTS_S = _number("LOOPSCOPE_FACTS_S", 60) or 60
@@ -141,9 +157,7 @@ SQLITE = {
     ),
 }
 
-DATABASES: dict[str, dict[str, Any]] = {
-    "default": dict(dj_database_url.config(default=f"sqlite:///{DATA / 'loopscope.sqlite3'}"))
-}
+DATABASES: dict[str, dict[str, Any]] = {"default": _database(f"sqlite:///{DATA / 'loopscope.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"ENGINE": "recorder.sqlite3", "OPTIONS": SQLITE}
 else:
@@ -166,7 +180,7 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-REDIS_URL = os.environ.get("REDIS_URL", "")
+REDIS_URL = _address("REDIS_URL", "redis://", "rediss://", "unix://")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",

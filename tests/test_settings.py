@@ -1,7 +1,10 @@
 """Every setting that a page of the manual or an example names is one, and the README's table has them all."""
 
 import ast
+import os
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -41,6 +44,29 @@ def test_the_table_of_the_readme_has_every_setting_and_no_other():
     rows = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), re.M)
     assert {row for row in rows if row in SETTINGS or row not in words(*CLIENTS)} == SETTINGS
     assert len(rows) == len(set(rows))
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "nonsense"),
+        ("DATABASE_URL", "postgres://user:secret@host:port/name"),
+        ("REDIS_URL", "localhost:6379"),
+        ("LOOPSCOPE_DATA", "/dev/null/data"),
+        ("LOOPSCOPE_DEPTH", "-1"),
+        ("LOOPSCOPE_ID_BYTES", "513"),
+    ],
+)
+def test_a_setting_that_cannot_be_is_refused_in_one_line(name, value):
+    command = [sys.executable, "-c", "import dashboard.settings"]
+    done = subprocess.run(
+        command, cwd=ROOT, env={**os.environ, name: value}, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(name)
+    assert done.stderr.count("\n") == 1
+    assert "secret" not in done.stderr
 
 
 def test_names_of_settings_are_found():

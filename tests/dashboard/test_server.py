@@ -91,6 +91,16 @@ def test_a_taken_port_is_refused_in_words(server):
     assert "Traceback" not in done.stderr
 
 
+def test_a_port_that_cannot_be_is_refused_in_words(server):
+    command = [sys.executable, "manage.py", "up", "--port", "65536"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert done.stderr.startswith("CommandError: Cannot listen on 127.0.0.1 port 65536: ")
+
+
 def test_it_idles_in_little_memory(server):
     status = dict(each.split(":", 1) for each in Path(f"/proc/{server.pid}/status").read_text().splitlines())
 

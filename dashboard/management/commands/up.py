@@ -87,8 +87,9 @@ def _refuse_if_taken(host: str, port: int) -> None:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             trial.bind((host, port))
-        except OSError as error:
-            reason = f"{os.strerror(error.errno) if error.errno else error}"
+        except (OSError, OverflowError) as error:
+            number = getattr(error, "errno", None)
+            reason = os.strerror(number) if number else str(error).rstrip(".")
             raise CommandError(
                 f"Cannot listen on {host} port {port}: {reason}. Choose another with --port."
             ) from None
