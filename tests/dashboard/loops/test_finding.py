@@ -85,7 +85,7 @@ def test_the_words_of_a_session_are_found_whatever_their_case(feed, see):
 
     page = see(f"/p/default/sessions/{session}/search?q=queue+slow")
 
-    assert "1 event of 3" in page.text
+    assert "Found in 1 of 3 events" in page.text
     assert "<mark>QUEUE</mark>" in page.html
     assert "<b>slow" not in page.html
     assert "another slow" not in page.part("main")
@@ -105,7 +105,7 @@ def test_a_long_session_is_looked_through_piece_by_piece(feed, see, monkeypatch)
     found, path = [], url
     while path:
         page = see(path)
-        found += re.findall(r"user: number (\d+)", page.html)
+        found += re.findall(r">user: number (\d+)", page.html)
         further = [e.attributes["href"] for e in page.root.walk() if e.attributes.get("rel") == "next"]
         path = url.partition("?")[0] + further[0] if further else ""
 
@@ -117,4 +117,4 @@ def test_a_line_that_is_no_event_of_ours_is_looked_into_as_well(feed, see):
 
     page = see(f"/p/default/sessions/{Session.objects.get().pk}/search?q=needle")
 
-    assert "1 event of 2" in page.text
+    assert "Found in 1 of 2 events" in page.text
