@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from itertools import accumulate
 
 from dashboard import links
 from dashboard.loops.asked import Asked
@@ -15,12 +16,15 @@ from dashboard.loops.queries.timeline import Timelines
 from dashboard.panels import Panel
 from recorder.models import Session
 
+TURNS_BYTES = 120_000  # of HTML: of large turns a page shows fewer
+
 
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The page, its list and the ways to the rest of it."""
 
     page: SessionPage
+    drawn: Mapping[str, list[str]]  # its panels, by the part of their name
     earlier: str = ""
     later: str = ""
     other: str = ""  # the same turns as they were written, or rendered
@@ -51,12 +55,16 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         line=Timelines(loop, asked.zoom, not asked.is_idle_shown, shape),
         shape=shape,
     )
+    parts = _drawn(page)
+    least = sum(asked.turn is not None and each >= asked.turn - 1 for each in window.ordinals)
+    left = _too_many(parts.get("turn", []), max(least, 1))
+    page.first = window.ordinals[left] if left else window.first
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
     raw = "1" if asked.is_raw else ""
-    earlier = to_loop(before=window.earlier, raw=raw) if window.earlier is not None else ""
+    earlier = to_loop(before=page.first, raw=raw) if left or window.earlier is not None else ""
     newest = to_loop(raw=raw) if window.later is not None else ""
     other = to_loop(before=asked.before or "", turn=asked.turn or "", raw="" if asked.is_raw else "1")
-    return Shown(page, earlier, newest, other, window.later is None)
+    return Shown(page, _without(parts, left), earlier, newest, other, window.later is None)
 
 
 def listing(session: Session, loop: int, asked: Asked) -> Shown:
@@ -78,7 +86,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
-    return Shown(page, earlier, later, is_last=window.later is None)
+    return Shown(page, _drawn(page), earlier, later, is_last=window.later is None)
 
 
 def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
@@ -88,8 +96,19 @@ def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
     return links.loop(session.project.slug, session.pk, loop, **query, **change)
 
 
-def drawn(page: SessionPage) -> Mapping[str, list[str]]:
-    """Draw the page's panels, each as the socket would, by the part of their name."""
+def _too_many(turns: Sequence[str], least: int) -> int:
+    """Return how many of the earliest turns are left out, so that the others weigh no more than they may."""
+    sizes = accumulate(len(html.encode()) for html in reversed(turns))
+    fitting = sum(size <= TURNS_BYTES for size in sizes)
+    return max(0, len(turns) - max(fitting, least))
+
+
+def _without(parts: Mapping[str, list[str]], left: int) -> Mapping[str, list[str]]:
+    return {**parts, "turn": parts["turn"][left:]} if left else parts
+
+
+def _drawn(page: SessionPage) -> Mapping[str, list[str]]:
+    """Draw the page's panels, each as the socket would."""
     return {
         panel.name.partition("/")[2].replace("-", "_"): _each(panel, pks) for panel, pks in page.everything()
     }

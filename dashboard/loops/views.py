@@ -89,7 +89,7 @@ def _context(found: Session, loop: int | None, asked: Asked) -> dict[str, Any]:
         "asked": asked,
         "shown": shown,
         "earlier": shown.earlier,
-        "drawn": pages.drawn(shown.page),
+        "drawn": shown.drawn,
         "ws_url": pages.socket(found, shown, asked),
         "tab": "" if asked.tab == "conversation" else asked.tab,
     }

@@ -27,7 +27,7 @@ from recorder.core.text import clean
 from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
-PAGE = 200
+PAGE = 100
 REDRAWN = 400  # rows of an open page that a reconnect draws again
 SUMMED_BYTES = 256 * 1024  # a larger line is not read for its one-line summary
 DELTAS_SHOWN = 500

@@ -47,3 +47,36 @@ def test_the_line_of_many_loops_is_drawn_of_some_from_the_first_to_the_last(feed
     [before], [after] = whole.values(), some.values()
     assert (after.events, after.is_running) == (before.events, before.is_running)
     assert after.course.stops[0].event == begun[0]
+
+
+def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session, see):
+    long = "What the test says of it. " * 60
+
+    def turn(loop, n):
+        call = f"c{n}"
+        yield build.turn_start(loop, index=n)
+        for part in range(4):
+            yield build.tool_start(loop, call=f"{call}-{part}") | {"args": {"text": long}}
+            result = {"content": [{"type": "text", "text": long}], "details": None}
+            yield build.tool_end(loop, call=f"{call}-{part}") | {"result": result}
+        yield build.turn_end(loop, message=build.assistant(f"Answer {n}. {long}"))
+
+    asked = [build.message_end("s.a.1", message=build.user(long))]
+    feed(*chain(*range(2, 120)), build.agent_start("s.a.1"), *asked)
+    feed(*(event for n in range(30) for event in turn("s.a.1", n)))
+
+    page = session()
+
+    shown = [n for n in range(30) if f"Answer {n}. " in page.text]
+    assert 5 < len(shown) < 30
+    assert shown == list(range(30 - len(shown), 30))
+    (earlier,) = {href.removesuffix("#loop") for href in page.links if "before=" in href}
+    assert f"Answer {shown[0] - 1}. " in see(earlier).text
+    assert f"first={shown[0]}" in page.html
+    loop = (
+        f"/p/default/sessions/{Session.objects.get().pk}/loops/{LoopRecord.objects.get(loop_id='s.a.1').pk}"
+    )
+    asked_for = see(f"{loop}?turn=3")
+    assert 'id="turn-3"' in asked_for.html
+    for html in (page.html, see(f"{loop}?tab=events").html, see(f"{loop}?tab=events&scope=session").html):
+        assert len(html.encode()) < 300_000
