@@ -5,23 +5,26 @@ python -m bench.session [--requests 12]
 One session of 1,000 loops, one of 5,000, a tree 60 levels deep and a loop of 10,000 events that repeats all
 messages in each request. Every page is asked for by a reader, then opened in Chromium: when its scripts have
 run, the longest frame while `j` and `k` are pressed 40 times and the pane scrolls, and what its heap holds.
+Then another such loop is open while it goes on at 100 events a second, and is used until these are sent.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
+import threading
 import time
 from collections.abc import Iterator
+from itertools import islice
 
 from playwright.sync_api import Page, sync_playwright
 
 from bench.live import quantiles
-from bench.machine import loopscope, report
+from bench.machine import Target, loopscope, report
 from bench.viewers import Reader
 from tests import build
 from tests.browser.conftest import ARGS
-from tests.browser.server import Server
+from tests.browser.server import Agent, Server
 from tests.long_loop import LongLoop
 
 BATCH = 400
@@ -29,15 +32,19 @@ COLUMNS = (
     "session",
     "**first paint, server p50 ms**",
     "p95",
+    "**CPU ms**",
     "KiB",
     "**interactive ms**",
     "**longest frame ms**",
     "heap MiB",
 )
+LIVE = ("events before", "events/s", "**longest frame ms**", "p99 ms", "heap MiB", "KiB of a reload")
+BEFORE, AFTER, RATE, EACH_S = 10_000, 1_500, 100, 0.1  # events, a second
+SEEN = "[frames, performance.memory.usedJSHeapSize / 1048576]"
 FRAMES = """() => {
-  window.longest = 0;
+  window.frames = [];
   let last = performance.now();
-  const tick = (now) => { longest = Math.max(longest, now - last); last = now; requestAnimationFrame(tick); };
+  const tick = (now) => { frames.push(now - last); last = now; requestAnimationFrame(tick); };
   requestAnimationFrame((now) => { last = now; requestAnimationFrame(tick); });
 }"""
 READY = "() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
@@ -45,10 +52,10 @@ READY = "() => performance.getEntriesByType('navigation')[0].domContentLoadedEve
 
 def main() -> None:
     requests = _asked().requests
-    rows = []
-    with loopscope() as (_, server), sync_playwright() as playwright:
+    rows, live = [], []
+    with loopscope() as (target, server), sync_playwright() as playwright:
         for _name, lines in tapes():
-            send(server, lines)
+            send(server.agent(), lines)
         reader = Reader(server)
         chromium = playwright.chromium.launch(
             executable_path=os.environ.get("CHROMIUM", "/usr/bin/chromium"),
@@ -58,19 +65,22 @@ def main() -> None:
         server.sign_in(page)
         for name, _ in tapes():
             url = server.session_url(name.split(",")[0])
-            times, size = ask(reader, url.removeprefix(server.url), requests)
+            times, cpu, size = ask(target, reader, url.removeprefix(server.url), requests)
             p50, p95 = quantiles(times)
             interactive, longest, heap = opened(page, url)
             shown = (
                 f"**{p50:.0f}**",
                 f"{p95:.0f}",
+                f"**{cpu:.0f}**",
                 f"{size:.0f}",
                 f"**{interactive:.0f}**",
                 f"**{longest:.0f}**",
             )
             rows.append((name, *shown, f"{heap:.0f}"))
+        live.append(going_on(server, reader, page))
         chromium.close()
     report("Session page at any size", f"{requests} requests a page.", COLUMNS, rows)
+    report("Session page of a loop that goes on", "Used all the while.", LIVE, live)
 
 
 def tapes() -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -87,8 +97,9 @@ def chain(name: str, loops: int, kind: object) -> Iterator[bytes]:
         yield from map(build.line, build.small_loop(f"{name}.a.{n}", **more))
 
 
-def send(server: Server, lines: Iterator[bytes]) -> None:
-    agent, batch, held = server.agent(), [], 0
+def send(agent: Agent, lines: Iterator[bytes]) -> None:
+    batch: list[bytes] = []
+    held = 0
     for line in lines:
         if batch and (len(batch) == BATCH or held + len(line) > 6_000_000):
             agent.send(*batch)
@@ -98,15 +109,16 @@ def send(server: Server, lines: Iterator[bytes]) -> None:
     agent.send(*batch)
 
 
-def ask(reader: Reader, path: str, requests: int) -> tuple[list[float], float]:
-    """Return how long a page took each time, the first left out, and its size."""
-    times, size = [], 0.0
+def ask(target: Target, reader: Reader, path: str, requests: int) -> tuple[list[float], float, float]:
+    """Return how long a page took each time, the first left out, the server's CPU for one, and its size."""
+    times, size, cpu = [], 0.0, 0.0
     for turn in range(requests + 1):
+        cpu = cpu if turn > 1 else target.cpu_s()
         started = time.perf_counter()
         size = len(reader.get(path)) / 1024
         if turn:
             times.append((time.perf_counter() - started) * 1000)
-    return times, size
+    return times, (target.cpu_s() - cpu) / requests * 1000, size
 
 
 def opened(page: Page, url: str) -> tuple[float, float, float]:
@@ -116,14 +128,47 @@ def opened(page: Page, url: str) -> tuple[float, float, float]:
     interactive = page.evaluate(READY)
     page.wait_for_timeout(500)
     page.evaluate(FRAMES)
+    use(page)
+    frames, heap = page.evaluate(SEEN)
+    return interactive, max(frames), heap
+
+
+def use(page: Page) -> None:
     for key in "k" * 40 + "j" * 40:
         page.keyboard.press(key)
     page.locator("#loop-scroll").hover()
-    for _ in range(30):
-        page.mouse.wheel(0, -400)
+    for step in range(60):
+        page.mouse.wheel(0, -400 if step < 30 else 400)
         page.wait_for_timeout(16)
-    longest, heap = page.evaluate("[longest, performance.memory.usedJSHeapSize / 1048576]")
-    return interactive, longest, heap
+
+
+def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
+    """Return the row of a loop of 10,000 events that goes on while its page is used."""
+    lines, agent = LongLoop(turns=240, deltas=41, session="on").lines(), server.agent()
+    send(agent, islice(lines, BEFORE))
+    url = server.session_url("on")
+    page.goto(url)
+    page.locator("[data-connection=live]").wait_for()
+    page.wait_for_timeout(500)
+    page.evaluate(FRAMES)
+    sender = threading.Thread(target=say, args=(agent, islice(lines, AFTER)))
+    started = time.perf_counter()
+    sender.start()
+    while sender.is_alive():
+        use(page)
+    rate = AFTER / (time.perf_counter() - started)
+    frames, heap = page.evaluate(SEEN)
+    ordered, size = sorted(frames), len(reader.get(url.removeprefix(server.url))) / 1024
+    longest, p99 = f"**{ordered[-1]:.0f}**", f"{ordered[int(len(ordered) * 0.99)]:.0f}"
+    return f"{BEFORE:,}", f"{rate:.0f}", longest, p99, f"{heap:.0f}", f"{size:.0f}"
+
+
+def say(agent: Agent, lines: Iterator[bytes]) -> None:
+    """Send lines at a steady rate."""
+    started = time.perf_counter()
+    for turn, part in enumerate(iter(lambda: list(islice(lines, int(RATE * EACH_S))), [])):
+        time.sleep(max(0.0, started + turn * EACH_S - time.perf_counter()))
+        agent.send(*part)
 
 
 def _asked() -> argparse.Namespace:

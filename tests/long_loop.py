@@ -3,7 +3,7 @@
 import json
 import random
 
-LOOP = "long.anthropic.claude-sonnet-4-6.1"
+CONFIG = "anthropic.claude-sonnet-4-6"
 ABOUT = {"model": "claude-sonnet-4-6", "provider": "anthropic", "role": "assistant", "stopReason": "toolUse"}
 USAGE = {"cache_read": 0, "cache_write": 0, "input": 900, "output": 150, "reasoning": 0, "total_tokens": 1050}
 TOOLS = [
@@ -16,14 +16,15 @@ LETTERS = "abcdefghijklmnopqrstuvwxyz"
 class LongLoop:
     """The lines of one loop. `deltas` is how many pieces each answer streams in."""
 
-    def __init__(self, turns=200, deltas=0, seed=1):
+    def __init__(self, turns=200, deltas=0, seed=1, session="long"):
         self.turns, self.deltas = turns, deltas
+        self.session = session
         self.chance = random.Random(seed)
         self.messages = []
 
     def lines(self):
         yield self._line(
-            "AgentStart", agent_id="a", session_id="long", continuation_kind="Initial", timestamp=_at(0)
+            "AgentStart", agent_id="a", session_id=self.session, continuation_kind="Initial", timestamp=_at(0)
         )
         for turn in range(self.turns):
             yield from self._turn(turn)
@@ -98,11 +99,9 @@ class LongLoop:
         )
         return ' "quoted"\n'.join((" ".join(words)[:size], str(size)))
 
-    @staticmethod
-    def _line(kind, **fields):
-        return json.dumps(
-            {"type": kind, "loop_id": LOOP, **fields}, separators=(",", ":"), ensure_ascii=False
-        ).encode()
+    def _line(self, kind, **fields):
+        event = {"type": kind, "loop_id": f"{self.session}.{CONFIG}.1", **fields}
+        return json.dumps(event, separators=(",", ":"), ensure_ascii=False).encode()
 
 
 def _sent(message):
