@@ -55,10 +55,10 @@ class Troubles:
 def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
     """Return what does not fit in these sessions. Six queries for the one session of a page."""
     found = {}
-    sessions = Session.objects.filter(pk__in=pks).select_related("project").annotate(n=Count("anomalies"))
-    for session in sessions:
+    sessions = Session.objects.filter(pk__in=pks).select_related("project").only("project__slug")
+    for session in sessions.annotate(n=Count("anomalies")):
         slug = session.project.slug
-        rows = Anomaly.objects.filter(session=session.pk).order_by("-pk")[:SHOWN]
+        rows = Anomaly.objects.filter(session=session.pk).order_by("-pk")[: SHOWN if session.n else 0]
         loops = LoopRecord.objects.filter(session=session.pk)
         counted = loops.aggregate(late=Sum("late"), unknown=Sum("unknown"))
         found[session.pk] = Troubles(
