@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from operator import itemgetter
 
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 
 from dashboard.viewer import Key, Page, keys
 from recorder.metrics import REDRAWS
@@ -20,11 +20,11 @@ DRAWING = ThreadPoolExecutor(max_workers=2, thread_name_prefix="draw")
 
 def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
     """Return everything that each page shows, None where a page cannot tell."""
-    close_old_connections()
+    _tidy()
     try:
         return [_whole_page(page) for page in pages]
     finally:
-        close_old_connections()
+        _tidy()
 
 
 def _whole_page(page: Page) -> list[Key] | None:
@@ -37,7 +37,7 @@ def _whole_page(page: Page) -> list[Key] | None:
 
 def draw(wanted: Collection[Key]) -> dict[Key, str]:
     """Return the HTML of each panel: its removal if it is gone, nothing if it cannot be drawn."""
-    close_old_connections()
+    _tidy()
     drawn: dict[Key, str] = {}
     try:
         for panel, group in groupby(sorted(wanted, key=lambda key: (key[0].name, key[1])), key=itemgetter(0)):
@@ -51,7 +51,14 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
         REDRAWS.add(len(drawn))
         return drawn
     finally:
-        close_old_connections()
+        _tidy()
+
+
+def _tidy() -> None:
+    """Close a connection that no longer works. On SQLite one that does stays: to open one is dear."""
+    if connection.vendor == "sqlite":
+        connection.close_at = None
+    close_old_connections()
 
 
 def _removal(dom_id: str) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
 
 from django.db.models import Q
 
@@ -24,7 +26,7 @@ SAID = (
     "times_received",
     "progress",
 )
-SHOWN = ("turn_id", *EVENTS, *SAID, "loop__session__project__slug")
+SHOWN = ("pk", "turn_id", "loop_id", *EVENTS, *SAID, "loop__session_id", "loop__session__project__slug")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +55,11 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
 
 def calls(which: Q) -> Sequence[Placed]:
     """Return calls in the order in which they were recorded. Two queries."""
-    chosen = ToolCall.objects.filter(which).select_related("loop__session__project")
-    records = list(chosen.only(*SHOWN).order_by("pk"))
+    # As rows: to make a record of each costs more than to read it.
+    chosen = ToolCall.objects.filter(which).order_by("pk").values_list(*SHOWN)
+    records = [_Record(*row) for row in chosen]
     children = _children(records)
-    return [
-        Placed(each.turn_id, each.loop_id, each.loop.session.project.slug, _call(each, children))
-        for each in records
-    ]
+    return [Placed(each.turn, each.loop, each.slug, _call(each, children)) for each in records]
 
 
 def events(found: Collection[Placed]) -> set[int]:
@@ -67,30 +67,51 @@ def events(found: Collection[Placed]) -> set[int]:
     return {pk for each in found for pk in each.call.events}
 
 
-def _call(record: ToolCall, children: Mapping[tuple[int, str], Child]) -> Call:
+class _Record(NamedTuple):
+    """What is read of a call, in the order of SHOWN."""
+
+    pk: int
+    turn: int | None
+    loop: int
+    start: int | None
+    update: int | None
+    end: int | None
+    tool_call_id: str
+    name: str
+    summary: str
+    state: str
+    started_at: datetime | None
+    duration_ms: int | None
+    times_received: bool
+    progress: str
+    session: int
+    slug: str
+
+    @property
+    def as_of(self) -> str:
+        event = self.end or self.start
+        return links.as_of(self.slug, self.session, event, loop=self.loop) if event else ""
+
+
+def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
     drawn = Tool(
         pk=record.pk,
-        name=record.tool_name,
+        name=record.name,
         summary=record.summary,
         state=record.state,
         started_at=record.started_at,
         duration_ms=record.duration_ms,
         times_received=record.times_received,
         progress=record.progress,
-        child=children.get((record.loop_id, record.tool_call_id)),
-        as_of=_as_of(record),
+        child=children.get((record.loop, record.tool_call_id)),
+        as_of=record.as_of,
     )
-    return Call(record.tool_call_id, record.start_event, record.update_event, record.end_event, drawn)
+    return Call(record.tool_call_id, record.start, record.update, record.end, drawn)
 
 
-def _as_of(record: ToolCall) -> str:
-    loop, event = record.loop, record.end_event or record.start_event
-    return links.as_of(loop.session.project.slug, loop.session_id, event, loop=loop.pk) if event else ""
-
-
-def _children(records: Collection[ToolCall]) -> Mapping[tuple[int, str], Child]:
+def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
     refs = ChildLoopRef.objects.filter(
-        loop__in={record.loop_id for record in records},
+        loop__in={record.loop for record in records},
         tool_call_id__in={record.tool_call_id for record in records},
     )
     where = ("child__session__project__slug", "child__session_id", "child_id")

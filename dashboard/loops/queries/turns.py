@@ -6,17 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from django.db.models import Max, OuterRef, Q, Subquery
+from django.db.models import Max, OuterRef, Prefetch, Q, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
 from dashboard import links, streaming
-from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
+from dashboard.breakdown import Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item, as_written
 from dashboard.loops.queries import calls, lines, questions
+from dashboard.money import COST
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
-from recorder.models import LoopRecord, Turn
+from recorder.models import LoopRecord, ModelConfig, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
 BEGIN = Coalesce("start_event", "request_event", "end_event")
@@ -25,7 +26,10 @@ SAID = ("ordinal", "triggered_by", "state", "model", "error", "stop_reason", "st
 SHOWN = (
     *SAID,
     *COLUMNS,
-    *BROKEN_DOWN,
+    *COST,
+    "cache_write_1h_tokens",
+    "config",
+    "price",
     "provider",
     "start_event",
     "end_event",
@@ -108,7 +112,7 @@ class _Span:
 
 
 def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
-    """Return turns whole. Seven queries at most."""
+    """Return turns whole. Eight queries at most, and six of one that runs."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
     called = calls.calls(Q(turn__in=pks) | Q(loop__in=loops, turn=None))
@@ -197,7 +201,7 @@ def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:
         started_at=turn.started_at,
         ended_at=turn.ended_at,
         spent=turn,
-        cost=breakdown(turn) if turn.unpriced or turn.cost_nano is not None else None,
+        cost=breakdown(turn) if _has_cost(turn) else None,
         before=before.items(),
         items=reading.items(),
         streaming=reading.streaming(),
@@ -212,17 +216,21 @@ def _as_of(turn: Turn) -> str:
 
 
 def _spans(pks: Collection[int]) -> list[_Span]:
-    """Return the turns in recorded order, each with its begin and that of the turn before it. Two queries."""
-    related = ("loop__session__project", "config", "price")
-    chosen = Turn.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN)
-    found = chosen.annotate(begin=BEGIN)
-    ordinals = {turn.ordinal - 1 for turn in found if turn.ordinal}
-    earlier = Turn.objects.filter(loop__in={turn.loop_id for turn in found}, ordinal__in=ordinals)
-    begins = {(loop, ordinal): at for loop, ordinal, at in earlier.values_list("loop_id", "ordinal", BEGIN)}
+    """Return the turns in recorded order, each with its begin and that of the turn before it.
+
+    One query, and two more for what turns cost: those that run have not cost anything yet.
+    """
+    earlier = Turn.objects.filter(loop=OuterRef("loop"), ordinal=OuterRef("ordinal") - 1).values(begin=BEGIN)
+    chosen = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").only(*SHOWN)
+    found = chosen.annotate(begin=BEGIN, before=Subquery(earlier))
     ordered = sorted(found, key=lambda turn: turn.pk)
-    return [
-        _Span(turn, begins.get((turn.loop_id, turn.ordinal - 1)) or 0, turn.begin or 0) for turn in ordered
-    ]
+    config = Prefetch("config", ModelConfig.objects.only("model", "provider"))
+    prefetch_related_objects([turn for turn in ordered if _has_cost(turn)], config, "price")
+    return [_Span(turn, turn.before or 0, turn.begin or 0) for turn in ordered]
+
+
+def _has_cost(turn: Turn) -> bool:
+    return bool(turn.unpriced) or turn.cost_nano is not None
 
 
 def _lines_of(spans: Sequence[_Span], pks: Collection[int]) -> Q:
