@@ -18,6 +18,8 @@ from recorder.notify import Bell
 
 PROJECT = 7
 
+pytestmark = pytest.mark.django_db  # what draws looks after the connection that it keeps open
+
 
 class Drawn:
     """A panel that counts how often each of its keys was drawn; keys in `gone` have no record any more."""
