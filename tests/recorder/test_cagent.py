@@ -240,6 +240,40 @@ def test_what_the_specification_forbids_is_told_and_taken(project):
     assert "usage_first" in anomalies()
 
 
+def test_what_comes_after_the_end_of_a_stream_is_told_and_taken(project):
+    ended = line("stream_stopped", session_id="s", agent_name="root")
+    late = line("agent_choice", session_id="s", content="and", agent_name="root")
+    send(project, [started(), used(), ended, late], "cagent")
+    assert "no_stream_started" in anomalies()
+    assert list(LoopRecord.objects.order_by("pk").values_list("status", flat=True)) == [
+        "completed",
+        "running",
+    ]
+
+
+def test_an_agent_that_its_team_does_not_name_is_told_once_and_taken(project):
+    team = line("team_info", available_agents=[{"name": "root"}, {"name": "coder"}], current_agent="root")
+    said = [
+        line("agent_choice", session_id="s", content="hi", agent_name=agent)
+        for agent in ("root", "coder", "stranger", "stranger")
+    ]
+    send(project, [team, started(), *said], "cagent")
+    assert anomalies() == ["unknown_agent"]
+    assert LoopRecord.objects.get().agent_label == "stranger"
+
+
+def test_agents_that_switch_change_within_the_loop(project):
+    switch = line("agent_switching", switching=True, from_agent="root", to_agent="coder", agent_name="root")
+    said = line("agent_choice", session_id="s", content="hi", agent_name="coder")
+    send(project, [started(), switch, said], "cagent")
+    assert LoopRecord.objects.get().agent_label == "coder"
+    (switched,) = texts(
+        EventRecord.objects.filter(type="AgentSwitched").values_list("pk", flat=True)
+    ).values()
+    assert (json.loads(switched)["from"], json.loads(switched)["to"]) == ("root", "coder")
+    assert not Anomaly.objects.exists()
+
+
 def test_an_event_of_a_vendor_is_kept_and_shown_as_unknown(project):
     vendor = line("acme.metric", vendor_name="acme", value=7)
     send(project, [started(), vendor], "cagent")

@@ -142,6 +142,27 @@ def test_the_end_of_a_pipe_aborts_what_is_open(server):
     assert server.read("/api/v1/sessions/pipe")["outcome"] == "aborted"
 
 
+def test_a_pipe_of_another_runtime_may_be_server_sent_events(server):
+    tape = ROOT / "tests/tapes/cagent/two-turns.reconstructed.events.jsonl"
+    frames = "".join(f"data: {line}\n\n" for line in tape.read_text().splitlines())
+    command = [sys.executable, "manage.py", "tail", "-", "--format", "cagent", "--flush"]
+    environment = server.environment | {"LOOPSCOPE_TOKEN": server.token, "LOOPSCOPE_URL": server.url}
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        input=frames,
+        text=True,
+        check=False,
+        timeout=LONG_S,
+        capture_output=True,
+    )
+
+    assert (done.returncode, "0 rejected" in done.stderr) == (0, True), done.stderr
+    (session,) = [each for each in server.read("/api/v1/sessions")["items"] if each["source"] == "cagent"]
+    assert (session["outcome"], session["loops"], session["turns"]) == ("completed", 1, 2)
+
+
 def test_without_a_token_tail_says_what_is_missing(server):
     command = [sys.executable, "manage.py", "tail", "-"]
     done = subprocess.run(
