@@ -29,8 +29,9 @@ demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents wer
 	@exec $(PY) manage.py demo
 
 test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
-	$(PY) -m pytest -q -n 2 --dist loadfile -m "not browser"
-	$(PY) -m pytest -q -m browser
+	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not browser"
+	$(PY) -m pytest -q -n 2 --dist loadfile -m "browser and not alone"
+	$(PY) -m pytest -q -m "browser and alone"
 
 check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
 	$(VENV)/bin/ruff check .

@@ -80,6 +80,7 @@ def told(html):
     return re.sub(r"\s+", " ", re.sub(r"<time.*?</time>", "", html))
 
 
+@pytest.mark.alone
 def test_a_winner_is_there_within_half_a_second_of_the_end(server, window):
     agent, page, waits = server.agent(), window().page, []
     for _ in range(5):  # a browser alone on a busy machine may be late once

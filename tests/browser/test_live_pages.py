@@ -91,6 +91,7 @@ def test_the_first_event_leads_from_the_first_run_page_to_its_session(server, wi
     page.get_by_text("Hello from the first agent").first.wait_for()
 
 
+@pytest.mark.alone
 def test_an_event_is_on_five_pages_within_500_ms_at_50_a_second(server, window, working, capsys):
     loop, agent, url = working
     page = window().open(url)
