@@ -17,6 +17,7 @@ from recorder.core.changes import (
     Turn,
 )
 from recorder.core.changes import Session as SessionRecord
+from recorder.core.formats.foreign import unframed
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.phi import Entry, Kept, loop_object, session_object
 from recorder.core.phi_types import LoopObject, SessionObject
@@ -95,7 +96,7 @@ class _Export:
         if len(lines) < len(keys) and (day := pruned(keys)) is not None:
             raise Pruned(day)
         for record in records:
-            yield Entry(record, read_object(lines[record.id], NO_LIMITS))
+            yield Entry(record, read_object(unframed(lines[record.id]), NO_LIMITS))
 
     def _of(self, kind: type[R], loop: Loop, also: str = "") -> list[R]:
         records = self._read(kind, f"WHERE r.loop_id = %s {also}", loop.id)

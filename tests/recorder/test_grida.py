@@ -7,6 +7,7 @@ from io import StringIO
 import pytest
 from django.core.management import call_command
 
+from recorder.export import phi_session
 from recorder.integrity import findings
 from recorder.models import Anomaly, Approval, EventRecord, LoopRecord, Project, Session
 from tests.digest import digest
@@ -47,6 +48,15 @@ def test_what_a_reader_must_not_know_is_kept_raw(project):
     send(project, tape(FRAMES), "grida")
     assert sorted(Anomaly.objects.values_list("kind", flat=True)) == ["unknown_type", "unknown_type"]
     assert EventRecord.objects.filter(type="turn-retrying", origin="").count() == 1
+
+
+@pytest.mark.parametrize("frame", [b"data: %b", b"data:%b", b"%b"])
+def test_a_session_that_came_as_server_sent_events_is_exported(project, frame):
+    lines = [bell("turn-started"), bell("turn-finished", reason="finish", pending_approval=False)]
+    send(project, [frame % line for line in lines], "grida")
+
+    (loop,) = phi_session(Session.objects.get())["loops"]
+    assert (loop["loop_id"], loop["status"]) == ("g.1", "Completed")
 
 
 def test_a_doorbell_makes_a_session_wait_until_its_next_turn(project):
