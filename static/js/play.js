@@ -1,8 +1,7 @@
 // [data-play]: plays a session of the past, stop by stop of the line under it, as fast as [data-speed] says. From the present it
-// first goes to the begin. What scrub.js shows it asks for by "seek".
+// first goes to the begin. What scrub.js shows it asks for by "seek"; scrub.js loads it when it is first wanted.
 const IDLE_S = 5; // longer waits are skipped
 const FRAME_MS = 150; // at least, between two events that are shown
-const scrub = document.querySelector("[data-scrub]");
 const button = () => document.querySelector("[data-play]");
 const isPast = () => "then" in document.querySelector("[data-scrub]").dataset;
 const here = () => Number(document.querySelector("[data-scrub]").dataset.event);
@@ -16,7 +15,6 @@ let plays = 0;
 let speed = 4;
 
 function show() {
-  for (const each of document.querySelectorAll("[data-play], [data-speeds]")) each.hidden = false;
   button().ariaPressed = Boolean(playing);
   for (const each of document.querySelectorAll("[data-speed]")) each.ariaPressed = each.dataset.speed == speed;
 }
@@ -49,18 +47,12 @@ async function play() {
   if (playing == mine) stop();
 }
 
-if (scrub) {
-  addEventListener("click", (event) => {
-    const rate = event.target.closest?.("[data-speed]")?.dataset.speed;
-    if (rate) show((speed = Number(rate)));
-    if (event.target.closest?.("[data-play]")) playing ? stop() : play();
-  });
-  addEventListener("taken", stop);
-  addEventListener("sought", show);
-  addEventListener("live:frame", () => {
-    if (location.hash != "#play" || !isPast() || !stops().length) return;
-    history.replaceState(history.state, "", location.pathname + location.search);
-    play();
-  });
-  show();
+// The reader pressed the button or a speed; without a target the address asked for it.
+export function press(target) {
+  const rate = target?.closest("[data-speed]")?.dataset.speed;
+  if (rate) show((speed = Number(rate)));
+  else playing ? stop() : play();
 }
+
+addEventListener("taken", stop);
+addEventListener("sought", show);

@@ -17,6 +17,7 @@ function head(x) {
 
 // Puts the head of the line, and what screen readers hear of it, where the page stands.
 function show() {
+  for (const each of document.querySelectorAll("[data-play], [data-speeds]")) each.hidden = false;
   const all = Number(track()?.getAttribute("aria-valuemax"));
   if (!isPast() || !all) return;
   const { event, number, seconds } = scrub().dataset;
@@ -84,7 +85,9 @@ addEventListener("pointerover", (event) => {
   fetch(url(stops().at(-1)[0]), { method: "HEAD" });
 });
 
+const player = async (target) => (await import(scrub().dataset.player)).press(target);
 addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-play], [data-speed]")) player(event.target);
   const to = event.target.closest?.("[data-seek]");
   if (!to || event.ctrlKey || event.metaKey || event.shiftKey || !isPast()) return;
   event.preventDefault();
@@ -106,5 +109,10 @@ addEventListener("keydown", (event) => {
 });
 
 addEventListener("seek", (event) => seek(event.detail));
-addEventListener("live:frame", show);
+addEventListener("live:frame", () => {
+  show();
+  if (location.hash != "#play" || !isPast() || !stops().length) return;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  player();
+});
 show();
