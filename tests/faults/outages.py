@@ -118,12 +118,13 @@ def _let_go(place: Path) -> None:
 
 
 @contextmanager
-def full(folder: Path) -> Iterator[None]:
-    """Fill the file system of a folder, all but a little."""
-    filler = folder / "filler"
+def full(server: Server) -> Iterator[None]:
+    """Fill the server's file system, all but a little, and let its producers fill that."""
+    filler = server.folder / "filler"
     with filler.open("wb") as file:
-        room = os.statvfs(folder)
+        room = os.statvfs(server.folder)
         os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - LEFT_BYTES)
+    _until_felt(server, "disk_full")
     yield
     filler.unlink()
 
@@ -147,14 +148,24 @@ def status(server: Server, path: str) -> int:
             return refused.code
 
 
+def _readiness(server: Server) -> str:
+    """Return what the server says of itself."""
+    try:
+        with urllib.request.urlopen(f"{server.url}/readyz", timeout=60) as answer:
+            return str(json.load(answer)["status"])
+    except urllib.error.HTTPError as refused:
+        with refused:
+            return str(json.load(refused)["status"])
+
+
 def _acks(producers: list[Producer]) -> int:
     return sum(producer.acks for producer in producers)
 
 
-def _until_felt(server: Server) -> None:
-    """Wait until the server says that it cannot commit."""
+def _until_felt(server: Server, why: str = "") -> None:
+    """Wait until the server says that it cannot commit, and why: on a busy machine it may be busy before."""
     began = time.monotonic()
-    while status(server, "/readyz") == 200:
+    while (said := _readiness(server)) == "ok" or (why and said != why):
         assert time.monotonic() - began < FELT_S, "it does without"
         time.sleep(0.1)
 
@@ -183,7 +194,7 @@ def prepared(name: str, folder: Path) -> Iterator[tuple[Server, Outage]]:
         if service:
             yield server, lambda: killed(service)
         else:
-            yield server, lambda: full(folder) if name == "disk" else lock(server)
+            yield server, lambda: full(server) if name == "disk" else lock(server)
 
 
 def main() -> int:
