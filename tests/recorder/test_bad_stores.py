@@ -2,6 +2,7 @@
 
 import shutil
 import sqlite3
+import time
 from contextlib import closing
 from io import StringIO
 
@@ -25,12 +26,18 @@ def project():
     return Project.objects.create(slug="default")
 
 
-def bring_in(*paths, project="default", wanted="auto"):
+def bring_in(*paths, project="default", wanted="auto", **options):
     """Import files; return whether that succeeded, and what was said."""
     said = StringIO()
     try:
         call_command(
-            "import_runs", *map(str, paths), project=project, wanted=wanted, stdout=said, stderr=said
+            "import_runs",
+            *map(str, paths),
+            project=project,
+            wanted=wanted,
+            stdout=said,
+            stderr=said,
+            **options,
         )
     except CommandError as error:
         return False, said.getvalue() + str(error)
@@ -186,3 +193,27 @@ def test_a_file_in_two_formats_is_named_with_a_remedy(project, tmp_path):
     assert "sends cagent lines; native lines need a producer of their own" in said
     assert "import the file in the format in which it was imported before" in said
     assert set(before) <= set(records(project.pk))
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["at the first look", "later"])
+def test_who_followed_a_store_that_could_not_be_read_is_told_at_the_end(
+    project, tmp_path, monkeypatch, is_first
+):
+    copy = tmp_path / "store.db"
+    shutil.copyfile(TAPES / "aidaemon/events.hand-made.db", copy)
+    looks = iter([True])
+
+    def spoil(_):
+        if next(looks, None) is None:
+            raise KeyboardInterrupt
+        if not is_first:
+            copy.write_bytes(b"no store")
+
+    if is_first:
+        copy.write_bytes(b"no store")
+    monkeypatch.setattr(time, "sleep", spoil)
+
+    is_clean, said = bring_in(copy, follow=True)
+
+    assert not is_clean
+    assert f"{copy}: " in said

@@ -50,18 +50,19 @@ class Command(BaseCommand):
         wanted: str = options["wanted"]
         is_clean = self._import(project, paths, wanted, flush=flush and not follow)
         if follow:
-            self._follow(project, paths, wanted)
-        elif not is_clean:
+            is_clean &= self._follow(project, paths, wanted)
+        if not is_clean:
             raise CommandError("not everything could be imported")
 
-    def _follow(self, project: str, paths: list[Path], wanted: str) -> None:
-        seen = _state(paths)
+    def _follow(self, project: str, paths: list[Path], wanted: str) -> bool:
+        seen, is_clean = _state(paths), True
         with suppress(KeyboardInterrupt):
             while True:
                 time.sleep(POLL_S)
                 if (now := _state(paths)) != seen:
                     seen = now
-                    self._import(project, paths, wanted, flush=False)
+                    is_clean &= self._import(project, paths, wanted, flush=False)
+        return is_clean
 
     def _import(self, project: str, paths: list[Path], wanted: str, *, flush: bool) -> bool:
         """Import once; say whether there was no problem."""
