@@ -1,6 +1,7 @@
 """Every address there is, except health, the ingest doors and the sockets (asgi.py)."""
 
-from django.urls import path
+from django.urls import path, register_converter
+from django.urls.converters import IntConverter
 
 from dashboard import demo
 from dashboard.account import views as account
@@ -22,6 +23,15 @@ from dashboard.sessions import views as sessions
 from dashboard.shell import views as shell
 from dashboard.welcome import views as welcome
 
+
+class Key(IntConverter):
+    """A primary key: no number that a column cannot hold."""
+
+    regex = "[0-9]{1,18}"
+
+
+register_converter(Key, "key")
+
 urlpatterns = [
     path("", shell.home, name="home"),
     path("signin", account.signin, name="signin"),
@@ -34,27 +44,27 @@ urlpatterns = [
     path("notifications/mute", notifications.mute, name="notifications-mute"),
     path("p/<slug:slug>/sessions", sessions.index, name="sessions"),
     path("p/<slug:slug>/sessions/compare", sessions.compare, name="sessions-compare"),
-    path("p/<slug:slug>/sessions/<int:pk>", loops.session, name="session"),
-    path("p/<slug:slug>/sessions/<int:pk>/pin", loops.pin, name="session-pin"),
-    path("p/<slug:slug>/sessions/<int:pk>/step", past.step, name="session-step"),
-    path("p/<slug:slug>/sessions/<int:pk>/jump", finding.jump, name="session-jump"),
-    path("p/<slug:slug>/sessions/<int:pk>/search", finding.search, name="session-search"),
-    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>", loops.loop, name="loop"),
-    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
-    path("p/<slug:slug>/sessions/<int:pk>/loops/<int:loop>/record", loops.loop_record, name="loop-record"),
+    path("p/<slug:slug>/sessions/<key:pk>", loops.session, name="session"),
+    path("p/<slug:slug>/sessions/<key:pk>/pin", loops.pin, name="session-pin"),
+    path("p/<slug:slug>/sessions/<key:pk>/step", past.step, name="session-step"),
+    path("p/<slug:slug>/sessions/<key:pk>/jump", finding.jump, name="session-jump"),
+    path("p/<slug:slug>/sessions/<key:pk>/search", finding.search, name="session-search"),
+    path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>", loops.loop, name="loop"),
+    path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
+    path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/record", loops.loop_record, name="loop-record"),
     path(
-        "p/<slug:slug>/sessions/<int:pk>/compactions/<int:compaction>", compactions.detail, name="compaction"
+        "p/<slug:slug>/sessions/<key:pk>/compactions/<key:compaction>", compactions.detail, name="compaction"
     ),
-    path("p/<slug:slug>/events/<int:event>/compaction", compactions.of_event, name="compaction-of"),
+    path("p/<slug:slug>/events/<key:event>/compaction", compactions.of_event, name="compaction-of"),
     path("p/<slug:slug>/compactions", compactions.index, name="compactions"),
-    path("p/<slug:slug>/events/<int:pk>", loops.event, name="event"),
-    path("p/<slug:slug>/events/<int:pk>/raw", loops.event_raw, name="event-raw"),
-    path("p/<slug:slug>/events/<int:pk>/image", recorded.event_image, name="event-image"),
-    path("p/<slug:slug>/events/<int:pk>/text", recorded.event_text, name="event-text"),
+    path("p/<slug:slug>/events/<key:pk>", loops.event, name="event"),
+    path("p/<slug:slug>/events/<key:pk>/raw", loops.event_raw, name="event-raw"),
+    path("p/<slug:slug>/events/<key:pk>/image", recorded.event_image, name="event-image"),
+    path("p/<slug:slug>/events/<key:pk>/text", recorded.event_text, name="event-text"),
     path("p/<slug:slug>/attention", attention.index, name="attention"),
     path("p/<slug:slug>/attention/seen", attention.mark_seen, name="attention-seen"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
-    path("p/<slug:slug>/evaluations/<int:pk>", evaluations.detail, name="evaluation"),
+    path("p/<slug:slug>/evaluations/<key:pk>", evaluations.detail, name="evaluation"),
     path("p/<slug:slug>/leaderboard", leaderboard.index, name="leaderboard"),
     path("p/<slug:slug>/costs", costs.index, name="costs"),
     path("p/<slug:slug>/costs.csv", costs.as_csv, name="costs-csv"),
@@ -63,8 +73,8 @@ urlpatterns = [
     path("p/<slug:slug>/costs/reprice", costs.reprice, name="costs-reprice"),
     path("p/<slug:slug>/insights", insights.index, name="insights"),
     path("p/<slug:slug>/insights/consolidate", insights.consolidate, name="insights-consolidate"),
-    path("p/<slug:slug>/insights/<int:pk>/dismiss", insights.dismiss, name="insight-dismiss"),
-    path("p/<slug:slug>/insights/<int:pk>/restore", insights.restore, name="insight-restore"),
+    path("p/<slug:slug>/insights/<key:pk>/dismiss", insights.dismiss, name="insight-dismiss"),
+    path("p/<slug:slug>/insights/<key:pk>/restore", insights.restore, name="insight-restore"),
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),

@@ -3,8 +3,12 @@
 import re
 
 import pytest
+from django.contrib.auth.models import User
 from django.template.loader import render_to_string
 from django.test import Client
+from django.urls import get_resolver
+
+from recorder.models import Project
 
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\bstyle=|\bon\w+=|javascript:", re.I)
 
@@ -40,3 +44,19 @@ def test_an_unknown_host_and_an_unknown_page_tell_no_path_and_no_version(client,
     assert answer.status_code == 404
     for word in ("Traceback", "Django", "/site-packages/", "Python/"):
         assert word not in answer.content.decode()
+
+
+@pytest.mark.parametrize("number", ["9" * 18, "9" * 19, "9" * 40])
+def test_a_number_of_nothing_is_not_found_however_large(client, db, number):
+    Project.objects.create(slug="default")
+    client.force_login(User.objects.create_superuser("root"))
+    routes = [str(each.pattern) for each in get_resolver().url_patterns]
+    paths = [
+        re.sub(r"<\w+:\w+>", number, each.replace("<slug:slug>", "default"))
+        for each in routes
+        if "<key:" in each
+    ]
+    answers = {path: client.get(f"/{path}").status_code for path in paths}
+
+    assert len(answers) > 10
+    assert set(answers.values()) <= {404, 405}, answers
