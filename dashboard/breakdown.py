@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from decimal import Decimal
 
-from dashboard.money import COST, SOURCES, Spent, usd
+from dashboard.money import COST, NOTHING, SOURCES, Cost, usd
 from recorder.core.prices import Band, Rates
 from recorder.models import LoopRecord, Price, Spend, Turn
 from recorder.pricebook import bands_of
@@ -38,12 +39,21 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Breakdown:
-    """One call's cost, or why it has none."""
+class Listed:
+    """Which list a price is from."""
 
-    spent: Spent
-    lines: Sequence[Line]
-    price: Price | None
+    is_own: bool
+    edition: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """One call's cost, or why it has none. What is equal looks equal."""
+
+    spent: Cost
+    lines: tuple[Line, ...]
+    price: Listed | None
     model: str
     over: int  # prompt tokens above which these rates hold
     is_reconciled: bool
@@ -62,9 +72,9 @@ def breakdown(call: Turn | LoopRecord) -> Breakdown:
     price = call.price
     band = _band(call, bands_of(price.bands) if price else ())
     return Breakdown(
-        spent=call,
-        lines=[] if call.unreconciled else _lines(call, band.rates if band else None),
-        price=price,
+        spent=NOTHING + call,
+        lines=() if call.unreconciled else _lines(call, band.rates if band else None),
+        price=Listed(price.is_own, price.edition, price.created_at) if price else None,
         model=_model(call, price),
         over=band.over if band else 0,
         is_reconciled=not call.unreconciled,
@@ -85,7 +95,7 @@ def _model(call: Turn | LoopRecord, price: Price | None) -> str:
     return " at ".join(filter(None, named))
 
 
-def _lines(call: Spend, rates: Rates | None) -> list[Line]:
+def _lines(call: Spend, rates: Rates | None) -> tuple[Line, ...]:
     hour = call.cache_write_1h_tokens
     parts = [
         ("u-cr", "cache read", call.cache_read_tokens, "cache_read"),
@@ -95,8 +105,8 @@ def _lines(call: Spend, rates: Rates | None) -> list[Line]:
         ("u-re", "reasoning", call.reasoning_tokens, "reasoning"),
         ("u-out", "output", call.visible_tokens or 0, "output"),
     ]
-    return [
+    return tuple(
         Line(css, name, tokens, getattr(rates, rate) if rates else None)
         for css, name, tokens, rate in parts
         if tokens
-    ]
+    )

@@ -8,7 +8,7 @@ from django.template.loader import render_to_string
 
 register = template.Library()
 
-KEPT = 4_000  # partials that a process keeps: some 2 kB each
+KEPT = 2_000  # partials that a process keeps, with the values they show: 2 kB a row, at most 10 a tool
 
 
 @register.simple_tag(name="kept")

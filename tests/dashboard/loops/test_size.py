@@ -4,6 +4,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.replay import queries as replay
+from dashboard.templatetags.kept import drawn
 from recorder.models import EventRecord, LoopRecord, Session
 from tests import build
 
@@ -80,3 +81,18 @@ def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session,
     assert 'id="turn-3"' in asked_for.html
     for html in (page.html, see(f"{loop}?tab=events").html, see(f"{loop}?tab=events&scope=session").html):
         assert len(html.encode()) < 300_000
+
+
+def test_what_did_not_change_is_drawn_once(feed, session):
+    tool = [build.turn_start("s.a.0"), build.tool_start("s.a.0"), build.tool_end("s.a.0")]
+    feed(*chain(*range(1, 4)), build.agent_start("s.a.0"), *tool)
+    session()
+    before = drawn.cache_info().misses
+
+    again = session()
+    assert drawn.cache_info().misses == before
+
+    feed(build.tool_start("s.a.0", call="more"))
+    more = session()
+    assert again.html.count('id="session-tool-') + 1 == more.html.count('id="session-tool-')
+    assert drawn.cache_info().misses - before <= 2  # the new tool, and the row of its loop
