@@ -209,6 +209,14 @@ def test_on_a_phone_every_page_can_be_gone_to(window, addresses):
         )
 
 
+def test_what_is_cut_tells_the_whole_by_its_title(window, addresses):
+    page = window(viewport={"width": 1024, "height": 844}).open(addresses["events"])
+    cut = page.locator(".ev-s.clip").first
+    assert cut.evaluate("(cell) => cell.scrollWidth > cell.clientWidth")
+    cut.hover()
+    assert cut.get_attribute("title") == cut.inner_text()
+
+
 def test_no_row_of_the_tree_runs_over_its_edge(window, addresses):
     _, page = open_page(window, addresses, "session")
     for width in WIDTHS:
