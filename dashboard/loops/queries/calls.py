@@ -7,26 +7,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple
 
-from django.db.models import Q
-
 from dashboard import links
 from dashboard.loops.conversation import Call, held, tool
 from dashboard.loops.items import Child, Tool
 from dashboard.loops.queries import lines, questions
-from recorder.models import ChildLoopRef, ToolCall
+from recorder import tables
 
-EVENTS = ("start_event", "update_event", "end_event")
-SAID = (
-    "tool_call_id",
-    "tool_name",
-    "summary",
-    "state",
-    "started_at",
-    "duration_ms",
-    "times_received",
-    "progress",
-)
-SHOWN = ("pk", "turn_id", "loop_id", *EVENTS, *SAID, "loop__session_id", "loop__session__project__slug")
+_CALLS = """SELECT c.id, c.turn_id, c.loop_id, c.start_event, c.update_event, c.end_event, c.tool_call_id,
+c.tool_name, c.summary, c.state, c.started_at, c.duration_ms, c.times_received, c.progress,
+l.session_id, p.slug
+FROM recorder_toolcall c JOIN recorder_looprecord l ON l.id = c.loop_id
+JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
+WHERE {} ORDER BY c.id"""
+_CHILDREN = """SELECT r.loop_id, r.tool_call_id, r.child_session_id, p.slug, l.session_id, l.id
+FROM recorder_childloopref r LEFT JOIN recorder_looprecord l ON l.id = r.child_id
+LEFT JOIN recorder_session s ON s.id = l.session_id LEFT JOIN recorder_project p ON p.id = s.project_id
+WHERE {} AND {}"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +37,8 @@ class Placed:
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with their arguments and results. Four queries."""
-    found = calls(Q(pk__in=pks))
-    read = [line.body for line in lines.read(Q(pk__in=events(found)))]
+    found = calls(tables.among("c.id"), tables.several(pks))
+    read = [line.body for line in lines.read(tables.among("e.id"), tables.several(events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
     asked = questions.open_of({each.loop for each in found})
     return {
@@ -53,13 +49,19 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     }
 
 
-def calls(which: Q) -> Sequence[Placed]:
-    """Return calls in the order in which they were recorded. Two queries."""
-    # As rows: to make a record of each costs more than to read it.
-    chosen = ToolCall.objects.filter(which).order_by("pk").values_list(*SHOWN)
-    records = [_Record(*row) for row in chosen]
+def calls(where: str, *values: tables.Value) -> Sequence[Placed]:
+    """Return calls in the order in which they were recorded. Two queries at most.
+
+    `where` is SQL about a call `c`.
+    """
+    records = [_Record(*row) for row in tables.read(_CALLS.format(where), *values)]
     children = _children(records)
     return [Placed(each.turn, each.loop, each.slug, _call(each, children)) for each in records]
+
+
+def outside_turns() -> str:
+    """Return the SQL for calls of some loops that belong to no turn. The plus keeps SQLite to their loops."""
+    return f"+c.turn_id IS NULL AND {tables.among('c.loop_id')}"
 
 
 def events(found: Collection[Placed]) -> set[int]:
@@ -68,7 +70,7 @@ def events(found: Collection[Placed]) -> set[int]:
 
 
 class _Record(NamedTuple):
-    """What is read of a call, in the order of SHOWN."""
+    """What `_CALLS` reads."""
 
     pk: int
     turn: int | None
@@ -99,9 +101,9 @@ def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
         name=record.name,
         summary=record.summary,
         state=record.state,
-        started_at=record.started_at,
+        started_at=tables.aware(record.started_at),
         duration_ms=record.duration_ms,
-        times_received=record.times_received,
+        times_received=bool(record.times_received),
         progress=record.progress,
         child=children.get((record.loop, record.tool_call_id)),
         as_of=record.as_of,
@@ -110,14 +112,13 @@ def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
 
 
 def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
-    refs = ChildLoopRef.objects.filter(
-        loop__in={record.loop for record in records},
-        tool_call_id__in={record.tool_call_id for record in records},
-    )
-    where = ("child__session__project__slug", "child__session_id", "child_id")
+    if not records:
+        return {}
+    loops, named = {record.loop for record in records}, {record.tool_call_id for record in records}
+    sql = _CHILDREN.format(tables.among("r.loop_id"), tables.among("r.tool_call_id"))
     return {
         (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
-        for loop, call, session_id, slug, session, child in refs.values_list(
-            "loop_id", "tool_call_id", "child_session_id", *where
+        for loop, call, session_id, slug, session, child in tables.read(
+            sql, tables.several(loops), tables.several(named)
         )
     }

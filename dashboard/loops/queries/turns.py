@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 
-from django.db.models import Max, OuterRef, Prefetch, Q, Subquery, prefetch_related_objects
+from django.db.models import Max, OuterRef, Prefetch, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
 
 from dashboard import links, streaming
@@ -17,24 +17,21 @@ from dashboard.loops.queries import calls, lines, questions
 from dashboard.money import COST
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
+from recorder import tables
 from recorder.models import LoopRecord, ModelConfig, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
-BEGIN = Coalesce("start_event", "request_event", "end_event")
-SAID = ("ordinal", "triggered_by", "state", "model", "error", "stop_reason", "started_at", "ended_at")
+SAID = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
+LASTED = ("started_at", "ended_at", "start_event", "end_event")
 # With their other columns these rows are 130 wide.
-SHOWN = (
-    *SAID,
-    *COLUMNS,
-    *COST,
-    "cache_write_1h_tokens",
-    "config",
-    "price",
-    "provider",
-    "start_event",
-    "end_event",
-    "loop__session__project__slug",
-)
+SHOWN = (*SAID, *LASTED, *COLUMNS, *COST, "cache_write_1h_tokens", "loop_id", "config_id", "price_id")
+_BEGIN = "COALESCE({0}.start_event, {0}.request_event, {0}.end_event)".format
+_TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
+l.session_id AS session, p.slug AS slug, {_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
+FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
+JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
+LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
+WHERE {{}} ORDER BY t.id"""  # noqa: S608  names
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
 STOPS = {
     "length": "The answer reached its length limit",
@@ -100,11 +97,18 @@ class Tail:
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A turn, and where the one before it began."""
+    """A turn, whose it is, and where the one before it began."""
 
     turn: Turn
+    slug: str
+    session: int
     before: int
     begin: int
+
+    @property
+    def as_of(self) -> str:
+        event = self.turn.end_event or self.turn.start_event
+        return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
 
     def holds(self, line: lines.Line) -> bool:
         """Say whether a line of no turn stands between the turn before and this one."""
@@ -115,21 +119,22 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     """Return turns whole. Eight queries at most, and six of one that runs."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
-    called = calls.calls(Q(turn__in=pks) | Q(loop__in=loops, turn=None))
-    found = lines.read(_lines_of(spans, pks) | Q(pk__in=calls.events(called)))
+    of_turns = f"{tables.among('c.turn_id')} OR ({calls.outside_turns()})"
+    called = calls.calls(of_turns, tables.several(pks), tables.several(loops))
+    found = _lines_of(spans, pks, calls.events(called))
     streamed = streaming.of_turns(pks)
     asked = questions.asked_in(found)
     owner = {pk: each.turn for each in called for pk in each.call.events}
     views = {}
     for span in spans:
-        turn, slug = span.turn, span.turn.loop.session.project.slug
+        turn, slug = span.turn, span.slug
         inside = [line.body for line in found if (line.turn or owner.get(line.body.id)) == turn.pk]
         loose = [line.body for line in found if line.turn is None and span.holds(line)]
         own = [each.call for each in called if each.turn == turn.pk]
         others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
         is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
         reading = Reading(slug, inside, own, blocks, is_open=is_open, questions=asked)
-        views[turn.pk] = _view(turn, reading, Reading(slug, loose, others, questions=asked))
+        views[turn.pk] = _view(span, reading, Reading(slug, loose, others, questions=asked))
     return views
 
 
@@ -151,9 +156,11 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     loops = LoopRecord.objects.filter(pk__in=pks).select_related("session__project").only(*columns)
     loops = loops.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
     since = {loop.pk: loop.last or 0 for loop in loops}
-    called = calls.calls(Q(loop__in=pks, turn=None))
-    which = Q(loop__in=pks, turn=None, pk__gt=min(since.values(), default=0))
-    found = lines.read(which, newest=TAIL_MAX * max(len(since), 1))
+    several = tables.several(pks)
+    called = calls.calls(calls.outside_turns(), several)
+    outside = f"{tables.among('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
+    newest = TAIL_MAX * max(len(since), 1)
+    found = lines.read(outside, several, min(since.values(), default=0), newest=newest)
     streamed = streaming.outside_turns(pks)
     asked = questions.asked_in(found)
     tails = {}
@@ -187,7 +194,8 @@ def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
     return {pk: replace(tail, items=as_written(tail.items)) for pk, tail in tails(pks).items()}
 
 
-def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:
+def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
+    turn = span.turn
     is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
     return TurnView(
         pk=turn.pk,
@@ -206,13 +214,8 @@ def _view(turn: Turn, reading: Reading, before: Reading) -> TurnView:
         items=reading.items(),
         streaming=reading.streaming(),
         pruned_on=reading.pruned_on or before.pruned_on,
-        as_of=_as_of(turn),
+        as_of=span.as_of,
     )
-
-
-def _as_of(turn: Turn) -> str:
-    loop, event = turn.loop, turn.end_event or turn.start_event
-    return links.as_of(loop.session.project.slug, loop.session_id, event, loop=loop.pk) if event else ""
 
 
 def _spans(pks: Collection[int]) -> list[_Span]:
@@ -220,23 +223,26 @@ def _spans(pks: Collection[int]) -> list[_Span]:
 
     One query, and two more for what turns cost: those that run have not cost anything yet.
     """
-    earlier = Turn.objects.filter(loop=OuterRef("loop"), ordinal=OuterRef("ordinal") - 1).values(begin=BEGIN)
-    chosen = Turn.objects.filter(pk__in=pks).select_related("loop__session__project").only(*SHOWN)
-    found = chosen.annotate(begin=BEGIN, before=Subquery(earlier))
-    ordered = sorted(found, key=lambda turn: turn.pk)
+    ordered = list(Turn.objects.raw(_TURNS.format(tables.among("t.id")), [tables.several(pks)]))
     config = Prefetch("config", ModelConfig.objects.only("model", "provider"))
     prefetch_related_objects([turn for turn in ordered if _has_cost(turn)], config, "price")
-    return [_Span(turn, turn.before or 0, turn.begin or 0) for turn in ordered]
+    return [
+        _Span(turn, turn.slug, turn.session, turn.earlier or 0, turn.begun or 0)  # type: ignore[attr-defined]
+        for turn in ordered
+    ]
 
 
 def _has_cost(turn: Turn) -> bool:
     return bool(turn.unpriced) or turn.cost_nano is not None
 
 
-def _lines_of(spans: Sequence[_Span], pks: Collection[int]) -> Q:
-    loops = {span.turn.loop_id for span in spans}
+def _lines_of(spans: Sequence[_Span], pks: Collection[int], more: Collection[int]) -> list[lines.Line]:
+    """Return the lines of turns, those of no turn before them, and some more. Two queries."""
+    loops = tables.several({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)
-    return Q(loop__in=loops, pk__gte=first, turn__in=pks) | Q(
-        loop__in=loops, pk__gt=first, pk__lt=last, turn=None
-    )
+    inside = f"{tables.among('e.loop_id')} AND e.id >= %s AND {tables.among('e.turn_id')}"
+    loose = f"{tables.among('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
+    where = f"({inside}) OR ({loose}) OR {tables.among('e.id')}"
+    of_turns = (loops, first, tables.several(pks))
+    return lines.read(where, *of_turns, loops, first, last, tables.several(more))
