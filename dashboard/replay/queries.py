@@ -13,8 +13,8 @@ from django.db.models.functions import RowNumber
 from dashboard.replay.course import Course, Ran, Told, course
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
-READ = 1_200  # events that a line is drawn of; of more, about so many, and all that is rare or failed
-LOOPS = 600  # and of its loops, with those that run or are long
+READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
+LOOPS = 400  # and of its loops, with those that run or are long
 LONG = 200  # parts of a session: a loop as long as one is long
 FAILED = 500
 KINDS = {
