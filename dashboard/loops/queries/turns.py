@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import Any
 
 from django.db.models import Max, OuterRef, Prefetch, Subquery, prefetch_related_objects
 from django.db.models.functions import Coalesce
@@ -175,18 +176,22 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
             is_open=loop.status == "running",
             questions=asked,
         )
-        tails[loop.pk] = Tail(
-            loop.pk,
-            reading.items(),
-            reading.streaming(),
-            loop.status,
-            loop.outcome,
-            loop.rejection,
-            "" if loop.error == loop.last_error else loop.error,
-            is_bare=loop.last is None,
-            pruned_on=reading.pruned_on,
-        )
+        tails[loop.pk] = _tail(loop, reading)
     return tails
+
+
+def _tail(loop: Any, reading: Reading) -> Tail:
+    return Tail(
+        loop.pk,
+        reading.items(),
+        reading.streaming(),
+        loop.status,
+        loop.outcome,
+        loop.rejection,
+        "" if loop.error == loop.last_error else loop.error,
+        is_bare=loop.last is None,
+        pruned_on=reading.pruned_on,
+    )
 
 
 def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
