@@ -167,7 +167,7 @@ def say(agent: Agent, lines: Iterator[bytes]) -> None:
     """Send lines at a steady rate."""
     started = time.perf_counter()
     for turn, part in enumerate(iter(lambda: list(islice(lines, int(RATE * EACH_S))), [])):
-        time.sleep(max(0.0, started + turn * EACH_S - time.perf_counter()))
+        time.sleep(max(0.0, started + turn * EACH_S - time.perf_counter()))  # until the next is due
         agent.send(*part)
 
 

@@ -9,6 +9,7 @@ import json
 import re
 import unicodedata
 from datetime import UTC, datetime
+from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
@@ -130,6 +131,7 @@ def _snapshot(value: Json) -> Json:
     return finite(value)
 
 
+@cache
 def ids_of(model: type[BaseModel]) -> tuple[str, ...]:
     """Return the names of a model's fields that hold ids."""
     fields = model.model_fields.items()
