@@ -79,6 +79,10 @@ class Loop:
             self.turn_end(text),
         ]
 
+    def whole(self, text: str) -> list[dict]:
+        """Return the events of a loop that ran one turn and ended well."""
+        return [self.start(), *self.whole_turn(text), self.end()]
+
 
 CONFIG = {
     "model": "claude-sonnet-4-5",

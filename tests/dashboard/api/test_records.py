@@ -269,7 +269,7 @@ def test_a_refused_line_is_listed_with_the_reason(get, project):
 )
 def test_sessions_are_narrowed_by(get, feed, query, expected):
     one, two = Loop("a"), Loop("b")
-    feed(one.start(), *one.whole_turn("one"), one.end(), two.start(), *two.whole_turn("two"))
+    feed(*one.whole("one"), two.start(), *two.whole_turn("two"))
     found = get("sessions", **query)
     assert {item["session_id"] for item in found["items"]} == expected
     assert found["total"] == len(expected)

@@ -33,11 +33,6 @@ def record(project, *events):
     assert ingest(Batch(project=project.pk, producer=None, first=None, lines=lines)).rejected == []
 
 
-def asked(name, prompt):
-    loop = Loop(name)
-    return [loop.start(), *loop.whole_turn(prompt), loop.end()]
-
-
 def found(client, q, **headers):
     answer = client.get("/p/default/find", {"q": q}, headers={"hx-request": "true"})
     assert answer.status_code == 200
@@ -46,7 +41,7 @@ def found(client, q, **headers):
 
 
 def test_sessions_evaluations_and_agents_are_found_by_their_words(client, project, reader):
-    record(project, *asked("one", "migrate the webhooks"), *asked("two", "draft the notes"))
+    record(project, *Loop("one").whole("migrate the webhooks"), *Loop("two").whole("draft the notes"))
     start = build.agent_start("g.a.1", agent_id="webber", continuation_kind="Initial")
     record(project, build.parallel_start("g.a.1", "g.a.2"), start, *build.small_loop("g.a.1")[1:])
 
@@ -57,7 +52,7 @@ def test_sessions_evaluations_and_agents_are_found_by_their_words(client, projec
 
 
 def test_without_words_the_latest_and_every_page_are_offered(client, project, reader):
-    record(project, *asked("one", "first"), *asked("two", "second"))
+    record(project, *Loop("one").whole("first"), *Loop("two").whole("second"))
 
     words = found(client, "")
 
@@ -76,7 +71,7 @@ def test_what_was_typed_is_text_and_a_way_to_the_list(client, project, reader):
 
 def test_others_learn_nothing(client, project, reader):
     other = Project.objects.create(slug="other")
-    record(other, *asked("secret", "secret words"))
+    record(other, *Loop("secret").whole("secret words"))
 
     assert not any("secret words" in each for each in found(client, "secret")[:-1])
     assert client.get("/p/other/find").status_code == 404
@@ -85,7 +80,7 @@ def test_others_learn_nothing(client, project, reader):
 
 
 def test_a_page_without_scripts_shows_the_same(client, project, reader):
-    record(project, *asked("one", "migrate the webhooks"))
+    record(project, *Loop("one").whole("migrate the webhooks"))
 
     html = client.get("/p/default/find", {"q": "webhooks"}).content.decode()
 
@@ -95,7 +90,7 @@ def test_a_page_without_scripts_shows_the_same(client, project, reader):
 
 def test_the_number_of_queries_does_not_grow(client, project, reader, django_assert_num_queries):
     for n in range(30):
-        record(project, *asked(f"s{n}", "the same words"))
+        record(project, *Loop(f"s{n}").whole("the same words"))
         record(project, build.parallel_start(f"g{n}.a.1"), *build.small_loop(f"g{n}.a.1"))
 
     with django_assert_num_queries(QUERIES):

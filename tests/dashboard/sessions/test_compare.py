@@ -7,7 +7,7 @@ from tests.one_loop import Loop
 
 def two(feed):
     one, other = Loop("one"), Loop("two")
-    feed(one.start(), *one.whole_turn("first"), one.end())
+    feed(*one.whole("first"))
     feed(other.start(), *other.whole_turn("second"), *other.whole_turn("third"), other.end())
     return [Session.objects.get(session_id=name).pk for name in ("one", "two")]
 

@@ -1,0 +1,95 @@
+"""Session pages: who may see them, what they cost, and what an address may say."""
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from recorder.models import LoopRecord, Project, Session, Turn
+from tests import build
+
+
+@pytest.mark.parametrize(
+    "tab", ["", "?tab=events", "?tab=json", "?before=zero", "?at=99999999999999999999", "?turn=-1"]
+)
+def test_nonsense_in_the_address_is_ignored(feed, loop, tab):
+    feed(*build.small_loop())
+
+    assert "Loops 1" in loop(".1", query=tab).text
+
+
+def test_there_is_no_way_to_another_projects_session(feed, reader):
+    feed(*build.small_loop())
+    other = Project.objects.create(slug="other")
+    other.memberships.create(user=User.objects.get(username="reader"))
+    loop = LoopRecord.objects.get()
+    event = loop.start_event
+
+    for path in (
+        f"sessions/{loop.session_id}",
+        f"sessions/{loop.session_id}/loops/{loop.pk}",
+        f"sessions/{loop.session_id}/loops/{loop.pk}/record",
+        f"sessions/{loop.session_id}/loops/{loop.pk}/deltas?before={event}",
+        f"events/{event}",
+        f"events/{event}/raw",
+        f"events/{event}/text",
+    ):
+        assert reader.get(f"/p/default/{path}").status_code in (200, 302), path
+        assert reader.get(f"/p/other/{path}").status_code == 404, path
+
+
+def test_a_loop_of_another_session_is_not_found(feed, reader):
+    feed(*build.small_loop("s.a.1"), *build.small_loop("t.a.1"))
+    one, two = LoopRecord.objects.order_by("pk")
+
+    assert reader.get(f"/p/default/sessions/{one.session_id}/loops/{two.pk}").status_code == 404
+
+
+def test_who_is_not_signed_in_is_sent_to_the_door(feed, client, project):
+    feed(*build.small_loop())
+
+    answer = client.get(f"/p/default/sessions/{Session.objects.get().pk}")
+
+    assert (answer.status_code, answer["Location"].startswith("/signin")) == (302, True)
+
+
+def test_a_page_asks_the_database_as_often_with_fifty_loops_as_with_one(feed, session, see):
+    def turns(loop, n):
+        return [
+            event
+            for index in range(n)
+            for event in (
+                build.turn_start(loop, index=index),
+                build.message_end(loop, message=build.user("Go on.")),
+                build.tool_start(loop, call=f"c{index}"),
+                build.tool_end(loop, call=f"c{index}", child=f"other{index}.sub.1"),
+                build.turn_end(loop, message=build.assistant("Done.")),
+            )
+        ]
+
+    def queries(path):
+        see(path)
+        with CaptureQueriesContext(connection) as captured:
+            see(path)
+        return len(captured)
+
+    feed(*build.small_loop("s.a.1"), build.agent_start("s.c.1"), *turns("s.c.1", 2), build.agent_end("s.c.1"))
+    small = LoopRecord.objects.get(loop_id="s.c.1")
+    tabs = ("", "?tab=events", "?tab=events&scope=session&kind=errors")
+    few = [queries(f"/p/default/sessions/{small.session_id}/loops/{small.pk}{tab}") for tab in tabs]
+
+    loops = [f"s.a.{n}" for n in range(2, 51)]
+    feed(
+        *(
+            event
+            for loop in loops
+            for event in build.small_loop(loop, parent="s.a.1", kind={"Branch": {"tag": "t"}})
+        )
+    )
+    feed(build.agent_start("s.b.1"), *turns("s.b.1", 50), build.agent_end("s.b.1"))
+    large = LoopRecord.objects.get(loop_id="s.b.1")
+    many = [queries(f"/p/default/sessions/{large.session_id}/loops/{large.pk}{tab}") for tab in tabs]
+
+    assert Turn.objects.filter(loop=large).count() == 50
+    assert max(few) <= 50
+    assert many == few
