@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
@@ -21,16 +20,20 @@ from uuid import uuid4
 
 from websockets.sync.client import connect
 
+from tests.browser.begun import begun, lay
+
 ROOT = Path(__file__).parents[2]
 START_S = 60
-COLLECTED: list[Path] = []  # the static files of the first server, for the others: they take it seconds
 KEPT_BACK = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
 
 
 class Server:
-    """`manage.py up` with a data folder of its own, on the port it was given first."""
+    """`manage.py up` with a data folder of its own, on the port it was given first.
 
-    def __init__(self, folder: Path, **settings: str) -> None:
+    In a test run it finds there what a first start makes, unless it shall start `from_nothing`.
+    """
+
+    def __init__(self, folder: Path, *, from_nothing: bool = False, **settings: str) -> None:
         self.port = 0
         self.folder = folder
         # To a process of its own the address of the test database is that of the real one.
@@ -40,9 +43,10 @@ class Server:
         )
         self.under: tuple[str, ...] = ()  # a command that runs it, a tracer say
         self._log = folder / "server.log"
-        self._static = folder / "static"
+        self._from_nothing = from_nothing
         self._process: subprocess.Popen[bytes] | None = None
         self._token = ""
+        self._taken = ""
 
     @property
     def url(self) -> str:
@@ -55,9 +59,8 @@ class Server:
 
     def launch(self) -> None:
         """Begin to serve, in a process group of its own."""
-        collected = next((each for each in COLLECTED if each.exists()), None)
-        if collected and not self._static.exists():
-            shutil.copytree(collected, self._static)
+        if not self._from_nothing and not self._log.exists() and (kept := begun(_begin)):
+            self._token = lay(kept, self.folder, is_sqlite="DATABASE_URL" not in self.environment)
         serve = [sys.executable, "manage.py", "up", "--host", "127.0.0.1", "--port", str(self.port)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -76,7 +79,6 @@ class Server:
             assert self._process.poll() is None, f"the server ended:\n{self.log()}"
             assert monotonic() < deadline, f"the server does not answer:\n{self.log()}"
             sleep(0.05)
-        COLLECTED.append(self._static)
 
     def kill(self) -> None:
         """End it and all its children without a word, as a crash would."""
@@ -130,11 +132,16 @@ class Server:
             )
         return self._token
 
+    def way_in(self) -> str:
+        """Return the path of a one-time link: the one it printed last, and each later time a new one."""
+        printed = re.findall(r"/signin/\S+", self.log())[-1]
+        path = printed if printed != self._taken else self.manage("signin_link")
+        self._taken = printed
+        return path
+
     def sign_in(self, page) -> None:
         """Sign a browser in with a one-time link."""
-        path = re.search(r"/signin/\S+", self.manage("signin_link"))
-        assert path is not None
-        page.goto(self.url + path[0])
+        page.goto(self.url + self.way_in())
         page.get_by_role("button", name="Sign in").click()
         page.wait_for_url(re.compile("/p/"))
 
@@ -212,6 +219,15 @@ class Agent:
             receipt = json.load(answer)
         assert receipt["accepted"] == len(lines), receipt
         self.sent += len(lines)
+
+
+def _begin(folder: Path) -> str:
+    """Let a server start in an empty folder and stop; return its token."""
+    server = Server(folder, from_nothing=True)
+    server.start()
+    token = server.token
+    server.stop()
+    return token
 
 
 def _line(event: dict | str | bytes) -> bytes:

@@ -29,7 +29,7 @@ FRAME = 4 * 1024 * 1024 + 64 * 1024
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     folder = tmp_path_factory.mktemp("server")
-    server = Server(folder, LOOPSCOPE_SILENCE_S="3", LOOPSCOPE_PING_S="1")
+    server = Server(folder, from_nothing=True, LOOPSCOPE_SILENCE_S="3", LOOPSCOPE_PING_S="1")
     server.start()
     yield server
     server.stop()

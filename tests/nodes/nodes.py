@@ -119,12 +119,12 @@ class Reader:
         self.node = node
         cookies = CookieJar()
         self._open = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(cookies)).open
-        path = re.search(r"/signin/\S+", node.manage("signin_link"))
-        with self._open(node.url + path[0]) as answer:
+        path = node.way_in()
+        with self._open(node.url + path) as answer:
             page = answer.read().decode()
         field = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)
         form = urllib.parse.urlencode({"csrfmiddlewaretoken": field[1]}).encode()
-        request = urllib.request.Request(node.url + path[0], form, {"Origin": node.url})
+        request = urllib.request.Request(node.url + path, form, {"Origin": node.url})
         self._open(request).close()
         self.cookie = "; ".join(f"{each.name}={each.value}" for each in cookies)
 

@@ -66,8 +66,7 @@ class Visitor:
     def __init__(self, server):
         self.server = server
         self.opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor(CookieJar()))
-        link = server.manage("signin_link").split()[-1]
-        self.form(urllib.parse.urlsplit(link).path)
+        self.form(server.way_in())
 
     def read(self, path):
         return self.opener.open(f"{self.server.url}{path}").read().decode()
