@@ -1,0 +1,67 @@
+"""What is written can be read where there is little room, and however long a name is."""
+
+import pytest
+
+from tests import build
+
+PHONE = {"width": 390, "height": 844}
+LONG = "qwen2.5-coder:14b-instruct-q4_K_M"
+ENDLESS = "m" * 200
+
+
+@pytest.fixture(scope="module")
+def recorded(server):
+    """Passes of three configs, one with an endless name, and an evaluation."""
+    events = []
+    for n, (model, heat) in enumerate(((LONG, 0.1), (LONG, 0.9), (ENDLESS, 0.1))):
+        config = {"model": model, "provider": "ollama", "api": "openai_completions", "temperature": heat}
+        loop = f"narrow{n}.a.1"
+        events += [
+            build.agent_start(loop, config_snapshot=config),
+            build.turn_start(loop),
+            build.compaction_started(loop),
+            build.compaction_ended(loop),
+            build.turn_end(loop),
+            build.agent_end(loop),
+        ]
+    branches = ("both.a.1", "both.a.2")
+    events += [
+        build.parallel_start(*branches, session="both"),
+        *(event for branch in branches for event in build.small_loop(branch)),
+        build.parallel_end("both.a.1", session="both"),
+    ]
+    server.agent().send(*(build.line(event).decode() for event in events))
+    return {item["session_id"]: item["url"] for item in server.read("/api/v1/sessions")["items"]}
+
+
+@pytest.mark.usefixtures("recorded")
+def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
+    page = window(viewport=PHONE).open("/p/default/compactions")
+    table = page.get_by_role("group", name="By config")
+    for text in table.locator("tbody th :is(.clip, .p)").all():
+        assert text.evaluate("each => each.scrollWidth <= each.clientWidth")
+    names = table.locator("tbody th")
+    before = names.first.bounding_box()["x"]
+    table.evaluate("each => each.scrollLeft = 200")
+    assert table.evaluate("each => each.scrollLeft") > 0
+    assert names.first.bounding_box()["x"] == before
+
+
+@pytest.mark.usefixtures("recorded")
+def test_on_a_phone_the_choices_of_evaluations_stand_under_each_other_alike(window):
+    page = window(viewport=PHONE).open("/p/default/evaluations")
+    boxes = [each.bounding_box() for each in page.locator(".ev-filters select").all()]
+    assert len(boxes) == 4
+    assert len({(round(box["x"]), round(box["width"])) for box in boxes}) == 1
+
+
+@pytest.mark.parametrize("width", [390, 1440])
+def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width):
+    page = window(viewport={"width": width, "height": 900}).open(recorded["narrow2"] + "?tab=events")
+    strip = page.locator(".conf > summary")
+    room = strip.bounding_box()
+    for part in strip.locator(".cfg").all():
+        box = part.bounding_box()
+        assert box["x"] + box["width"] <= room["x"] + room["width"]
+    assert strip.locator(".tw").bounding_box()["y"] < strip.locator(".cfg").bounding_box()["y"] + 20
+    assert room["height"] < 60
