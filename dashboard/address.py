@@ -110,12 +110,12 @@ class Reading:
             self.ignore(name, given)
             return None
 
-    def ignore(self, name: str, value: str) -> None:
-        """Say that there is no such value."""
+    def ignore(self, name: str, value: str, why: str = "there is no such value") -> None:
+        """Say that there is no such value, or what it may be."""
         if len(self.notes) < NOTES_MAX:
             shown = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
             shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}…"
-            self.notes.append(f"Ignored {name} “{shown}”: there is no such value.")
+            self.notes.append(f"Ignored {name} “{shown}”: {why}.")
 
 
 def start(since: str, now: datetime) -> datetime | None:

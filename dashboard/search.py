@@ -1,12 +1,12 @@
 """Which sessions are meant: the conditions that the list of sessions and the read API share."""
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
 
 from dashboard.keyset import Order
-from recorder.models import LoopRecord, ModelConfig, Session
+from recorder.models import LoopRecord, ModelConfig, Session, ToolCall
 
 OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
@@ -21,6 +21,36 @@ SORTS = {
     "cost": Order("cost_nano", newest_first=False),
 }
 SOURCES = ("phi-core", "cagent", "aidaemon", "grida", "otlp")
+HOLDS = {  # what a session may have, and the column that counts it
+    "error": "errors",
+    "parallel": "groups",
+    "sub-agent": "sub_agents",
+    "compaction": "compactions",
+    "waiting": "waiting",
+}
+CACHED = F("cache_read_tokens") + F("cache_write_tokens")
+TOKENS = Case(  # as `dashboard.usage.kinds` adds them up
+    When(
+        unreconciled=0,
+        uncached_tokens__isnull=False,
+        visible_tokens__isnull=False,
+        then=CACHED + F("uncached_tokens") + F("visible_tokens") + F("reasoning_tokens"),
+    ),
+    When(
+        reasoning_tokens__gt=F("output_tokens"),
+        then=CACHED + F("input_tokens") + F("output_tokens") + F("reasoning_tokens"),
+    ),
+    default=CACHED + F("input_tokens") + F("output_tokens"),
+    output_field=BigIntegerField(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lasted:
+    """From its begin to its end, or until now."""
+
+    least: timedelta
+    now: datetime
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +65,13 @@ class Wanted:
     model: tuple[str, ...] = ()
     config: tuple[str, ...] = ()  # keys
     source: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()  # one of them was called
+    has: tuple[str, ...] = ()  # of HOLDS, every one
     since: datetime | None = None  # a session counts when it overlaps since..until
     until: datetime | None = None
     min_cost: int | None = None  # nano-dollars
+    min_tokens: int | None = None
+    lasted: Lasted | None = None
     is_running: bool = False
     is_waiting: bool = False
     has_failed: bool = False
@@ -56,6 +90,13 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
         if wanted.config:
             configs = configs.filter(key__in=wanted.config)
         sessions = sessions.filter(Exists(_loops().filter(config__in=configs)))
+    if wanted.tool:
+        calls = ToolCall.objects.filter(loop__session=OuterRef("pk"), tool_name__in=wanted.tool)
+        sessions = sessions.filter(Exists(calls))
+    if wanted.min_tokens is not None:
+        sessions = sessions.alias(tokens=TOKENS).filter(tokens__gte=wanted.min_tokens)
+    if wanted.lasted:
+        sessions = sessions.filter(_took(wanted.lasted))
     return sessions
 
 
@@ -84,6 +125,8 @@ def _plain(project: int, wanted: Wanted) -> Q:
         where &= Q(created_at__lte=wanted.until)
     if wanted.min_cost is not None:
         where &= Q(cost_nano__gte=wanted.min_cost)
+    for word in wanted.has:
+        where &= Q(**{f"{HOLDS[word]}__gt": 0})
     for asked, condition in (
         (wanted.is_running, Q(status="running")),
         (wanted.is_waiting, Q(waiting__gt=0)),
@@ -93,6 +136,12 @@ def _plain(project: int, wanted: Wanted) -> Q:
         if asked:
             where &= condition
     return where
+
+
+def _took(lasted: Lasted) -> Q:
+    end = F("created_at") + lasted.least
+    ended = Q(ended_at__gte=end) | Q(ended_at__isnull=True, last_event_at__gte=end)
+    return Q(status__in=OPEN, created_at__lte=lasted.now - lasted.least) | (~Q(status__in=OPEN) & ended)
 
 
 def _holds(word: str) -> Q:

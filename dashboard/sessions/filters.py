@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Decimal
@@ -10,12 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.address import Address, Choices, Reading, start
 from dashboard.keyset import Cursor, Order
-from dashboard.search import OPEN, OUTCOMES, SORTS, SOURCES, STATUSES, Wanted
+from dashboard.search import HOLDS, OPEN, OUTCOMES, SORTS, SOURCES, STATUSES, Lasted, Wanted
+from dashboard.sessions import typed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from django.http import QueryDict
 
-    from dashboard.links import Value
 
 WINDOWS = ("1h", "24h", "7d", "30d", "all")
 VIEWS = {  # the condition each stands for
@@ -32,9 +33,13 @@ SORT_WORDS = {
     "-cost": "Dearest first",
     "cost": "Cheapest first",
 }
-FACETS = ("status", "outcome", "model", "agent", "source")
-COST = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
-COST_TYPED = re.compile(r"(?<!\S)cost:>=?(\S+)")
+FACETS = ("status", "outcome", "model", "agent", "source", "tool", "has")
+LEAST: dict[str, Callable[[str], object | None]] = {
+    "cost": typed.COST.fullmatch,
+    "tokens": typed.tokens,
+    "duration": typed.duration,
+}
+UNITS = {"cost": "$"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +62,11 @@ class Filters(Address):
     model: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()  # one of them was called
+    has: tuple[str, ...] = ()  # every one of them
     cost: str = ""  # in dollars; only what cost as much
+    tokens: str = ""  # 800, 12.5k, 1M: only what used as many
+    duration: str = ""  # 400ms, 30s, 5m: only what took as long
     since: str = "all"
     sort: str = "-activity"
     before: Cursor | None = None  # the page after this row, in the list's order
@@ -67,12 +76,18 @@ class Filters(Address):
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
         """Read a query string; what makes no sense becomes a note."""
-        read = Reading(params)
-        words, cost = _words_and_cost(read)
+        spread, wrong = typed.moved(params)
+        read = Reading(spread)
+        for name, value in wrong:
+            read.ignore(name, value, typed.HINTS[name])
         sort = read.choice("sort", SORTS, "-activity")
         return cls(
-            q=words,
-            cost=cost,
+            q=read.words("q"),
+            tool=read.values("tool"),
+            has=read.values("has", HOLDS),
+            cost=_least(read, "cost"),
+            tokens=_least(read, "tokens"),
+            duration=_least(read, "duration"),
             view=read.choice("view", VIEWS, ""),
             status=read.values("status", STATUSES),
             outcome=read.values("outcome", OUTCOMES),
@@ -91,22 +106,26 @@ class Filters(Address):
         return SORTS[self.sort]
 
     @property
-    def tokens(self) -> list[Token]:
-        """Return the ticked values, each with the list without it."""
+    def narrowing(self) -> list[Token]:
+        """Return what is asked for beside words, each with the list without it."""
         tokens = []
         for facet in FACETS:
             values = getattr(self, facet)
             for value in values:
                 rest = tuple(other for other in values if other != value)
                 tokens.append(Token(facet, value, self.but(**{facet: rest}).query))
-        if self.cost:
-            tokens.append(Token("cost", f"≥ ${self.cost}", self.but(cost="").query))
+        for name in LEAST:
+            if value := getattr(self, name):
+                least = f"≥ {UNITS.get(name, '')}{value}"
+                tokens.append(Token(name, least, self.but(**{name: ""}).query))
         return tokens
 
     @property
-    def hidden(self) -> dict[str, Value]:
+    def hidden(self) -> list[tuple[str, str]]:
         """Return what the filter bar's form keeps and has no field for."""
-        return Filters(view=self.view, cost=self.cost, since=self.since).pairs()
+        once = [(name, getattr(self, name)) for name in ("view", *LEAST) if getattr(self, name)]
+        many = [(name, value) for name in ("tool", "has") for value in getattr(self, name)]
+        return [*once, *many, *([("since", self.since)] if self.since != "all" else [])]
 
     @property
     def windows(self) -> Choices:
@@ -127,7 +146,11 @@ class Filters(Address):
             agent=self.agent,
             source=self.source,
             since=start(self.since, now),
+            tool=self.tool,
+            has=self.has,
             min_cost=int(Decimal(self.cost).scaleb(9)) if self.cost else None,
+            min_tokens=typed.tokens(self.tokens),
+            lasted=Lasted(least, now) if (least := typed.duration(self.duration)) else None,
         )
         if self.status and self.outcome and set(self.status) <= set(OPEN):
             # "Running" and "Failed" ticked in one menu mean either.
@@ -136,12 +159,9 @@ class Filters(Address):
         return replace(wanted, **view)
 
 
-def _words_and_cost(read: Reading) -> tuple[str, str]:
-    """Return the words to look for and the least cost: a `cost:>1` among them goes before the field."""
-    words, cost = read.words("q"), read.text("cost")
-    if typed := COST_TYPED.findall(words):
-        words, cost = " ".join(COST_TYPED.sub(" ", words).split()), typed[-1]
-    if cost and not COST.fullmatch(cost):
-        read.ignore("cost", cost)
-        cost = ""
-    return words, cost
+def _least(read: Reading, name: str) -> str:
+    given = read.text(name)
+    if given and LEAST[name](given) is None:
+        read.ignore(name, given, typed.HINTS[name])
+        return ""
+    return given
