@@ -4,11 +4,14 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from django.db import models
+from django.db.backends.base.base import BaseDatabaseWrapper
 
 if TYPE_CHECKING:
     Text = models.TextField[Any, Any]
+    OneToOne = models.OneToOneField[Any, Any]
 else:
-    Text = models.TextField  # takes no parameters when it runs
+    Text = models.TextField  # take no parameters when they run
+    OneToOne = models.OneToOneField
 
 
 class JsonText(Text):
@@ -22,3 +25,10 @@ class JsonText(Text):
 
     def to_python(self, value: Any) -> Any:
         return value
+
+
+class LineKey(OneToOne):
+    """A primary key that is the journal's. SQLite knows a row by an `integer` key alone, without an index."""
+
+    def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
+        return "integer" if connection.vendor == "sqlite" else super().db_type(connection)

@@ -50,6 +50,8 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
+_OF_SUMS = (Spent, Regrouped)
+
 
 @dataclass(frozen=True, slots=True)
 class Kept:
@@ -114,21 +116,17 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     sums = spent.changed(changes)
     last: dict[Record, bool] = {}
     for change in changes:
-        match change:
-            case Removed():
-                last[change.record] = True
-            case Spent() | Regrouped():
-                pass
-            case _:
-                last[change] = False
+        if isinstance(change, Removed):
+            last[change.record] = True
+        elif not isinstance(change, _OF_SUMS):
+            last[change] = False
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]
     _give_keys(new, kept)
     for kind, records in _by_kind(written):
         table = tables.table(kind)
-        rows = [table.row(record, project) for record in records]
-        tables.insert_all(table.name, table.columns, rows, table.replace)
+        tables.insert_all(table.name, table.columns, table.rows(records, project), table.replace)
     for kind, records in reversed(_by_kind(removed)):
         name = tables.table(kind).name
         tables.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])

@@ -97,9 +97,12 @@ class Window:
     def _store_other(self, line: int, raw: bytes, state: State, runs: list[Run], texts: list[int]) -> None:
         first = self._heads.get(state)
         if first is not None:
-            self._take_head(raw, first, state, runs)
-            if self._take_tail(raw, runs):
-                return
+            if not raw.startswith(first.raw):
+                first = self._shorten(first, raw, state)
+            if len(first.raw) >= LEAST:  # all lines of a kind begin alike in a loop
+                runs.append((0, len(first.raw), first, 0))
+                if self._take_tail(raw, runs):
+                    return
         if len(raw) >= TEXTS_WORTH:
             self._find(raw, len(raw), runs, texts)
         if texts or first is None:
@@ -110,18 +113,16 @@ class Window:
                 self._heads.clear()
             self._heads[state] = Kept(line, raw[:HEAD], len(raw) + STEP)
 
-    def _take_head(self, raw: bytes, first: Kept, state: State, runs: list[Run]) -> None:
-        """Add how all lines of a kind begin in a loop."""
-        if not raw.startswith(first.raw):
-            same = raw[: ahead(raw, 0, first.raw, 0)]
-            first = self._heads[state] = Kept(first.line, same, first.cost)
-        if len(first.raw) >= LEAST:
-            runs.append((0, len(first.raw), first, 0))
+    def _shorten(self, first: Kept, raw: bytes, state: State) -> Kept:
+        """Return what this line too begins with."""
+        same = raw[: ahead(raw, 0, first.raw, 0)]
+        self._heads[state] = first = Kept(first.line, same, first.cost)
+        return first
 
     def _take_tail(self, raw: bytes, runs: list[Run]) -> bool:
         """Add the rest of a line if the last one says the same: a message that ends as it began."""
         last = self._last
-        if last is None or not runs or raw[-LEAST:] != last.raw[-LEAST:] or last.cost >= COST:
+        if last is None or raw[-LEAST:] != last.raw[-LEAST:] or last.cost >= COST:
             return False
         at = runs[-1][1]
         start = at + len(last.raw) - len(raw)
@@ -162,17 +163,22 @@ class Window:
             low, size = runs[-1][:2]
             at = low + size
             look = _text_begin(raw, low, at)
+        young, old = self._texts, self._older
         while end - at >= least and (text := _TEXT.search(raw, look, end)):
             begin = text.end()
             texts.append(begin)
             look = begin + least
-            place = self._place(raw, begin)
-            if place is None:
+            key = raw[begin : begin + _AFTER]
+            found = young.get(key) or old.get(key)
+            if found is None:
                 continue
-            kept, start = place
+            near = raw[begin - _BEFORE : begin + _AFTER]  # is noted together with its text
+            kept, start = young.get(near) or old.get(near) or found
+            if kept.cost >= COST:
+                continue
             back = behind(raw, begin, kept.raw, start, begin - (at if begin >= at else low))
-            size = back + min(_rest(raw, begin, kept.raw, start), end - begin)
             first = begin - back
+            size = back + min(_rest(raw, begin, kept.raw, start), end - begin)
             if first + size - max(at, first) < least:
                 continue
             if first < at:
@@ -180,16 +186,6 @@ class Window:
             runs.append((first, size, kept, start - back))
             low, at = first, first + size
             look = at
-
-    def _place(self, raw: bytes, at: int) -> tuple[Kept, int] | None:
-        """Return where a text stood last in like surroundings, or else at all."""
-        text, young, old = raw[at : at + _AFTER], self._texts, self._older
-        found = young.get(text) or old.get(text)
-        if found is None:
-            return None
-        near = raw[at - _BEFORE : at + _AFTER]  # is noted together with its text
-        found = young.get(near) or old.get(near) or found
-        return found if found[0].cost < COST else None
 
 
 def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:

@@ -1047,7 +1047,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "journal",
-                    models.OneToOneField(
+                    recorder.fields.LineKey(
                         db_column="id",
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,

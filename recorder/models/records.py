@@ -2,7 +2,7 @@
 
 from django.db import models
 
-from recorder.fields import JsonText
+from recorder.fields import JsonText, LineKey
 from recorder.models.access import Project
 from recorder.models.journal import JournalEvent, Producer
 from recorder.models.money import ID, Price, Spend
@@ -285,7 +285,9 @@ class TextBlock(models.Model):
 
 
 class EventRecord(models.Model):
-    journal = models.OneToOneField(JournalEvent, models.CASCADE, primary_key=True, db_column="id")
+    journal: "models.OneToOneField[JournalEvent, JournalEvent]" = LineKey(
+        JournalEvent, models.CASCADE, primary_key=True, db_column="id"
+    )
     session = models.ForeignKey(Session, models.CASCADE, null=True, db_index=False)
     loop = models.ForeignKey(
         LoopRecord, models.CASCADE, null=True, related_name="event_records", db_index=False

@@ -71,7 +71,7 @@ def _rows(session: SessionRow, at: int) -> Mapping[tables.Kind, list[list[tables
         rows = defaultdict(list)
         for record, values in then.items():
             kept = tables.table(type(record))
-            row = kept.row_of(values, session.project_id)
+            row = list(kept.row_of(values, session.project_id))
             row[kept.fields.index("id")] = record.id
             rows[type(record)].append(row)
     return rows
