@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import argparse
 import os
-import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
 from playwright.sync_api import Page, sync_playwright
@@ -38,7 +38,17 @@ COLUMNS = (
     "**longest frame ms**",
     "heap MiB",
 )
-LIVE = ("events before", "events/s", "**longest frame ms**", "p99 ms", "heap MiB", "KiB of a reload")
+LIVE = (
+    "events before",
+    "events/s",
+    "**longest frame ms**",
+    "p99 ms",
+    "heap MiB",
+    "**layouts/s**",
+    "changes/s",
+    "KiB/s sent",
+    "KiB of a reload",
+)
 BEFORE, AFTER, RATE, EACH_S = 10_000, 1_500, 100, 0.1  # events, a second
 SEEN = "[frames, performance.memory.usedJSHeapSize / 1048576]"
 FRAMES = """() => {
@@ -46,6 +56,11 @@ FRAMES = """() => {
   let last = performance.now();
   const tick = (now) => { frames.push(now - last); last = now; requestAnimationFrame(tick); };
   requestAnimationFrame((now) => { last = now; requestAnimationFrame(tick); });
+}"""
+CHANGES = """() => {
+  window.changes = 0;
+  const what = { childList: true, attributes: true, characterData: true, subtree: true };
+  new MutationObserver((records) => (changes += records.length)).observe(document.body, what);
 }"""
 READY = "() => performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
 
@@ -146,29 +161,43 @@ def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
     """Return the row of a loop of 10,000 events that goes on while its page is used."""
     lines, agent = LongLoop(turns=240, deltas=41, session="on").lines(), server.agent()
     send(agent, islice(lines, BEFORE))
-    url = server.session_url("on")
+    url, sent = server.session_url("on"), []
+    page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sent.append(len(frame))))
     page.goto(url)
     page.locator("[data-connection=live]").wait_for()
     page.wait_for_timeout(500)
-    page.evaluate(FRAMES)
-    sender = threading.Thread(target=say, args=(agent, islice(lines, AFTER)))
-    started = time.perf_counter()
-    sender.start()
-    while sender.is_alive():
-        use(page)
-    rate = AFTER / (time.perf_counter() - started)
+    sent.clear()
+    for script in (FRAMES, CHANGES):
+        page.evaluate(script)
+    with ThreadPoolExecutor(1) as pool:
+        before, said = layouts(page), pool.submit(say, agent, islice(lines, AFTER))
+        while not said.done():
+            use(page)
+    seconds = said.result()
     frames, heap = page.evaluate(SEEN)
     ordered, size = sorted(frames), len(reader.get(url.removeprefix(server.url))) / 1024
     longest, p99 = f"**{ordered[-1]:.0f}**", f"{ordered[int(len(ordered) * 0.99)]:.0f}"
-    return f"{BEFORE:,}", f"{rate:.0f}", longest, p99, f"{heap:.0f}", f"{size:.0f}"
+    shown = (f"{BEFORE:,}", f"{AFTER / seconds:.0f}", longest, p99, f"{heap:.0f}")
+    work = (layouts(page) - before, page.evaluate("changes"), sum(sent) / 1024)
+    return *shown, *(f"{each / seconds:.0f}" for each in work), f"{size:.0f}"
 
 
-def say(agent: Agent, lines: Iterator[bytes]) -> None:
-    """Send lines at a steady rate."""
-    started = time.perf_counter()
-    for turn, part in enumerate(iter(lambda: list(islice(lines, int(RATE * EACH_S))), [])):
-        time.sleep(max(0.0, started + turn * EACH_S - time.perf_counter()))  # until the next is due
+def layouts(page: Page) -> int:
+    """Return how often the page was laid out so far."""
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
+    metrics = devtools.send("Performance.getMetrics")["metrics"]
+    return next(int(each["value"]) for each in metrics if each["name"] == "LayoutCount")
+
+
+def say(agent: Agent, lines: Iterator[bytes]) -> float:
+    """Send lines at a steady rate and return the seconds that took: what was due, if the rate was kept."""
+    started, due = time.perf_counter(), 0.0
+    for part in iter(lambda: list(islice(lines, int(RATE * EACH_S))), []):
         agent.send(*part)
+        due += EACH_S
+        time.sleep(max(0.0, started + due - time.perf_counter()))  # until the next is due
+    return time.perf_counter() - started
 
 
 def _asked() -> argparse.Namespace:

@@ -1,9 +1,13 @@
 // Times as the reader's: [data-start] counts up, [data-when] is relative for a day, [data-clock] is local clock time.
-// The server writes text that never changes, so a redraw puts it back and the observer turns it again before it shows.
-// On a page of the past ([data-then]) the clock stands at its moment.
+// The server writes text that never changes. What a frame brings is turned before it goes into the page, so a panel that says
+// the same is the same; whatever else comes, the observer turns before it shows. On a page of the past ([data-then]) the clock
+// stands at its moment.
 const ahead = Date.now() - Date.parse(document.body.dataset.now);
 const now = () => Date.parse(document.querySelector("[data-then]")?.dataset.then) || Date.now() - ahead;
-const local = (date, style) => date.toLocaleString("en-GB", style);
+const style = (options) => new Intl.DateTimeFormat("en-GB", options); // to make one takes longer than to use it a hundred times
+const clock = style({ timeStyle: "medium" });
+const day = { day: "numeric", month: "short" };
+const days = [style(day), style({ ...day, year: "numeric" })];
 const two = (n) => String(n).padStart(2, "0");
 
 function length(s) {
@@ -18,21 +22,39 @@ function relative(s, date) {
   if (s < 60) return `${s}s ago`;
   if (s < 3600) return `${Math.floor(s / 60)}m ago`;
   if (s < 86400) return `${Math.floor(s / 3600)}h ago`;
-  const year = date.getFullYear() == new Date().getFullYear() ? undefined : "numeric";
-  return local(date, { day: "numeric", month: "short", year });
+  return days[Number(date.getFullYear() != new Date().getFullYear())].format(date);
 }
 
-function tick() {
-  for (const time of document.querySelectorAll("time")) {
-    const { start, when, clock } = time.dataset;
+function turn(times) {
+  const at = now();
+  for (const time of times) {
+    const { start, when, clock: isClock } = time.dataset;
     const date = new Date(time.dateTime);
-    const s = Math.max(0, Math.floor((now() - date) / 1000));
-    const text = start != null ? length(s) : when != null ? relative(s, date) : clock != null && local(date, { timeStyle: "medium" });
-    if (text && time.textContent != text) time.textContent = text;
-    if (!time.title.includes("local")) time.title += `, ${local(date, { timeStyle: "medium" })} local`;
+    const s = Math.max(0, Math.floor((at - date) / 1000));
+    const text = start != null ? length(s) : when != null ? relative(s, date) : isClock != null && clock.format(date);
+    if (text && time.textContent != text) time.firstChild ? (time.firstChild.data = text) : (time.textContent = text);
+    if (!time.title.includes("local")) time.title += `, ${clock.format(date)} local`;
   }
 }
 
-new MutationObserver(tick).observe(document.body, { childList: true, characterData: true, subtree: true });
-setInterval(tick, 1000);
-tick();
+// Whatever the change, only the times in it are looked at.
+function changed(records) {
+  const times = new Set();
+  for (const { target, addedNodes } of records) {
+    for (const each of [target, target.parentNode]) if (each?.localName == "time") times.add(each);
+    for (const node of addedNodes) {
+      if (node.localName == "time") times.add(node);
+      else for (const time of node.querySelectorAll?.("time") ?? []) times.add(time);
+    }
+  }
+  if (times.size) turn(times);
+}
+
+const every = () => turn(document.querySelectorAll("time"));
+const moving = () => turn(document.querySelectorAll("time[data-start], time[data-when]"));
+const what = { childList: true, characterData: true, attributeFilter: ["datetime", "title"], subtree: true };
+new MutationObserver(changed).observe(document.body, what);
+addEventListener("live:fresh", ({ detail }) => turn(detail.querySelectorAll("time")));
+addEventListener("sought", every);
+setInterval(moving, 1000);
+every();

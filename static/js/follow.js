@@ -3,19 +3,23 @@
 const button = document.querySelector("[data-follow]");
 const pill = document.querySelector("[data-unseen]");
 const pane = document.getElementById(button?.getAttribute("aria-controls")) ?? document.scrollingElement;
-const turns = () => pane.querySelectorAll('[data-into^="session-turns-"]').length;
+const list = pane.querySelector('[id^="session-turns-"]');
+const newest = () => Number(list?.lastElementChild?.dataset.order ?? -1);
 const following = () => button.ariaPressed == "true";
 const isAtEnd = () => pane.scrollTop + pane.clientHeight > pane.scrollHeight - 4;
-let seen = turns();
+let seen = newest();
 let top = pane.scrollTop;
+let due;
 
 function keepUp() {
+  due = 0;
   if (following()) pane.scrollTop = pane.scrollHeight;
-  if (isAtEnd()) seen = turns();
+  if (isAtEnd()) seen = newest();
   top = pane.scrollTop;
   if (!pill) return;
-  pill.hidden = turns() <= seen;
-  pill.textContent = pill.hidden ? "" : `${turns() - seen} new`;
+  const text = newest() > seen ? `${newest() - seen} new` : "";
+  pill.hidden = !text;
+  if (pill.textContent != text) pill.textContent = text;
 }
 
 function follow(on) {
@@ -30,6 +34,7 @@ if (button) {
     if (pane.scrollTop < top && !isAtEnd()) button.ariaPressed = false;
     keepUp();
   }, { capture: true, passive: true });
-  addEventListener("live:frame", keepUp);
+  // Once for all frames that show together: where the pane stands is known only when it has been laid out.
+  addEventListener("live:frame", () => (due ||= requestAnimationFrame(keepUp)));
   keepUp();
 }

@@ -74,9 +74,10 @@ addEventListener("htmx:wsClose", ({ detail: { event } }) => {
   // After these hx-ws comes back by itself.
   if (![1006, 1011, 1012, 1013, 4401].includes(event.code)) setTimeout(socket.reconnect, 1000);
 });
-addEventListener("live:frame", () => {
+addEventListener("live:frame", ({ detail }) => {
   heard = Date.now();
   become("live");
+  if (!detail.hasNews) return;
   if (news() && news() != said) say((said = news()));
   const go = document.querySelector("[data-go]");
   if (go && !went) location.assign((went = go).dataset.go); // once: a second would abort the first

@@ -1,16 +1,20 @@
 // Puts what the socket sends into the page: every fragment is a whole panel, found by its id and morphed in place.
-// What the reader opened, typed, selected or scrolled stays as it is.
-const READERS = { dialog: "open", input: "value checked", textarea: "value", option: "selected" };
+// What the reader opened, typed, selected or scrolled stays as it is. Between the panels of a large frame the page is drawn and
+// keys are heard.
+const SLICE_MS = 8; // for the rest of a frame that has 16
+const READERS = { dialog: ["open"], input: ["value", "checked"], textarea: ["value"], option: ["selected"] };
 const touched = new WeakSet(); // details that the reader opened or closed
 addEventListener("click", (event) => touched.add(event.target.closest?.("summary")?.parentElement ?? event));
+
+const isKept = (name, keep) => keep && (name == "data-keep" || keep.split(" ").includes(name));
 
 const config = {
   ignoreActiveValue: true,
   callbacks: {
-    beforeAttributeUpdated: (name, el) =>
-      !(name == "open" && touched.has(el)) && !`${READERS[el.localName]} ${el.dataset.keep} ${el.dataset.keep && "data-keep"}`.split(" ").includes(name),
+    beforeAttributeUpdated: (name, el) => !(name == "open" && touched.has(el)) && !READERS[el.localName]?.includes(name) && !isKept(name, el.dataset.keep),
     beforeNodeMorphed(old, fresh) {
-      if (old.nodeType != 3 || !fresh.data.startsWith(old.data)) return !old.hasAttribute?.("hx-preserve") && !old.hasAttribute?.("data-loaded");
+      if (old.nodeType == 1) return !old.isEqualNode(fresh) && !old.hasAttribute("hx-preserve") && !old.hasAttribute("data-loaded");
+      if (old.nodeType != 3 || !fresh.data.startsWith(old.data)) return true;
       // Appending keeps a selection inside the text; setting it would not.
       old.appendData(fresh.data.slice(old.length));
       return false;
@@ -42,14 +46,37 @@ function swap(fresh) {
   if (shown) htmx.process(shown);
 }
 
+async function put(message) {
+  const frame = document.createElement("template");
+  if (!("paused" in document.body.dataset)) frame.innerHTML = message;
+  dispatchEvent(new CustomEvent("live:fresh", { detail: frame.content }));
+  const hasNews = Boolean(frame.content.querySelector("[data-say], [data-go]"));
+  let began = performance.now();
+  for (const fresh of [...frame.content.children]) {
+    swap(fresh);
+    if (performance.now() - began < SLICE_MS || document.hidden) continue;
+    await new Promise((go) => setTimeout(go));
+    began = performance.now();
+  }
+  return hasNews;
+}
+
+const frames = []; // that have come and are not in the page yet
+
+async function work() {
+  while (frames.length) {
+    const { message, number, socketWrapper } = frames[0];
+    const hasNews = await put(message);
+    frames.shift();
+    socketWrapper.send(`{"ack":${number}}`);
+    dispatchEvent(new CustomEvent("live:frame", { detail: { hasNews } }));
+  }
+}
+
 addEventListener("htmx:wsBeforeMessage", (event) => {
   const { message, socketWrapper } = event.detail;
   const [, number] = /^<!--frame (\d+)-->/.exec(message) ?? [];
   if (!number) return;
   event.preventDefault();
-  const frame = document.createElement("template");
-  if (!("paused" in document.body.dataset)) frame.innerHTML = message;
-  for (const fresh of [...frame.content.children]) swap(fresh);
-  socketWrapper.send(`{"ack":${number}}`);
-  dispatchEvent(new Event("live:frame"));
+  if (frames.push({ message, number, socketWrapper }) == 1) work();
 });

@@ -1,8 +1,8 @@
 // [data-scrub]: the line under a session. Seeking from the present opens a page of the past; within the past that page is
 // morphed into the one of the event, so what the reader opened, scrolled and has focused stays. Without it the steps are links.
 // Others seek with a "seek" event, whose detail is an address; "sought" says that it is shown, "taken" that the reader seeks.
-const scrub = () => document.querySelector("[data-scrub]");
-const track = () => document.querySelector('[id^="session-track-"]');
+const scrub = () => document.getElementById("scrub");
+const track = () => scrub()?.querySelector(".scrub-t");
 const isPast = () => "then" in (scrub()?.dataset ?? {});
 const url = (event) => `${scrub().dataset.url}${scrub().dataset.url.includes("?") ? "&" : "?"}at=${event}`;
 const stops = () => (track()?.dataset.stops ?? "").trim().split(" ").filter(Boolean).map((stop) => stop.split(":").map(Number)); // event, x, seconds
@@ -110,8 +110,9 @@ addEventListener("keydown", (event) => {
 
 addEventListener("seek", (event) => seek(event.detail));
 addEventListener("live:frame", () => {
+  if (!isPast()) return;
   show();
-  if (location.hash != "#play" || !isPast() || !stops().length) return;
+  if (location.hash != "#play" || !stops().length) return;
   history.replaceState(history.state, "", location.pathname + location.search);
   player();
 });

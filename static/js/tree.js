@@ -2,7 +2,8 @@
 (() => {
   const tree = document.querySelector("#loops");
   if (!tree) return;
-  const items = () => [...tree.querySelectorAll('[role="treeitem"]')].filter((item) => item.offsetParent);
+  // What a fold hides, by its markup: to ask for its box would have the page laid out.
+  const items = () => [...tree.querySelectorAll('[role="treeitem"]')].filter((item) => !item.matches('[aria-expanded="false"] ~ ul *'));
   const link = (item) => item.querySelector("a.tr-a");
   const parent = (item) => tree.querySelector(`[aria-owns="${item.closest("ul").id}"]`) ?? item.closest(".par")?.querySelector(".par-h");
   const current = () => tree.querySelector('[role="treeitem"][tabindex="0"]');
@@ -16,14 +17,18 @@
     const all = items();
     const stop = all.find((item) => item.tabIndex === 0) ?? tree.querySelector('[aria-selected="true"]') ?? all[0];
     for (const item of all) {
-      item.tabIndex = item === stop ? 0 : -1;
+      if (item !== stop || item.tabIndex) item.tabIndex = item === stop ? 0 : -1;
       item.dataset.keep = "tabindex aria-expanded";
-      for (const a of item.querySelectorAll("a")) a.tabIndex = -1;
+      for (const a of item.querySelectorAll('a:not([tabindex="-1"])')) {
+        a.tabIndex = -1;
+        a.dataset.keep = "tabindex";
+      }
     }
   };
   const go = (item) => {
     if (!item) return;
-    for (const other of items()) other.tabIndex = other === item ? 0 : -1;
+    if (current()) current().tabIndex = -1;
+    item.tabIndex = 0;
     item.focus();
     item.scrollIntoView({ block: "nearest" });
   };
@@ -79,7 +84,8 @@
     // The first press, from elsewhere, goes on from where the reader is.
     letters[event.detail](current());
   });
-  addEventListener("live:frame", ready);
+  const isNew = ({ addedNodes }) => [...addedNodes].some((node) => node.nodeType == 1);
+  new MutationObserver((records) => records.some(isNew) && ready()).observe(tree, { childList: true, subtree: true });
   ready();
   tree.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
 })();

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.browser.played import open_page  # noqa: F401  a fixture
 from tests.browser.server import Server
 
 ARGS = [

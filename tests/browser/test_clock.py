@@ -78,3 +78,19 @@ def test_a_redraw_is_turned_again_before_it_shows(page):
         }"""
     )
     assert redrawn == "5m ago"
+
+
+def test_times_that_nobody_redrew_are_left_alone(page):
+    shown(page, f'<time datetime="{iso(minutes=5)}" data-when>x</time>')
+    looked_at = page.evaluate(
+        """async () => {
+          let times = 0;
+          const { get } = Object.getOwnPropertyDescriptor(HTMLTimeElement.prototype, "dateTime");
+          const counted = { get() { times++; return get.call(this); } };
+          Object.defineProperty(HTMLTimeElement.prototype, "dateTime", counted);
+          document.body.append(Object.assign(document.createElement("p"), { textContent: "new" }));
+          await null;
+          return times;
+        }"""
+    )
+    assert looked_at == 0
