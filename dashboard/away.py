@@ -1,4 +1,7 @@
-"""A database that does not answer now is told as that, and to try again: not as a bug of ours."""
+"""What is shown when nothing can be: a bug, a request that cannot be read, a store that does not answer now.
+
+These pages know the request alone. They ask no database, and say nothing of what went wrong inside.
+"""
 
 from math import ceil
 
@@ -6,16 +9,34 @@ from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
+from dashboard.shell.look import look
 from recorder.faults import passing
 
 
 class Away(MiddlewareMixin):
     """Middleware for pages; the read API says the same in its own words."""
 
-    def process_exception(self, _: HttpRequest, error: Exception) -> HttpResponse | None:
+    def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Answer 503 if the store is away, and let everything else be a bug."""
         busy = passing(error)
         if busy is None:
             return None
-        again = str(ceil(busy.retry_after_ms / 1000))
-        return HttpResponse(render_to_string("503.html"), status=503, headers={"Retry-After": again})
+        response = _page(request, 503)
+        response["Retry-After"] = str(ceil(busy.retry_after_ms / 1000))
+        return response
+
+
+def broken(request: HttpRequest) -> HttpResponse:
+    """Answer 500: Django's handler of bugs."""
+    return _page(request, 500)
+
+
+def senseless(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 400: Django's handler of requests that it cannot read."""
+    return _page(request, 400)
+
+
+def _page(request: HttpRequest, status: int) -> HttpResponse:
+    can_repeat = request.method in ("GET", "HEAD")
+    shown = render_to_string(f"{status}.html", {**look(request), "can_repeat": can_repeat})
+    return HttpResponse(shown, status=status)

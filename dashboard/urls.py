@@ -3,7 +3,7 @@
 from django.urls import path, register_converter
 from django.urls.converters import IntConverter
 
-from dashboard import demo
+from dashboard import away, demo
 from dashboard.account import views as account
 from dashboard.api.app import api
 from dashboard.attention import views as attention
@@ -31,6 +31,8 @@ class Key(IntConverter):
 
 
 register_converter(Key, "key")
+
+handler400, handler500 = away.senseless, away.broken
 
 urlpatterns = [
     path("", shell.home, name="home"),

@@ -4,11 +4,30 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.db import OperationalError
 from django.template.loader import render_to_string
-from django.test import Client
-from django.urls import get_resolver
+from django.test import Client, RequestFactory
+from django.urls import get_resolver, path
 
+from dashboard import away
+from dashboard.away import Away
+from dashboard.csp import POLICY
+from dashboard.urls import handler400, handler500
 from recorder.models import Project
+
+__all__ = ["handler400", "handler500", "urlpatterns"]
+
+
+def bug(_):
+    raise RuntimeError("secret")
+
+
+def absent(_):
+    raise OperationalError("secret")
+
+
+# Of a server whose pages do not work, with the answers of ours.
+urlpatterns = [path("bug", bug), path("absent", absent)]
 
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\bstyle=|\bon\w+=|javascript:", re.I)
 
@@ -36,6 +55,48 @@ def test_an_error_page_needs_neither_database_nor_request(name):
 
     assert "<h1>" in html
     assert not INLINE.search(html)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("method", "can_repeat"), [("get", True), ("post", False)])
+def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothing(theme, method, can_repeat):
+    request = getattr(RequestFactory(), method)("/p/secret-name/sessions?q=secret-word")
+    request.COOKIES["theme"] = theme
+    bug, absent = away.broken(request), Away(lambda _: None).process_exception(request, OperationalError("x"))
+    unread = away.senseless(request, ValueError("secret-word"))
+
+    assert [answer.status_code for answer in (unread, bug, absent)] == [400, 500, 503]
+    assert int(absent["Retry-After"]) >= 1
+    for answer in (bug, absent, unread):
+        html = answer.content.decode()
+        assert f'data-theme="{theme}"' in html
+        assert "secret" not in html
+        assert not INLINE.search(html)
+    for answer in (bug, absent):
+        assert ("Try again</a>" in answer.content.decode()) is can_repeat
+    assert Away(lambda _: None).process_exception(request, ValueError("a bug")) is None
+
+
+def test_a_bug_in_a_page_is_answered_with_the_policy_and_no_traceback(settings):
+    settings.ROOT_URLCONF = __name__
+    answer = Client(raise_request_exception=False).get("/bug")
+    html = answer.content.decode()
+
+    assert answer.status_code == 500
+    assert "Nothing that was recorded is lost" in html
+    assert answer["Content-Security-Policy"] == POLICY
+    for word in ("Traceback", "RuntimeError", "secret", "Django", "Python/"):
+        assert word not in html
+
+
+def test_an_absent_store_is_answered_with_the_policy_and_when_to_come_again(settings):
+    settings.ROOT_URLCONF = __name__
+    answer = Client().get("/absent")
+
+    assert answer.status_code == 503
+    assert answer["Content-Security-Policy"] == POLICY
+    assert "does not answer now" in answer.content.decode()
+    assert "secret" not in answer.content.decode()
 
 
 def test_an_unknown_host_and_an_unknown_page_tell_no_path_and_no_version(client, db):
