@@ -12,6 +12,7 @@ from ninja.errors import HttpError, ValidationError
 
 from dashboard.access import NotSignedIn, Reader, reader
 from dashboard.api import records, sessions
+from dashboard.lifecycle.described import described
 from recorder.faults import passing
 from recorder.lines import Pruned
 
@@ -94,7 +95,7 @@ api.add_router("", records.router)
 @api.get("/openapi.json", include_in_schema=False)
 def openapi(request: HttpRequest) -> HttpResponse:
     """Return this description of the API."""
-    return api.create_response(request, api.get_openapi_schema(), status=200)
+    return api.create_response(request, described(api.get_openapi_schema()), status=200)
 
 
 nowhere = Router()

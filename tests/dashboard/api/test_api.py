@@ -116,6 +116,13 @@ def test_what_is_not_there_is_a_404_in_json(get, path):
 def test_the_description_names_every_door(get):
     described = get("openapi.json")
     assert {"/api/v1/sessions", "/api/v1/loops/{pk}", "/api/v1/groups"} <= set(described["paths"])
+    assert described["paths"]["/api/v1/lifecycle"]["get"]["responses"].keys() == {
+        "200",
+        "401",
+        "403",
+        "404",
+        "503",
+    }
     json.dumps(described)
 
 

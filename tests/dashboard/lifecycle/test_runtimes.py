@@ -7,6 +7,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
+from dashboard.lifecycle.described import LifecycleFrame
 from dashboard.lifecycle.rings import Rings
 from recorder import notify
 from recorder.models import Approval, LoopRecord, ParallelGroupRecord, Project
@@ -98,6 +99,8 @@ def test_a_runtime_rings_alike_in_any_batching(form, name):
     assert sessions(frames, "turn-started") == sessions(frames, "turn-finished") == wanted
     assert sessions(frames, "approval-requested") == of(project, Approval)
     assert bool(sessions(frames, "approval-requested")) is (name in ASKS)
+    for each in frames:  # as the API describes them
+        LifecycleFrame.model_validate(each, strict=True)
     running = Counter()
     for each in frames:  # no end without its start, and nothing is asked after the end of what it blocks
         running[each["session_id"]] += {"turn-started": 1, "turn-finished": -1}.get(each["type"], 0)
