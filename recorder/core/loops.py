@@ -11,6 +11,7 @@ from recorder.core.configs import inferred as inferred_config
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.messages import Answer
 from recorder.core.step import Place, Step
+from recorder.core.taken import Ended
 from recorder.core.text import clean, prose
 
 _SLOTS = 16
@@ -187,7 +188,9 @@ def _title_from(loop: Loop, given: Json) -> None:
         sessions.call(loop, next(prompts, ""))
 
 
-def _how_it_ended(loop: Loop, given: Json) -> str:
+def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
+    if isinstance(given, Ended):
+        return given.activity
     if loop.outcome == "completed":
         said = [text for m in messages.each(given) if messages.answer_of(m) and (text := messages.text_of(m))]
         return prose(said[-1]) if said else _ENDED["completed"]

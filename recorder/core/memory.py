@@ -120,6 +120,10 @@ class Memory:
             case _:
                 assert_never(record)
 
+    def named(self, producer: int, loop_id: str) -> Loop | None:
+        """Return the loop that a producer means."""
+        return self.own.get((producer, loop_id)) or self.latest.get(loop_id)
+
     def started(self, loop: Loop) -> None:
         """Find `loop` by its id from now on, and among the running ones of its producer."""
         key = loop.producer, loop.loop_id

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from recorder.core import approvals, links, sessions, turns
+from recorder.core import approvals, links, sessions, taken, turns
 from recorder.core.changes import ChildRef, Loop, ToolCall
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.fields import is_id
-from recorder.core.sameness import arguments_key
 from recorder.core.step import Place, Step
-from recorder.core.text import clean, excerpt, one_line
+from recorder.core.text import clean, excerpt
 
 
 def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
@@ -20,7 +19,8 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
         step.touch(twin)
     tool = _tool(event, loop)
     tool.turn = turn
-    tool.summary, tool.arguments_key = one_line(event.args), arguments_key(event.args)
+    asked = taken.asked(event.args)
+    tool.summary, tool.arguments_key = asked.line, asked.key
     tool.started_at, tool.times_received = event.timestamp or step.at, event.timestamp is None
     tool.start_event = step.id
     step.add(tool)

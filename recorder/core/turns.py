@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from recorder.core import lifecycle, loops, messages, sessions, spending, streaming, tokens, usage
+from recorder.core import lifecycle, loops, sessions, spending, streaming, taken, tokens, usage
 from recorder.core.changes import Loop, Turn
 from recorder.core.events import TurnEnd, TurnRequest, TurnStart
 from recorder.core.messages import Answer
-from recorder.core.sameness import text_key
 from recorder.core.step import Place, Step
-from recorder.core.text import clean, excerpt, prose
+from recorder.core.text import clean
 
 
 def start(step: Step, event: TurnStart, loop: Loop) -> Place:
@@ -44,11 +43,10 @@ def end(step: Step, event: TurnEnd, loop: Loop) -> Place:
     tokens.spend(loop, event.usage)
     loop.turns += 1
     loop.session.turns += 1
-    answer = messages.answer_of(event.message)
-    if answer is not None:
-        text = messages.text_of(event.message)
-        turn.said, turn.said_key = excerpt(prose(text), 200), text_key(text)
-        _take_answer(step, turn, answer)
+    said = taken.said(event.message)
+    if said is not None:
+        turn.said, turn.said_key = said.line, said.key
+        _take_answer(step, turn, said.answer)
     spending.turn_ended(step, turn, event)
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
     streaming.clear(step, loop)

@@ -10,16 +10,19 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from threading import Lock
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from recorder import pricebook
 from recorder.core.changes import (
     Change,
     EventRecord,
+    Loop,
     Record,
     Regrouped,
     Removed,
+    Session,
     Spent,
     TextBlock,
 )
@@ -27,13 +30,28 @@ from recorder.core.memory import Memory
 from recorder.core.prices import Pair, Price
 from recorder.core.recorder import Line, Recorder
 from recorder.models import EventRecord as EventRow
-from recorder.past.told import told
+from recorder.past.told import Passed, told
 from recorder.tables import Value, table
 
 KEPT = 40_000  # events whose histories a process keeps: about 1.5 kB each
 
 Values: TypeAlias = tuple[Value, ...]
 _Prices: TypeAlias = Mapping[Pair, Sequence[Price]]
+_NOT_KEPT = (Spent, Regrouped, EventRecord, TextBlock)
+
+
+class _Counted(NamedTuple):
+    """What a record was before lines that were only counted, and what these made of two of its fields."""
+
+    before: Values
+    places: tuple[int, int]
+    values: tuple[Value, Value]
+
+    def whole(self) -> Values:
+        values = list(self.before)
+        for place, value in zip(self.places, self.values, strict=True):
+            values[place] = value
+        return tuple(values)
 
 
 @dataclass(slots=True)
@@ -41,11 +59,23 @@ class _States:
     """What one record was, since which event; None when it was gone."""
 
     since: list[int] = field(default_factory=list)
-    values: list[Values | None] = field(default_factory=list)
+    values: list[Values | _Counted | None] = field(default_factory=list)
 
     def at(self, event: int) -> Values | None:
         place = bisect_right(self.since, event)
-        return self.values[place - 1] if place else None
+        found = self.values[place - 1] if place else None
+        return found.whole() if type(found) is _Counted else found
+
+    def add(self, event: int, values: Values | None) -> None:
+        self.since.append(event)
+        self.values.append(values)
+
+    def count(self, event: int, places: tuple[int, int], values: tuple[Value, Value]) -> None:
+        last = self.values[-1]
+        if last is not None:
+            before = last.before if type(last) is _Counted else last
+            self.since.append(event)
+            self.values.append(_Counted(before, places, values))
 
 
 class History:
@@ -76,28 +106,42 @@ class History:
             return self.lines == fed.count()
 
     def _feed(self, until: int) -> None:
-        for each in told(self.sessions, self._end, until, self._is_titled):
+        for each in told(self.sessions, self._end, until, self._memory.named):
             if isinstance(each, Line):
                 self.lines += 1
+                if type(each) is Passed and self._pass(each):
+                    continue
                 self._keep(each.id, self._recorder.feed(each))
             else:
                 self._keep(each[2], self._recorder.flush(*each))
         self._end = until
 
+    def _pass(self, line: Line) -> bool:
+        """Keep that a line was counted, if that is all that came of it."""
+        loop = self._recorder.count(line)
+        if loop is None:
+            return False
+        session, (of_loop, of_session) = loop.session, _counted()
+        self._states[loop].count(line.id, of_loop, (loop.events, loop.sequence))
+        self._states[session].count(line.id, of_session, (session.events, session.last_event_at))
+        return True
+
     def _keep(self, event: int, changes: Collection[Change]) -> None:
         for change in changes:
             record = change.record if isinstance(change, Removed) else change
-            if isinstance(record, Spent | Regrouped | EventRecord | TextBlock):
+            if isinstance(record, _NOT_KEPT):
                 continue
             states = self._states.get(record)
             if states is None:
                 states = self._states[record] = _States()
-            states.since.append(event)
-            states.values.append(None if record is not change else table(type(record)).values(record))
+            states.add(event, None if record is not change else table(type(record)).values(record))
 
-    def _is_titled(self, producer: int, loop_id: str) -> bool:
-        loop = self._memory.own.get((producer, loop_id)) or self._memory.latest.get(loop_id)
-        return loop is not None and bool(loop.title)
+
+@cache
+def _counted() -> tuple[tuple[int, int], tuple[int, int]]:
+    """Return the places of what counting a line changes in a loop, and in a session."""
+    loop, session = table(Loop).fields.index, table(Session).fields.index
+    return (loop("events"), loop("sequence")), (session("events"), session("last_event_at"))
 
 
 _histories: OrderedDict[int, History] = OrderedDict()  # by the session that was asked for; the last used last

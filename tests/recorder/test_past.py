@@ -100,6 +100,70 @@ def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, aske
     assert held(project) == now
 
 
+ODD = [
+    build.agent_start("s.o.1"),  # whose config its first answer names, and whose title its end
+    build.tool_start("s.o.1", call="early", at=1),
+    build.tool_start("s.o.1", call="early", args={"b": 1, "a": [2]}, timestamp=build.time(1)),
+    build.ours("ApprovalRequested", loop="s.o.1", tool_call_id="denied", command="rm"),
+    build.tool_end("s.o.1", call="denied", is_error=True, timestamp=build.time(2)),
+    build.tool_end("s.o.1", call="early", duration_ms=40),
+    build.turn_start("s.o.1"),
+    build.tool_start("s.o.1", timestamp=build.time(3)),
+    build.progress("s.o.1"),
+    build.tool_end("s.o.1", is_error=True),
+    build.message_end("s.o.1", message=build.assistant("A *bold* answer.")),
+    build.turn_end("s.o.1", tokens=3, cost=0.0123, message=build.assistant("- - **Bold**", tokens=3)),
+    build.turn_end("s.o.1", tokens=2, turn_index=7, message=build.tool_result()),
+    build.turn_start("s.o.1", by="Continuation"),
+    build.ours("ErrorRaised", loop="s.o.1", scope="turn", message="It broke."),
+    build.turn_end("s.o.1", tokens=4, message=build.assistant("", stop="error", error="Overloaded.")),
+    build.turn_start("s.o.1"),
+    build.turn_start("s.o.1"),
+    build.agent_end("s.o.1", tokens=9, messages=[build.user("Name it."), build.assistant("- - *So.*")]),
+    build.turn_end("s.o.1", tokens=1),  # late
+    build.agent_start("s.o.1", config_snapshot={"model": "m", "provider": "p"}, title="Given"),
+    build.message_end("s.o.1", message=build.user("[Agent stopped: no more turns]")),
+    build.turn_end("s.o.1", tokens=1, message=build.assistant("Bye.", provider="openai")),
+    build.agent_end("s.o.1", tokens=8, rejection=""),
+    build.agent_start("s.o.2", parent="s.o.1", kind="Default"),
+    build.agent_end("s.o.2", tokens=5, outcome="failed", error="  Out of \n memory "),
+    build.agent_start("s.o.3", config_snapshot={"model": "m", "provider": "anthropic"}),
+    build.tool_end("s.o.3", child="s.o.2"),
+    build.agent_end("s.o.3", tokens=6),
+]
+
+
+def test_what_a_record_does_not_tell_of_its_lines_is_read(project):
+    then = {}
+    for event in ODD:
+        send(project, event)
+        then[EventRecord.objects.latest("pk").pk] = held(project)
+    for event in reversed(then):
+        with seen_from(session_of(project), event):
+            assert held(project) == then[event]
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("phi-core/02-continue-rerun-branch", "phi-core/03-parallel-judge", "phi-core/05-sub-agents"),
+        *("phi-core/08-rejections-and-errors", "cagent/two-turns.reconstructed"),
+        "cagent/exec-json-cut-by-error.hand-made",
+    ],
+)
+def test_at_any_event_of_a_tape_the_tables_hold_what_they_held_then(project, name):
+    then, form = {}, "cagent" if name.startswith("cagent") else "native"
+    lines = tape(f"{name}.events.jsonl")
+    for first in range(0, len(lines), size := len(lines) // 9 + 1):
+        send(project, *lines[first : first + size], form=form)
+        if SessionRow.objects.exists():
+            then[EventRecord.objects.latest("pk").pk] = held(project)
+    session = SessionRow.objects.filter(parent=None).earliest("pk")
+    for event in EventRecord.objects.filter(session=session, pk__in=then).values_list("pk", flat=True):
+        with seen_from(session, event):
+            assert held(project) == then[event]
+
+
 @settings(max_examples=10)
 @given(st.lists(st.integers(0, 2), max_size=30), st.floats(0, 1))
 def test_totals_are_those_of_the_pure_fold_of_what_came_before(order, share):
