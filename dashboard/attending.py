@@ -10,6 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.lifecycle.queries import IMPORT
+from dashboard.worded import worded
 from recorder.models import Approval, Seen, Session
 
 FAILED = ("failed", "rejected", "aborted")
@@ -43,8 +44,18 @@ class Counts:
     def __call__(self, users: Collection[int]) -> Mapping[int, Count]:
         """Count. A query, and one more for each person."""
         now = timezone.now()
-        asked, broke = waiting(self.project)[: MOST + 1].count(), failed(self.project, now)
-        return {user: Count(asked, broke.filter(~seen_by(user))[: MOST + 1].count()) for user in users}
+        asked = len(_waiting(self.project))
+        return {user: Count(asked, len(_unseen(self.project, now - LATELY, user))) for user in users}
+
+
+@worded
+def _waiting(project: int) -> QuerySet[Approval, int]:
+    return waiting(project).values_list("pk", flat=True)[: MOST + 1]
+
+
+@worded
+def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
+    return _ended(project, FAILED, since).filter(~seen_by(user)).values_list("pk", flat=True)[: MOST + 1]
 
 
 def waiting(project: int) -> QuerySet[Approval]:
@@ -59,7 +70,10 @@ def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Se
 
     Sub-agents report to their parent, and what an import brings in of the past is nobody's news.
     """
-    since = now - LATELY
+    return _ended(project, outcomes, now - LATELY)
+
+
+def _ended(project: int, outcomes: Collection[str], since: datetime) -> QuerySet[Session]:
     lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
     roots = lately.filter(waiting=0).exclude(head__role="sub_agent")
     return roots.exclude(Q(ended_at__lt=since), head__producer__name__startswith=IMPORT)

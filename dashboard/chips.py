@@ -3,9 +3,10 @@
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 
-from django.db.models import F, Q, Window
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
+from dashboard.worded import worded
 from recorder.core import changes
 from recorder.core.configs import Label, labels, short
 from recorder.models import ModelConfig
@@ -30,13 +31,20 @@ class Chip:
 
 def chips(configs: Collection[int]) -> Mapping[int, Chip]:
     """Return each config's chip, in one query. The same config has the same label on every page."""
-    wanted = ModelConfig.objects.filter(pk__in=configs)
-    place = Window(RowNumber(), partition_by="project", order_by=F("pk").asc())
-    placed = ModelConfig.objects.filter(project__in=wanted.values("project")).annotate(place=place)
     projects: dict[int, list[ModelConfig]] = {}
-    for config in placed.filter(Q(place__lte=TOLD_APART) | Q(pk__in=configs)).order_by("pk"):
+    for config in _members(configs):
         projects.setdefault(config.project_id, []).append(config)
     return {pk: chip for members in projects.values() for pk, chip in _named(members)}
+
+
+@worded
+def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
+    wanted = ModelConfig.objects.filter(pk__among=configs)
+    place = Window(RowNumber(), partition_by="project", order_by=F("pk").asc())
+    is_wanted = Case(When(pk__among=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
+    placed = ModelConfig.objects.filter(project__in=wanted.values("project"))
+    placed = placed.annotate(place=place, is_wanted=is_wanted)
+    return placed.filter(Q(place__lte=TOLD_APART) | Q(is_wanted=1)).order_by("pk")
 
 
 def _named(configs: list[ModelConfig]) -> Iterator[tuple[int, Chip]]:

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
-from typing import Protocol
+from typing import Any, Protocol
 
+from django.db.models import QuerySet
+
+from dashboard.worded import worded
 from recorder.core.changes import CostSource
 from recorder.core.spending import merged
 from recorder.models import ChildLoopRef, LoopRecord, Session
@@ -125,9 +128,8 @@ def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
     below: dict[int, set[int]] = {}
     frontier = set(costs)
     for _ in range(DEEPEST):
-        found = Session.objects.filter(parent__session__in=frontier).select_related("parent")
         fresh: set[int] = set()
-        for child in found.only(*COST, "parent__session"):
+        for child in _sessions_below(frontier):
             below.setdefault(child.parent.session_id if child.parent else 0, set()).add(child.pk)
             if child.pk not in costs:
                 costs[child.pk] = child
@@ -138,6 +140,12 @@ def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
     return below
 
 
+@worded
+def _sessions_below(sessions: Collection[int]) -> QuerySet[Session]:
+    found = Session.objects.filter(parent__session__among=sessions).select_related("parent")
+    return found.only(*COST, "parent__session")
+
+
 def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     """Return the cost of each loop and of the sub-agents below it, in its session or in others."""
     costs: dict[int, Spent] = {loop.pk: loop for loop in loops}
@@ -146,23 +154,28 @@ def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     for _ in range(DEEPEST):
         fresh = set()
         for above, pk in _spawned(frontier):
-            below.setdefault(above, set()).add(pk)
-            fresh.add(pk)
+            if above and pk:
+                below.setdefault(above, set()).add(pk)
+                fresh.add(pk)
         frontier = fresh - set(costs)
         if not frontier:
             break
-        costs |= LoopRecord.objects.only(*COST).in_bulk(frontier)
+        costs |= {loop.pk: loop for loop in _costs(frontier)}
     return {loop.pk: total(costs[pk] for pk in _reached(loop.pk, below)) for loop in loops}
 
 
-def _spawned(loops: Collection[int]) -> Iterable[tuple[int, int]]:
-    """Return the links to sub-agents: by a tool call, by a session of their own, by their parent."""
-    refs = ChildLoopRef.objects.filter(loop__in=loops, child__isnull=False).values_list("loop_id", "child_id")
-    spawned = LoopRecord.objects.filter(session__parent__in=loops).values_list("session__parent_id", "pk")
-    beside = LoopRecord.objects.filter(parent__in=loops, role="sub_agent").values_list("parent_id", "pk")
-    for above, pk in refs.union(spawned, beside):
-        if above and pk:
-            yield above, pk
+@worded
+def _spawned(loops: Collection[int]) -> QuerySet[Any, tuple[int | None, int | None]]:
+    """Ask for the links to sub-agents: by a tool call, by a session of their own, by their parent."""
+    refs = ChildLoopRef.objects.filter(loop__among=loops, child__isnull=False)
+    spawned = LoopRecord.objects.filter(session__parent__among=loops).values_list("session__parent_id", "pk")
+    beside = LoopRecord.objects.filter(parent__among=loops, role="sub_agent").values_list("parent_id", "pk")
+    return refs.values_list("loop_id", "child_id").union(spawned, beside)
+
+
+@worded
+def _costs(loops: Collection[int]) -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(pk__among=loops).only(*COST)
 
 
 def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:

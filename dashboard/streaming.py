@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from dashboard.panels import Panel
+from dashboard.worded import worded
 from recorder.core.text import clean
 from recorder.models import TextBlock
+
+ORDER = ("loop_id", "message", "part")  # that of the text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +36,7 @@ Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
 
 def blocks(pks: Collection[int]) -> Mapping[int, Block]:
     """Return blocks by id. One query."""
-    chosen = TextBlock.objects.filter(pk__in=pks)
-    siblings = Q(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
-    return {block.pk: block for block in _made(siblings) if block.pk in pks}
+    return {block.pk: block for block in _made(_siblings(pks)) if block.pk in pks}
 
 
 BLOCK = Panel("_shared/block", blocks)
@@ -43,12 +44,29 @@ BLOCK = Panel("_shared/block", blocks)
 
 def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:
     """Return the blocks of each turn. One query."""
-    return _grouped(_made(Q(turn__in=turns)))
+    return _grouped(_made(_of_turns(turns)))
 
 
 def outside_turns(loops: Collection[int]) -> Mapping[int, Blocks]:
     """Return the blocks of each loop that belong to no turn. One query."""
-    return _grouped(_made(Q(loop__in=loops, turn=None)))
+    return _grouped(_made(_of_no_turn(loops)))
+
+
+@worded
+def _siblings(pks: Collection[int]) -> QuerySet[TextBlock]:
+    chosen = TextBlock.objects.filter(pk__among=pks)
+    siblings = TextBlock.objects.filter(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
+    return siblings.order_by(*ORDER)
+
+
+@worded
+def _of_turns(turns: Collection[int]) -> QuerySet[TextBlock]:
+    return TextBlock.objects.filter(turn__among=turns).order_by(*ORDER)
+
+
+@worded
+def _of_no_turn(loops: Collection[int]) -> QuerySet[TextBlock]:
+    return TextBlock.objects.filter(loop__among=loops, turn=None).order_by(*ORDER)
 
 
 def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
@@ -58,11 +76,11 @@ def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
     return owners
 
 
-def _made(which: Q) -> Mapping[Block, tuple[int, int]]:
-    """Return blocks in the order of their text, each with its turn, or else its loop, and its message."""
+def _made(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
+    """Return blocks of records in order, each with its turn, or else its loop, and its message."""
     made: dict[Block, tuple[int, int]] = {}
     kinds: dict[tuple[int, int], str] = {}
-    for record in TextBlock.objects.filter(which).order_by("loop_id", "message", "part"):
+    for record in records:
         message = record.loop_id, record.message
         into = f"stream-{record.turn_id}" if record.turn_id else f"loose-{record.loop_id}"
         is_first = kinds.get(message) != record.kind

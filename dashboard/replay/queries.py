@@ -11,12 +11,15 @@ from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Win
 from django.db.models.functions import RowNumber
 
 from dashboard.replay.course import Course, Ran, Told, course
+from dashboard.worded import worded
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
 READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
 LOOPS = 400  # and of its loops, with those that run or are long
 LONG = 200  # parts of a session: a loop as long as one is long
 FAILED = 500
+EVENT = ("pk", "type", "occurred_at")
+LOOP = ("start_event", "end_event", "config__slot", "is_selected", "status")
 KINDS = {
     "AgentStart": "user",
     "TurnStart": "turn",
@@ -50,10 +53,14 @@ class Track:
 
 def tracks(pks: Collection[int]) -> Mapping[int, Track]:
     """Return the lines of sessions. One query, and three for each session."""
+    return {session.pk: _track(session) for session in _sessions(pks)}
+
+
+@worded
+def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
-    sessions = Session.objects.filter(pk__in=pks).only("events", "loops", "status")
-    sessions = sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
-    return {session.pk: _track(session) for session in sessions}
+    sessions = Session.objects.filter(pk__among=pks).only("events", "loops", "status")
+    return sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
 
 
 def step(session: int, since: int | None, by: By, to: To) -> int | None:
@@ -73,11 +80,12 @@ def first_event(session: int) -> int | None:
 
 
 def _track(session: Any) -> Track:
-    rows = EventRecord.objects.filter(STEPS["event"], session=session.pk)
-    failed, ran = _failed(session.pk), _ran(session)  # the first
+    failed, ran = set(_failed(session.pk)), _ran(session)  # the first
     told: list[Told] = []
-    marked = failed | {loop.since for loop in ran}
-    for pk, name, occurred in _thinned(rows, session.events, marked).values_list("pk", "type", "occurred_at"):
+    every = -(-session.events // READ)
+    marked = failed | {loop.since for loop in ran} | {None}
+    events = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
+    for pk, name, occurred in events:
         at = occurred or (told[-1].at if told else _received(pk))
         told.append(Told(pk, at, "err" if pk in failed else KINDS.get(name, "")))
     return Track(session.pk, course(told, ran), session.lines or 0, session.status == "running")
@@ -88,29 +96,49 @@ def _received(event: int) -> datetime:
     return at
 
 
-def _failed(session: int) -> set[int | None]:
-    """Return the events with which tools and turns failed."""
-    tools = ToolCall.objects.filter(loop__session=session, state="failed").values_list("end_event")
-    turns = Turn.objects.filter(loop__session=session).exclude(error="").values_list("end_event")
-    return {event for (event,) in tools.union(turns)[:FAILED]}
+@worded
+def _failed(session: int) -> QuerySet[Any, int | None]:
+    """Ask for the events with which tools and turns failed."""
+    tools = ToolCall.objects.filter(loop__session=session, state="failed")
+    turns = Turn.objects.filter(loop__session=session).exclude(error="")
+    ends = turns.values_list("end_event", flat=True)
+    return tools.values_list("end_event", flat=True).union(ends)[:FAILED]
 
 
-def _thinned(rows: QuerySet[EventRecord], events: int, marked: set[int | None]) -> QuerySet[EventRecord]:
-    every = -(-events // READ)
-    if every > 1:
-        shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in=marked)
-        rows = rows.annotate(part=F("journal_id") % every).filter(shown)
-    return rows.order_by("journal")
+@worded
+def _events(session: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
+    rows = EventRecord.objects.filter(STEPS["event"], session=session)
+    return rows.order_by("journal").values_list(*EVENT)
 
 
-def _ran(session: Session) -> list[Ran]:
+@worded
+def _thinned(
+    session: int, every: int, marked: Collection[int | None]
+) -> QuerySet[EventRecord, tuple[Any, ...]]:
+    """Ask for one of so many events, and for all that are marked or rare."""
+    shown = Q(part=0) | Q(type__in=RARE) | Q(pk__among=marked)
+    rows = EventRecord.objects.filter(STEPS["event"], session=session)
+    rows = rows.annotate(part=F("journal_id") % every).filter(shown)
+    return rows.order_by("journal").values_list(*EVENT)
+
+
+@worded
+def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    return LoopRecord.objects.filter(session=session, start_event__isnull=False).values_list(*LOOP)
+
+
+@worded
+def _some_loops(session: int, every: int, events: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    """Ask for one of so many loops, and for all that run or are longer than so many events."""
+    is_long = Q(end_event__gt=F("start_event") + events)
     loops = LoopRecord.objects.filter(session=session, start_event__isnull=False)
+    loops = loops.annotate(part=Window(RowNumber(), order_by="pk") % every)
+    return loops.filter(Q(part=1) | Q(status="running") | is_long).values_list(*LOOP)
+
+
+def _ran(session: Any) -> list[Ran]:
     every = -(-session.loops // LOOPS)
-    if every > 1:
-        is_long = Q(end_event__gt=F("start_event") + session.events // LONG)
-        loops = loops.annotate(part=Window(RowNumber(), order_by="pk") % every)
-        loops = loops.filter(Q(part=1) | Q(status="running") | is_long)
-    rows = loops.values_list("start_event", "end_event", "config__slot", "is_selected", "status")
+    rows = _some_loops(session.pk, every, session.events // LONG) if every > 1 else _loops(session.pk)
     return [
         Ran(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
         for start, end, slot, chosen, status in rows

@@ -1,9 +1,10 @@
 """What the shell shows of each project, in a fixed number of queries whatever the number of projects."""
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import (
     Case,
@@ -18,6 +19,7 @@ from django.db.models import (
 )
 from django.db.models.functions import RowNumber
 
+from dashboard.worded import worded
 from recorder.models import Project, Session
 
 SHOWN = 6
@@ -49,11 +51,10 @@ def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
     """Return what is live in each project."""
     lines: dict[int, list[Line]] = defaultdict(list)
     more: dict[int, int] = {}
-    for session, live in _first_live(projects):
+    for session in _first_live(projects):
         lines[session.project_id].append(_line(session))
-        more[session.project_id] = live - len(lines[session.project_id])
-    slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
-    return {pk: LiveNow(slug, tuple(lines[pk]), more=more.get(pk, 0)) for pk, slug in slugs}
+        more[session.project_id] = session.live - len(lines[session.project_id])
+    return {pk: LiveNow(slug, tuple(lines[pk]), more=more.get(pk, 0)) for pk, slug in _slugs(projects)}
 
 
 def has_sessions(project: int) -> bool:
@@ -61,22 +62,24 @@ def has_sessions(project: int) -> bool:
     return Session.objects.filter(project=project).exists()
 
 
-def _live(projects: Collection[int]) -> QuerySet[Session]:
-    mine = Session.objects.filter(project__in=projects)
+@worded
+def _slugs(projects: Collection[int]) -> QuerySet[Project, tuple[int, str]]:
+    return Project.objects.filter(pk__among=projects).values_list("pk", "slug")
+
+
+@worded
+def _first_live(projects: Collection[int]) -> QuerySet[Any]:
+    """Ask for what is shown, and how many there are in its project."""
+    mine = Session.objects.filter(project__among=projects)
     running, waiting = mine.filter(status="running"), mine.filter(waiting__gt=0)
     # Each condition alone has an index; both on one row would read every session there is.
-    return Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))
-
-
-def _first_live(projects: Collection[int]) -> Iterator[tuple[Session, int]]:
-    """Yield what is shown, and how many there are in its project."""
+    either = Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))
     waits = Case(When(waiting__gt=0, then=Value(0)), default=Value(1), output_field=IntegerField())
     order = (waits.asc(), F("last_event_at").desc(), F("pk").desc())
     place = Window(RowNumber(), partition_by="project_id", order_by=order)
     live = Window(Count("pk"), partition_by="project_id")
-    placed = _live(projects).annotate(place=place, live=live)
-    for session in placed.filter(place__lte=SHOWN).order_by("project_id", "place").only(*COLUMNS):
-        yield session, session.live
+    placed = either.annotate(place=place, live=live)
+    return placed.filter(place__lte=SHOWN).order_by("project_id", "place").only(*COLUMNS)
 
 
 def _line(session: Session) -> Line:

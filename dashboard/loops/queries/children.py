@@ -6,13 +6,15 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Sum
+from django.db.models import QuerySet, Sum
 
 from dashboard import links
 from dashboard.chips import Chip, chips
 from dashboard.loops.queries.rows import state_of
 from dashboard.money import COST, NOTHING, Cost, Spent, loops_with_sub_agents, sessions_with_sub_agents
+from dashboard.worded import worded
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 LEVELS = 8  # of sub-agents that a tree shows; what is deeper is a link away
@@ -117,12 +119,10 @@ def above(session: int) -> Sequence[Above]:
     """Return the sessions above one, the topmost first. A query for each."""
     chain: list[Above] = []
     seen: set[int] = set()
-    columns = ("parent_id", "parent__session_id", "parent__session__title", "parent__session__session_id")
     at: int | None = session
     while at is not None and at not in seen and len(chain) < ABOVE:
         seen.add(at)
-        here = Session.objects.filter(pk=at, parent__isnull=False)
-        row = here.values_list(*columns, "project__slug").first()
+        row = next(iter(_spawner(at)), None)
         if row is None or row[1] in seen:
             break
         loop, at, title, session_id, slug = row
@@ -130,22 +130,37 @@ def above(session: int) -> Sequence[Above]:
     return chain
 
 
+@worded
+def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
+    columns = ("parent_id", "parent__session_id", "parent__session__title", "parent__session__session_id")
+    return Session.objects.filter(pk=session, parent__isnull=False).values_list(*columns, "project__slug")
+
+
 def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _Found]]:
     """Yield the links from loops of these sessions: key, session, loop and what is there."""
-    refs = ChildLoopRef.objects.filter(loop__session__in=sessions).order_by("pk")
-    for pk, owner, loop, session_id, tool_name, child, session in refs.values_list(*REFERRED):
+    for pk, owner, loop, session_id, tool_name, child, session in _referred(sessions):
         if child not in linked:
             linked |= {child} - {None}
             yield pk, owner, loop, _Found(session_id, tool_name, child, session)
-    spawned = LoopRecord.objects.filter(session__parent__session__in=sessions).order_by("pk")
     first: set[int] = set()  # of each session: a child that runs has no tool result yet
-    for child, session, owner, loop, session_id, tool_name in spawned.values_list(*SPAWNED, *CALLED):
+    for child, session, owner, loop, session_id, tool_name in _spawned(sessions):
         if session == owner or session in first:
             continue
         first.add(session)
         if child not in linked:
             linked.add(child)
             yield -child, owner, loop, _Found(session_id, tool_name, child, session)
+
+
+@worded
+def _referred(sessions: Collection[int]) -> QuerySet[ChildLoopRef, tuple[Any, ...]]:
+    return ChildLoopRef.objects.filter(loop__session__among=sessions).order_by("pk").values_list(*REFERRED)
+
+
+@worded
+def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    spawned = LoopRecord.objects.filter(session__parent__session__among=sessions).order_by("pk")
+    return spawned.values_list(*SPAWNED, *CALLED)
 
 
 def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:

@@ -12,6 +12,7 @@ from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QueryS
 from dashboard import links
 from dashboard.money import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.usage import COLUMNS, kinds
+from dashboard.worded import worded
 from recorder.models import LoopRecord, Pin, Session, ToolCall
 
 SAID = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
@@ -93,11 +94,19 @@ class Header:
 
 def headers(pks: Collection[int]) -> Mapping[int, Header]:
     """Return sessions' headers. Three queries, and one for each level of sub-agents."""
+    found = _sessions(pks)
+    measured = {loop.pk: loop for loop in _measured([each.sized for each in found if each.sized])}
+    whole = sessions_with_sub_agents(found)
+    return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
+
+
+@worded
+def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     sized = LoopRecord.objects.filter(session=OuterRef("pk"), context_tokens__isnull=False).order_by(
         "-last_event_at", "-pk"
     )
-    found = (
-        Session.objects.filter(pk__in=pks)
+    return (
+        Session.objects.filter(pk__among=pks)
         .select_related("project", "parent__session__project")
         .only(*SHOWN)
         .annotate(
@@ -115,10 +124,12 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
             ),
         )
     )
+
+
+@worded
+def _measured(pks: Collection[int]) -> QuerySet[LoopRecord]:
     loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
-    measured = loops.in_bulk({each.sized for each in found if each.sized})
-    whole = sessions_with_sub_agents(list(found))
-    return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
+    return loops.filter(pk__among=pks)
 
 
 def _counted(rows: QuerySet[Any], by: str) -> Subquery:
@@ -174,14 +185,33 @@ def _spawner(session: Session) -> Spawner | None:
 
 def session_of(project: int, pk: int, loop: int = 0) -> Session:
     """Return a session of a project that has this loop, if one is named. Raises Session.DoesNotExist."""
+    found = _with_loop(project, pk, loop) if loop else _session(project, pk)
+    if not found:
+        raise Session.DoesNotExist
+    return found[0]
+
+
+@worded
+def _session(project: int, pk: int) -> QuerySet[Session]:
     found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
-    if loop:
-        found = found.filter(Exists(LoopRecord.objects.filter(session=OuterRef("pk"), pk=loop)))
-    return found.get(project=project, pk=pk)
+    return found.filter(project=project, pk=pk)
+
+
+@worded
+def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
+    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    return found.filter(
+        Exists(LoopRecord.objects.filter(session=OuterRef("pk"), pk=loop)), project=project, pk=pk
+    )
 
 
 def first_loop(session: int) -> int | None:
     """Return the loop at which a session opens: the newest that runs, else the last that people started."""
+    return next(iter(_opened_at(session)), None)
+
+
+@worded
+def _opened_at(session: int) -> QuerySet[LoopRecord, int]:
     runs = Case(When(status="running", then=Value(0)), default=Value(1), output_field=IntegerField())
     loops = LoopRecord.objects.filter(session=session)
     weight = Case(
@@ -191,7 +221,7 @@ def first_loop(session: int) -> int | None:
         default=Value(2),
         output_field=IntegerField(),
     )
-    return loops.order_by(runs, weight, "-pk").values_list("pk", flat=True).first()
+    return loops.order_by(runs, weight, "-pk").values_list("pk", flat=True)[:1]
 
 
 def has_loop(session: int, pk: int) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
+from django.db.models import QuerySet
+
 from dashboard import links
 from dashboard.breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.chips import Chip, chips
@@ -13,6 +15,7 @@ from dashboard.configs import Setting, settings, strip
 from dashboard.loops.queries.rows import kind_of, state_of, title_of
 from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.usage import COLUMNS, kinds
+from dashboard.worded import worded
 from recorder.models import LoopRecord
 
 TITLE = ("loop_id", "title", "activity", "status")
@@ -117,13 +120,23 @@ class Heads:
 
 def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]:
     """Return loops' heads. Three queries, and those of their sessions' shapes."""
-    related = ("session__project", "config", "parent__config", "price")
-    loops = list(LoopRecord.objects.filter(pk__in=pks).select_related(*related).only(*SHOWN))
+    loops = _loops(pks)
     orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
     around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
-    neighbours = LoopRecord.objects.filter(pk__in=around).only(*TITLE).in_bulk()
+    neighbours = {loop.pk: loop for loop in _titles(around)}
     named = chips({loop.config_id for loop in loops if loop.config_id})
     return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
+
+
+@worded
+def _loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    related = ("session__project", "config", "parent__config", "price")
+    return LoopRecord.objects.filter(pk__among=pks).select_related(*related).only(*SHOWN)
+
+
+@worded
+def _titles(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(pk__among=pks).only(*TITLE)
 
 
 def _beside(order: Sequence[int], pk: int) -> tuple[int, ...]:

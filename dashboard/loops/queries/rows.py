@@ -6,13 +6,14 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Count, Min
+from django.db.models import QuerySet
 
 from dashboard import links
-from dashboard.chips import Chip, chips
-from dashboard.formats import tokens
-from dashboard.money import COST, NOTHING, Cost, loops_with_sub_agents
-from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
+from dashboard.chips import Chip
+from dashboard.loops.queries.facts import Facts, Passes
+from dashboard.money import COST, NOTHING, Cost
+from dashboard.worded import worded
+from recorder.models import LoopRecord
 
 KINDS = {
     "Initial": ("Initial", "message-square"),
@@ -48,32 +49,6 @@ ENDS = {
     "rejected": "rejected",
     "aborted": "aborted",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Passes:
-    """The compaction passes inside a loop, and what the last one claims."""
-
-    count: int
-    state: str
-    tokens_before: int | None
-    tokens_after: int | None
-    messages_before: int | None
-    messages_after: int | None
-    started_at: datetime | None
-    ended_at: datetime | None
-
-    @property
-    def words(self) -> str:
-        """Return before and after as far as they are known."""
-        if self.state == "running":
-            return "compacting"
-        parts = []
-        if self.tokens_before is not None and self.tokens_after is not None:
-            parts.append(f"{tokens(self.tokens_before)} → {tokens(self.tokens_after)} tokens")
-        if self.messages_before is not None and self.messages_after is not None:
-            parts.append(f"{self.messages_before:,} → {self.messages_after:,} messages")
-        return ", ".join(parts) or ("cut off" if self.state == "cut" else "compacted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,74 +99,17 @@ class LoopRow:
 
 def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
     """Return rows. Five queries, one for what only some loops have, two for each level of sub-agents."""
-    loops = list(
-        LoopRecord.objects.filter(pk__in=pks).select_related("session__project", "group").only(*SHOWN)
-    )
-    facts = _Facts(loops)
+    loops = _loops(pks)
+    facts = Facts(loops)
     return {loop.pk: _row(loop, facts) for loop in loops}
 
 
-class _Facts:
-    """What the rows of these loops need from other tables."""
-
-    def __init__(self, loops: Collection[LoopRecord]) -> None:
-        pks = [loop.pk for loop in loops]
-        judges = [loop.pk for loop in loops if loop.role == "judge"]
-        reruns = LoopRecord.objects.filter(parent__in=pks, continuation_kind="Rerun")
-        self.superseded = set(reruns.values_list("parent_id", flat=True))
-        judged = ParallelGroupRecord.objects.filter(judge__in=judges)
-        chosen = judged.only("judge_id", "status", "selected_config_index", "loop_ids")
-        self.judged = {group.judge_id: group for group in chosen}
-        self.passes = _passes([loop.pk for loop in loops if loop.compactions or loop.role == "compaction"])
-        self.waits = _waits([loop.pk for loop in loops if loop.waiting])
-        self.cut = set(
-            Turn.objects.filter(loop__in=pks, stop_reason="length").values_list("loop_id", flat=True)
-        )
-        self.asked = _asked({loop.group_id for loop in loops if loop.group_id})
-        self.whole = loops_with_sub_agents(loops)
-        self.failed = _failed([loop.pk for loop in loops if loop.errors])
-        self.chips = chips({loop.config_id for loop in loops if loop.config_id})
+@worded
+def _loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(pk__among=pks).select_related("session__project", "group").only(*SHOWN)
 
 
-def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
-    found: dict[int, Passes] = {}
-    for each in Compaction.objects.filter(loop__in=pks).defer("block", "summary").order_by("pk"):
-        before = found.get(each.loop_id)
-        if before is not None and each.start_event is None and each.content == "block":
-            continue  # what an imported session says of a pass that was recorded
-        found[each.loop_id] = Passes(
-            before.count + 1 if before else 1,
-            each.state,
-            each.tokens_before,
-            each.tokens_after,
-            each.messages_before,
-            each.messages_after,
-            each.started_at,
-            each.ended_at,
-        )
-    return found
-
-
-def _failed(pks: Collection[int]) -> Mapping[int, int]:
-    """Return how many tools of loops failed; one that was denied before it began is no failure."""
-    failed = ToolCall.objects.filter(loop__in=pks, state="failed", start_event__isnull=False)
-    counted = failed.order_by().values("loop_id").annotate(n=Count("pk"))
-    return dict(counted.values_list("loop_id", "n"))
-
-
-def _waits(pks: Collection[int]) -> Mapping[int, datetime]:
-    """Return since when loops wait for a person."""
-    waiting = Approval.objects.filter(loop__in=pks, resolved_at=None).values("loop_id")
-    return dict(waiting.annotate(since=Min("requested_at")).values_list("loop_id", "since"))
-
-
-def _asked(groups: Collection[int]) -> Mapping[int, str]:
-    """Return what the first branch of each parallel group was asked."""
-    branches = LoopRecord.objects.filter(group__in=groups, branch_index=0)
-    return {group: title for group, title in branches.values_list("group_id", "title") if group}
-
-
-def _row(loop: LoopRecord, facts: _Facts) -> LoopRow:
+def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
     kind, icon = kind_of(loop)
     is_winner = loop.is_selected is True
     since, own = facts.waits.get(loop.pk), NOTHING + loop
@@ -263,14 +181,14 @@ def _note(loop: LoopRecord) -> str:
     return words.get(loop.outcome, "aborted" if loop.status == "aborted" else "")
 
 
-def _title(loop: LoopRecord, facts: _Facts) -> str:
+def _title(loop: LoopRecord, facts: Facts) -> str:
     group = facts.judged.get(loop.pk)
     if group is not None and group.status == "completed" and group.selected_config_index is not None:
         return f"Picked branch {group.selected_config_index + 1} of {len(group.loop_ids)}"
     return title_of(loop)
 
 
-def _is_same_prompt(loop: LoopRecord, facts: _Facts) -> bool:
+def _is_same_prompt(loop: LoopRecord, facts: Facts) -> bool:
     if not loop.branch_index or loop.is_selected or not loop.title:
         return False
     return facts.asked.get(loop.group_id or 0) == loop.title

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
+
+from django.db.models import QuerySet
 
 from dashboard.loops.queries.children import children
 from dashboard.loops.tree import Node, planted, rows
+from dashboard.worded import worded
 from recorder.models import LoopRecord, ParallelGroupRecord
 
 # Only what is drawn is read: whole rows of sessions and projects are wide.
@@ -30,10 +33,8 @@ class Shape:
     """The loops, groups and sub-agents of a session in their places. Four queries, more for sub-agents."""
 
     def __init__(self, session: int) -> None:
-        loops = LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED)
-        placed = [_Loop(*row) for row in loops.iterator(5_000)]
-        groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
-        self.groups = {group.pk: group for group in groups.only(*GROUPED)}
+        placed = [_Loop(*row) for row in _loops(session)]
+        self.groups = {group.pk: group for group in _groups(session)}
         self.children = children(session)
         self.nodes = planted(
             placed,
@@ -52,6 +53,17 @@ class Shape:
     def order(self) -> Sequence[int]:
         """Return the loops from top to bottom."""
         return [row.key for row in self.rows if row.kind == "loop"]
+
+
+@worded
+def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    return LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED)
+
+
+@worded
+def _groups(session: int) -> QuerySet[ParallelGroupRecord]:
+    groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
+    return groups.only(*GROUPED)
 
 
 ShapeOf: TypeAlias = Callable[[int], Shape]

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import Count, Min, Q, Sum
+from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from dashboard import links
 from dashboard.formats import plural
+from dashboard.worded import worded
 from recorder.models import Anomaly, EventRecord, LoopRecord, QuarantinedLine, Session
 
 SHOWN = 50
@@ -53,17 +55,14 @@ class Troubles:
 
 
 def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
-    """Return what does not fit in these sessions. Six queries for the one session of a page."""
+    """Return what does not fit in these sessions. Five queries for the one session of a page."""
     found = {}
-    sessions = Session.objects.filter(pk__in=pks).select_related("project").only("project__slug")
-    for session in sessions.annotate(n=Count("anomalies")):
+    for session in _sessions(pks):
         slug = session.project.slug
-        rows = Anomaly.objects.filter(session=session.pk).order_by("-pk")[: SHOWN if session.n else 0]
-        loops = LoopRecord.objects.filter(session=session.pk)
-        counted = loops.aggregate(late=Sum("late"), unknown=Sum("unknown"))
+        rows = _anomalies(session.pk) if session.n else []
         found[session.pk] = Troubles(
             session.pk,
-            list(_tallies(session, counted)),
+            list(_tallies(session)),
             session.n,
             [
                 Trouble(_words(row.kind), row.text, row.at, links.event(slug, row.event) if row.event else "")
@@ -74,30 +73,62 @@ def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
     return found
 
 
-def _tallies(session: Session, counted: Mapping[str, int | None]) -> Iterator[Tally]:
+def _tallies(session: Session) -> Iterator[Tally]:
     slug, page = session.project.slug, links.integrity(session.project.slug)
     # A few producers, named once: a subquery would be asked for each line.
-    producers = list(
-        LoopRecord.objects.filter(session=session.pk).order_by().values_list("producer", flat=True).distinct()
-    )
-    mine = EventRecord.objects.filter(session=session.pk)
-    if late := counted["late"]:
-        first = mine.filter(late=True).aggregate(first=Min("pk"))["first"]
+    producers = _producers(session.pk)
+    late, unknown = (sum(counts) for counts in zip((0, 0), *(each[1:] for each in producers), strict=True))
+    named = [each[0] for each in producers]
+    if late:
+        first = EventRecord.objects.filter(session=session.pk, late=True).aggregate(first=Min("pk"))["first"]
         yield Tally(f"{plural(late, 'event')} came late", links.event(slug, first) if first else page)
-    if unknown := counted["unknown"]:
+    if unknown:
         yield Tally(f"{plural(unknown, 'event')} of an unknown type", links.session(slug, session.pk))
-    refused = QuarantinedLine.objects.filter(project=session.project_id, producer__in=producers).aggregate(
-        conflicts=Count("pk", filter=Q(code="seq_conflict")),
-        others=Count("pk", filter=~Q(code="seq_conflict")),
-    )
-    if refused["conflicts"]:
-        words = plural(refused["conflicts"], "line")
-        yield Tally(f"{words} with the number of another", f"{page}#refused")
-    if refused["others"]:
-        yield Tally(f"{plural(refused['others'], 'line')} refused", f"{page}#refused")
-    waiting = EventRecord.objects.filter(loop=None, session=None, journal__producer__in=producers)
-    if orphans := waiting.exclude(loop_key="").count():
+    for conflicts, others in _refused(session.project_id, named):
+        if conflicts:
+            yield Tally(f"{plural(conflicts, 'line')} with the number of another", f"{page}#refused")
+        if others:
+            yield Tally(f"{plural(others, 'line')} refused", f"{page}#refused")
+    for orphans in _orphans(named):
         yield Tally(f"{plural(orphans, 'event')} without a loop", f"{page}#orphans")
+
+
+@worded
+def _sessions(pks: Collection[int]) -> QuerySet[Any]:
+    sessions = Session.objects.filter(pk__among=pks).select_related("project").only("project__slug")
+    return sessions.annotate(n=Count("anomalies"))
+
+
+@worded
+def _anomalies(session: int) -> QuerySet[Anomaly]:
+    return Anomaly.objects.filter(session=session).order_by("-pk")[:SHOWN]
+
+
+@worded
+def _producers(session: int) -> QuerySet[LoopRecord, tuple[int, int, int]]:
+    """Ask for a session's producers, and how many events of each are late or of an unknown type."""
+    loops = LoopRecord.objects.filter(session=session).order_by().values("producer")
+    return loops.annotate(n=Sum("late"), m=Sum("unknown")).values_list("producer", "n", "m")
+
+
+@worded
+def _refused(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLine, tuple[int, int]]:
+    """Ask how many lines have the number of another, and how many were refused otherwise."""
+    is_conflict = Q(code="seq_conflict")
+    lines = QuarantinedLine.objects.filter(project=project, producer__among=producers)
+    counted = (
+        lines.order_by()
+        .values("project")
+        .annotate(conflicts=Count("pk", filter=is_conflict), others=Count("pk", filter=~is_conflict))
+    )
+    return counted.values_list("conflicts", "others")
+
+
+@worded
+def _orphans(producers: Collection[int]) -> QuerySet[EventRecord, int]:
+    waiting = EventRecord.objects.filter(loop=None, session=None, journal__producer__among=producers)
+    counted = waiting.exclude(loop_key="").order_by().values("loop").annotate(n=Count("pk"))
+    return counted.values_list("n", flat=True)
 
 
 def _words(kind: str) -> str:

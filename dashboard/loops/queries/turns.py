@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Any
 
-from django.db.models import Max, OuterRef, Prefetch, Subquery, prefetch_related_objects
+from django.db.models import Max, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
 
 from dashboard import links, streaming
@@ -18,8 +18,9 @@ from dashboard.loops.queries import calls, lines, questions
 from dashboard.money import COST
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
+from dashboard.worded import worded
 from recorder import tables
-from recorder.models import LoopRecord, ModelConfig, Turn
+from recorder.models import LoopRecord, ModelConfig, Price, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
 SAID = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
@@ -149,13 +150,7 @@ def raw_turns(pks: Collection[int]) -> Mapping[int, TurnView]:
 
 def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     """Return what stands after the last turn of each loop. Six queries at most."""
-    last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
-    last = Max(
-        Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
-    )
-    columns = ("status", "outcome", "rejection", "error", "session__project__slug")
-    loops = LoopRecord.objects.filter(pk__in=pks).select_related("session__project").only(*columns)
-    loops = loops.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
+    loops = _ends(pks)
     since = {loop.pk: loop.last or 0 for loop in loops}
     several = tables.several(pks)
     called = calls.calls(calls.outside_turns(), several)
@@ -178,6 +173,17 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
         )
         tails[loop.pk] = _tail(loop, reading)
     return tails
+
+
+@worded
+def _ends(loops: Collection[int]) -> QuerySet[Any]:
+    last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
+    last = Max(
+        Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
+    )
+    columns = ("status", "outcome", "rejection", "error", "session__project__slug")
+    found = LoopRecord.objects.filter(pk__among=loops).select_related("session__project").only(*columns)
+    return found.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
 
 
 def _tail(loop: Any, reading: Reading) -> Tail:
@@ -229,12 +235,25 @@ def _spans(pks: Collection[int]) -> list[_Span]:
     One query, and two more for what turns cost: those that run have not cost anything yet.
     """
     ordered = list(Turn.objects.raw(_TURNS.format(tables.among("t.id")), [tables.several(pks)]))
-    config = Prefetch("config", ModelConfig.objects.only("model", "provider"))
-    prefetch_related_objects([turn for turn in ordered if _has_cost(turn)], config, "price")
+    spent = [turn for turn in ordered if _has_cost(turn)]
+    configs = {config.pk: config for config in _configs({turn.config_id for turn in spent if turn.config_id})}
+    prices = {price.pk: price for price in _prices({turn.price_id for turn in spent if turn.price_id})}
+    for turn in spent:
+        turn.config, turn.price = configs.get(turn.config_id or 0), prices.get(turn.price_id or 0)
     return [
         _Span(turn, turn.slug, turn.session, turn.earlier or 0, turn.begun or 0)  # type: ignore[attr-defined]
         for turn in ordered
     ]
+
+
+@worded
+def _configs(pks: Collection[int]) -> QuerySet[ModelConfig]:
+    return ModelConfig.objects.filter(pk__among=pks).only("model", "provider")
+
+
+@worded
+def _prices(pks: Collection[int]) -> QuerySet[Price]:
+    return Price.objects.filter(pk__among=pks)
 
 
 def _has_cost(turn: Turn) -> bool:

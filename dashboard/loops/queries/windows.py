@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import QuerySet
+
+from dashboard.worded import worded
 from recorder.models import Turn
 
 PAGE = 30
 REDRAWN = 200  # turns of an open page that a reconnect draws again
+NO_MORE = 2**31 - 1  # no turn has this ordinal
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,17 +30,30 @@ class TurnWindow:
 
 def turn_window(loop: int, before: int | None = None) -> TurnWindow:
     """Return the last turns of a loop, or the last before an ordinal. Two queries."""
-    every = Turn.objects.filter(loop=loop)
-    chosen = every if before is None else every.filter(ordinal__lt=before)
-    found = list(chosen.order_by("-ordinal").values_list("ordinal", flat=True)[: PAGE + 1])
+    found = _last(loop) if before is None else _last_before(loop, before)
     shown = found[:PAGE]
     earlier = shown[-1] if len(found) > PAGE else None
-    has_later = before is not None and every.filter(ordinal__gte=before).exists()
+    has_later = before is not None and Turn.objects.filter(loop=loop, ordinal__gte=before).exists()
     return TurnWindow(shown[::-1], earlier, before if has_later else None)
+
+
+@worded
+def _last(loop: int) -> QuerySet[Turn, int]:
+    return Turn.objects.filter(loop=loop).order_by("-ordinal").values_list("ordinal", flat=True)[: PAGE + 1]
+
+
+@worded
+def _last_before(loop: int, before: int) -> QuerySet[Turn, int]:
+    turns = Turn.objects.filter(loop=loop, ordinal__lt=before).order_by("-ordinal")
+    return turns.values_list("ordinal", flat=True)[: PAGE + 1]
 
 
 def turns_between(loop: int, first: int, last: int | None) -> list[int]:
     """Return the turns that an open page shows, from an ordinal on, up to another if given. One query."""
-    shown = Turn.objects.filter(loop=loop, ordinal__gte=first)
-    bounded = shown if last is None else shown.filter(ordinal__lt=last)
-    return list(bounded.order_by("-ordinal").values_list("pk", flat=True)[:REDRAWN])[::-1]
+    return _turns_since(loop, first, NO_MORE if last is None else last)[::-1]
+
+
+@worded
+def _turns_since(loop: int, first: int, last: int) -> QuerySet[Turn, int]:
+    turns = Turn.objects.filter(loop=loop, ordinal__gte=first, ordinal__lt=last).order_by("-ordinal")
+    return turns.values_list("pk", flat=True)[:REDRAWN]
