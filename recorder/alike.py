@@ -20,12 +20,14 @@ def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
 def behind(one: bytes, at: int, other: bytes, start: int, most: int) -> int:
     """Return how many bytes are the same before two places, `most` at most."""
     high = min(most, start)
-    for size in range(0, high, _BIT_BY_BIT):
+    size = 0
+    while size < high:
         step = min(_BIT_BY_BIT, high - size)
         a, b = one[at - size - step : at - size], other[start - size - step : start - size]
         if a != b:
             differ = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
             return size + step - (differ.bit_length() + 7) // 8
+        size += step
     return high
 
 

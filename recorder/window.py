@@ -28,6 +28,7 @@ STATES = frozenset(("MessageUpdate", "TurnRequest", "ToolExecutionUpdate", "Sour
 _TEXT = re.compile(rb'": ?"(?![\w$.:+/=-]{0,80}")')  # where a text begins, that is no name and no id
 _BEFORE, _AFTER = 16, 40  # bytes around it by which it is known again
 _QUOTES = 4  # bytes that a text begins after
+_BRACES = 2  # that a line ends with: its message's and its own
 _SAME, _NEAR, _MUCH = 24, 64, 1000
 _TRIES = 16
 _WINDOW_BYTES, _TEXT_BYTES, _HEAD_BYTES = 4096, 400, 800  # of memory: an empty one, and what each takes
@@ -44,6 +45,7 @@ class Kept(NamedTuple):
 Run = tuple[int, int, Kept, int]  # where, how many bytes, and in which line they stand from where
 State = tuple[str, str | None]  # a kind of line and a loop
 Texts = dict[bytes, tuple[Kept, int]]
+Begun = list[tuple[int, bytes]]  # where texts begin in a line, and what is around it
 
 
 class Window:
@@ -72,14 +74,14 @@ class Window:
         if len(raw) < WORTH:
             return Stored(raw)
         runs: list[Run] = []
-        texts: list[int] = []
+        texts: Begun = []
         if kind in STATES:
             self._store_state(line, raw, (kind, loop), runs, texts)
         else:
             self._store_other(line, raw, (kind, loop), runs, texts)
         return _stored(line, raw, runs) if runs else Stored(raw)
 
-    def _store_state(self, line: int, raw: bytes, state: State, runs: list[Run], texts: list[int]) -> None:
+    def _store_state(self, line: int, raw: bytes, state: State, runs: list[Run], texts: Begun) -> None:
         like = self._like(*state)
         common = 0
         for run in _alike(raw, like) if like else ():
@@ -94,7 +96,7 @@ class Window:
         if not is_next:
             self._note(_kept(line, raw, runs), texts)
 
-    def _store_other(self, line: int, raw: bytes, state: State, runs: list[Run], texts: list[int]) -> None:
+    def _store_other(self, line: int, raw: bytes, state: State, runs: list[Run], texts: Begun) -> None:
         first = self._heads.get(state)
         if first is not None:
             if not raw.startswith(first.raw):
@@ -122,7 +124,7 @@ class Window:
     def _take_tail(self, raw: bytes, runs: list[Run]) -> bool:
         """Add the rest of a line if the last one says the same: a message that ends as it began."""
         last = self._last
-        if last is None or raw[-LEAST:] != last.raw[-LEAST:] or last.cost >= COST:
+        if last is None or not raw.endswith(last.raw[-LEAST:]) or last.cost >= COST:
             return False
         at = runs[-1][1]
         start = at + len(last.raw) - len(raw)
@@ -146,16 +148,16 @@ class Window:
         while self._held > GENERATION and len(self._states) > 1:
             self._held -= len(self._states.pop(next(iter(self._states))).raw)
 
-    def _note(self, kept: Kept, texts: list[int]) -> None:
-        raw, noted = kept.raw, self._texts
-        for at in texts:
-            noted[raw[at - _BEFORE : at + _AFTER]] = noted[raw[at : at + _AFTER]] = kept, at
-        self._noted += len(raw) + _TEXT_BYTES * len(texts)
+    def _note(self, kept: Kept, texts: Begun) -> None:
+        noted = self._texts
+        for at, near in texts:
+            noted[near] = noted[near[_BEFORE:]] = kept, at
+        self._noted += len(kept.raw) + _TEXT_BYTES * len(texts)
         if self._noted > GENERATION:
             self._older, self._noted_older = noted, self._noted
             self._texts, self._noted = {}, 0
 
-    def _find(self, raw: bytes, end: int, runs: list[Run], texts: list[int]) -> None:
+    def _find(self, raw: bytes, end: int, runs: list[Run], texts: Begun) -> None:
         """Add the runs before `end` that have texts known from other lines; note all that begin there."""
         at = look = low = 0
         least = max(LEAST, len(raw) >> FINEST)
@@ -166,16 +168,14 @@ class Window:
         young, old = self._texts, self._older
         while end - at >= least and (text := _TEXT.search(raw, look, end)):
             begin = text.end()
-            texts.append(begin)
+            near = raw[begin - _BEFORE : begin + _AFTER] or bytes(_BEFORE - begin) + raw[: begin + _AFTER]
+            texts.append((begin, near))
             look = begin + least
-            key = raw[begin : begin + _AFTER]
-            found = young.get(key) or old.get(key)
-            if found is None:
+            # Where it stood last in like surroundings, or else at all.
+            found = young.get(near) or old.get(near) or young.get(near[_BEFORE:]) or old.get(near[_BEFORE:])
+            if found is None or found[0].cost >= COST:
                 continue
-            near = raw[begin - _BEFORE : begin + _AFTER]  # is noted together with its text
-            kept, start = young.get(near) or old.get(near) or found
-            if kept.cost >= COST:
-                continue
+            kept, start = found
             back = behind(raw, begin, kept.raw, start, begin - (at if begin >= at else low))
             first = begin - back
             size = back + min(_rest(raw, begin, kept.raw, start), end - begin)
@@ -189,7 +189,10 @@ class Window:
 
 
 def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:
-    return Kept(line, raw, len(raw) + STEP + max([run[2].cost for run in runs], default=0))
+    cost = 0
+    for run in runs:
+        cost = max(cost, run[2].cost)
+    return Kept(line, raw, len(raw) + STEP + cost)
 
 
 def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
@@ -205,12 +208,13 @@ def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
             continue
         if begin > at:
             own.append(raw[at:begin])
-            pieces.append(str(begin - at))
-        pieces.append(f"[{line - kept.line},{start},{size}]")
+            pieces.append(f"{begin - at},[{line - kept.line},{start},{size}]")
+        else:
+            pieces.append(f"[{line - kept.line},{start},{size}]")
         at = begin + size
     if at < len(raw):
         own.append(raw[at:])
-        pieces.append(str(len(raw) - at))
+        pieces.append(f"{len(raw) - at}")
     return Stored(b"".join(own), f"[{','.join(pieces)}]")
 
 
@@ -254,9 +258,14 @@ def _text_begin(raw: bytes, low: int, at: int) -> int:
 
 
 def _rest(raw: bytes, at: int, old: bytes, start: int) -> int:
-    """Return how many bytes are the same: often all to the end of the old line, but for its last brace."""
-    size = len(old) - 1 - start
-    last = min(size, _SAME)  # of them: old lines are large, and copied to be compared
-    if raw[at + size - last : at + size] == old[-1 - last : -1] and raw.startswith(old[start:-1], at):
+    """Return how many bytes are the same: mostly all of the old line's message, or else of a text."""
+    size = len(old) - _BRACES - start
+    is_end = size > _SAME and raw.startswith(old[-_SAME - _BRACES : -_BRACES], at + size - _SAME)
+    if is_end and raw.startswith(old[start:-_BRACES], at):
         return size
+    size = old.find(b'"', start + _AFTER) + 1 - start
+    if size > 0 and raw.startswith(old[start : start + size], at):
+        at, start = at + size, start + size
+        goes_on = raw[at : at + _NEAR] == old[start : start + _NEAR]
+        return size + ahead(raw, at, old, start) if goes_on else size
     return ahead(raw, at, old, start)
