@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import sync_playwright
 
+from tests.browser import pages
 from tests.browser.played import open_page  # noqa: F401  a fixture
 from tests.browser.server import Server
 
@@ -54,6 +55,12 @@ def server(tmp_path_factory):
     server.start()
     yield server
     server.stop()
+
+
+@pytest.fixture(scope="module")
+def addresses(server):
+    """Where every page is, once something hostile has been recorded for each."""
+    return pages.recorded(server)
 
 
 @pytest.fixture(scope="module")

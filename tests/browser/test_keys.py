@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests import build
-from tests.browser.test_pages import AXE, RULES
+from tests.browser.axe import serious
 
 TAPES = Path(__file__).parents[1] / "tapes" / "phi-core"
 CURRENT = "[role=treeitem][tabindex='0']"
@@ -266,9 +266,7 @@ def test_the_palette_finds_goes_and_acts(window, recorded):
     page.get_by_role("combobox", name="Search, or go anywhere").press_sequentially("trade-offs")
     option = page.get_by_role("option", selected=True)
     option.filter(has_text="Summarise").wait_for()
-    page.evaluate(AXE)
-    found = page.evaluate("(rules) => axe.run({runOnly: rules})", RULES)["violations"]
-    assert [each["id"] for each in found if each["impact"] in ("serious", "critical")] == []
+    assert serious(page) == []
     first = option.inner_text()
     page.keyboard.press("ArrowUp")
     assert page.get_by_role("option", selected=True).inner_text() == "Filter sessions by “trade-offs”"

@@ -1,0 +1,22 @@
+"""What axe finds on an open page: https://github.com/dequelabs/axe-core."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+AXE = (Path(__file__).parents[1] / "vendor" / "axe.min.js").read_text()
+RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+# What passes is neither described nor handed over: that would take longer than to find what does not.
+RUN = "rules => axe.run({runOnly: rules, resultTypes: ['violations']}).then(found => found.violations)"
+
+
+def serious(page) -> list[str]:
+    """Return what is serious or critical on a page as it stands."""
+    if not page.evaluate("'axe' in window"):
+        page.evaluate(AXE)
+    return [
+        f"{each['id']}: {node['html'][:200]} ({node['failureSummary'][:300]})"
+        for each in page.evaluate(RUN, RULES)
+        if each["impact"] in ("serious", "critical")
+        for node in each["nodes"]
+    ]

@@ -1,0 +1,121 @@
+"""Every page there is, with hostile words on it wherever an agent's words can stand."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from tests import build
+from tests.browser.server import Server
+from tests.dashboard.attention.moments import asking, failing
+from tests.dashboard.leaderboard.four import evaluation
+
+TAPE = Path(__file__).parents[1] / "tapes" / "hostile.events.jsonl"
+MARKUP = '"><img src=x onerror="window.__pwned=3">'
+HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
+ADDRESSES = {
+    "sessions": "/p/default/sessions",
+    "costs": "/p/default/costs",
+    "costs-sessions": "/p/default/costs?by=session&since=24h",
+    "leaderboard": "/p/default/leaderboard",
+    "attention": "/p/default/attention",
+    "evaluations": "/p/default/evaluations",
+    "compactions": "/p/default/compactions",
+    "insights": "/p/default/insights",
+    "integrity": "/p/default/integrity",
+    "find": "/p/default/find?q=session",
+    "accounts": "/p/default/costs/accounts",
+    "welcome": "/p/default/welcome",
+    "settings": "/p/default/settings",
+    "signin": "/signin",
+    "missing": "/p/default/no-such-page",
+}
+OF_RECORDS = (
+    *("session", "failed", "tree", "running", "past", "timeline", "events", "json"),
+    *("evaluation", "compaction", "passes", "search", "two-sessions"),
+)
+PAGES = [*ADDRESSES, *OF_RECORDS]
+
+
+def recorded(server: Server) -> dict[str, str]:
+    """Record something hostile for every page; return where each page is."""
+    server.agent().send(*TAPE.read_text().splitlines())
+    server.agent().send(*spending())
+    server.agent().send(*asking("asks", MARKUP, risk=MARKUP, warnings=[MARKUP]), *failing("fails", MARKUP))
+    turns = ("ABCD"[n % 4 :] + "ABCD"[: n % 4] for n in range(24))
+    ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
+    server.agent().send(*(build.line(event).decode() for events in ended for event in events))
+    server.agent().send(*learning())
+    server.manage("consolidate")
+    return ADDRESSES | _of_records(server)
+
+
+def _of_records(server: Server) -> dict[str, str]:
+    """Return the addresses of the pages of one record each."""
+    sessions, loops, groups, compactions = (
+        server.read(f"/api/v1/{kind}")["items"] for kind in ("sessions", "loops", "groups", "compactions")
+    )
+    session = next(each for each in sessions if each["session_id"] == HOSTILE)
+    tree = next(each for each in sessions if each["groups"] and each["session_id"] != HOSTILE)
+    group = next(each for each in groups if each["session_id"] == HOSTILE)
+    shortened = next(each for each in compactions if each["session_id"] == HOSTILE)
+    hostile = [each for each in loops if each["session_id"] == HOSTILE]
+    one, other = (each["url"].rpartition("/")[2] for each in (session, tree))
+    first = hostile[0]["url"]
+    return {
+        "session": session["url"],
+        "failed": next(each["url"] for each in loops if each["loop_id"] == "spent.0"),
+        "tree": tree["url"],
+        "running": next(each["url"] for each in hostile if each["status"] == "running"),
+        "past": f"{session['url']}/step?to=previous",
+        "timeline": f"{first}?tab=timeline",
+        "events": f"{first}?tab=events",
+        "json": f"{first}?tab=json",
+        "evaluation": f"/p/default/evaluations/{group['id']}",
+        "compaction": f"{session['url']}/compactions/{shortened['id']}",
+        "passes": f"{first}?tab=compactions",
+        "search": f"{session['url']}/search?q=img",
+        "two-sessions": f"/p/default/sessions/compare?of={one}&of={other}",
+    }
+
+
+def spending() -> Iterator[dict]:
+    """Return what an agent with hostile names spent a moment ago: with a price, and without."""
+    now = datetime.now(UTC).isoformat()
+    for n, model in enumerate(("claude-haiku-4-5", MARKUP)):
+        name = f"spent.{n}"
+        usage = {"input": 1_000_000, "output": 2_000, "cache_read": 3_000}
+        message = {
+            "role": "assistant",
+            "content": [],
+            "model": model,
+            "provider": "anthropic",
+            "usage": usage,
+        }
+        config = {"model": model, "provider": "anthropic", "api": "anthropic_messages"}
+        yield build.agent_start(name, agent_id=MARKUP, timestamp=now, config_snapshot=config)
+        yield build.tool_start(name)
+        yield build.tool_end(name, is_error=True)  # stands open
+        yield build.turn_end(name, timestamp=now, message=message, usage=usage)
+        yield build.agent_end(name, timestamp=now, usage=usage)
+
+
+def learning() -> Iterator[dict]:
+    """Return loops from which something with hostile names is learned."""
+    for n in range(3):
+        loop = f"learned{n}.a.1"
+        yield build.agent_start(loop, agent_id=MARKUP)
+        for call, is_error in (("c1", True), ("c2", False), ("c3", False)):
+            name = "edit" if call == "c2" else MARKUP
+            yield build.tool_start(loop, call, name, {"path": MARKUP + name})
+            yield build.tool_end(loop, call, name, is_error=is_error) | {"result": f"error {MARKUP}"}
+        yield build.agent_end(loop)
+
+
+def open_page(window, addresses, name, **options):
+    """Open a page, `signin` as a stranger."""
+    state = {"state": None} if name == "signin" else {}
+    watched = window(**state, **options)
+    return watched, watched.open(addresses[name])

@@ -1,0 +1,19 @@
+"""Every page is for everyone: axe finds nothing serious, in either theme, on a phone and on a desk."""
+
+from itertools import product
+
+import pytest
+
+from tests.browser.axe import serious
+from tests.browser.pages import PAGES, open_page
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(window, addresses, name):
+    _, page = open_page(window, addresses, name, reduced_motion="reduce")
+    found = []
+    for width, scheme in product((390, 1440), ("light", "dark")):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        found += [f"{width} {scheme} {each}" for each in serious(page)]
+    assert found == []
