@@ -61,6 +61,11 @@ def loop_deltas(slug: str, session_pk: int, pk: int, before: int) -> str:
     return _with(reverse("loop-deltas", args=(slug, session_pk, pk)), {"before": before})
 
 
+def turn_calls(slug: str, session_pk: int, loop: int, turn: int, **query: Value) -> str:
+    """Return a group of the calls of a turn, which is named by its place in its loop."""
+    return _with(reverse("turn-calls", args=(slug, session_pk, loop, turn)), _at(session_pk) | query)
+
+
 def event(slug: str, pk: int) -> str:
     """Return the permalink of one recorded event."""
     return reverse("event", args=(slug, pk))

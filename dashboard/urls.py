@@ -53,6 +53,11 @@ urlpatterns = [
     path("p/<slug:slug>/sessions/<key:pk>/search", finding.search, name="session-search"),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
+    path(
+        "p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/turns/<key:turn>/calls",
+        loops.turn_calls,
+        name="turn-calls",
+    ),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/record", loops.loop_record, name="loop-record"),
     path(
         "p/<slug:slug>/sessions/<key:pk>/compactions/<key:compaction>", compactions.detail, name="compaction"

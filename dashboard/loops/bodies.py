@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
+from html import escape
 from typing import cast
 
 from dashboard import links
@@ -13,6 +14,7 @@ from recorder.core.text import clean
 
 PREVIEW = 16_000  # characters of one text that are shown at once
 HEAD_LINES, HEAD = 12, 2_000  # lines and characters of a tool's result that are sent with the page
+HEAD_BYTES = 3_000  # of HTML, at most
 
 Object = Mapping[str, Json]
 
@@ -120,7 +122,11 @@ def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
 
 def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
     """Return the first lines of `text`; the rest costs a page nothing until it is asked for."""
-    return _cut(slug, event, path, text, "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD])
+    head = "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD]
+    size = len(escape(head).encode(errors="replace"))
+    return _cut(
+        slug, event, path, text, head if size <= HEAD_BYTES else head[: len(head) * HEAD_BYTES // size]
+    )
 
 
 def dom_id(event: int, path: str) -> str:

@@ -8,7 +8,7 @@ from datetime import date, datetime
 
 from dashboard import links
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
-from dashboard.loops.items import CutOff, Item, Question, Shortened, Tool
+from dashboard.loops.items import CutOff, Groups, Item, Question, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
 from dashboard.loops.notes import note
 from dashboard.streaming import Block
@@ -31,9 +31,17 @@ class Call:
         return [pk for pk in (self.start_event, self.update_event, self.end_event) if pk]
 
 
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """Calls of a stretch that are not read: their groups stand before the event at which the others begin."""
+
+    groups: Groups
+    until: int
+
+
 @dataclass(slots=True)
 class Reading:
-    """The lines of a stretch of a loop, and what belongs to them."""
+    """The lines of a stretch of a loop, and what belongs to them. Calls without lines are not shown."""
 
     slug: str
     bodies: Sequence[Body]
@@ -41,6 +49,8 @@ class Reading:
     blocks: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)  # by the message's first event
     is_open: bool = False
     questions: Mapping[int, Question] = field(default_factory=dict)  # by the event that asked
+    folded: Folded | None = None
+    is_group: bool = False  # of calls, with others after it
 
     def items(self) -> list[Item]:
         """Return what to show."""
@@ -53,6 +63,8 @@ class Reading:
 
     def streaming(self) -> tuple[Block, ...]:
         """Return the blocks of the message that streams, or with which the stretch broke off."""
+        if self.is_group:
+            return ()
         return self.blocks[max(self.blocks)] if self.blocks and not self._is_passed(max(self.blocks)) else ()
 
     def _is_passed(self, message: int) -> bool:
@@ -81,7 +93,13 @@ class _Reader:
         self._current: Body | None = None
 
     def read(self) -> list[Item]:
-        found = [item for body in self._reading.bodies for item in self._items(body)]
+        folded = self._reading.folded
+        found: list[Item] = []
+        for body in self._reading.bodies:
+            if folded and body.id >= folded.until:
+                found.append(folded.groups)
+                folded = None
+            found += self._items(body)
         for body in self._begun.values():
             found += self._message(body)
         return found

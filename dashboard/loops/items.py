@@ -191,9 +191,32 @@ class CutOff:
     part: str = "cutoff"
 
 
-Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Calls of a turn that are folded away until somebody opens them, counted from 1."""
+
+    first: int
+    last: int
+    failed: int
+    running: int
+    dom_id: str
+    url: str  # of what is inside
+
+
+@dataclass(frozen=True, slots=True)
+class Groups:
+    """The groups of a turn's calls, before those that are shown."""
+
+    groups: tuple[Group, ...]
+    shown: int
+    calls: int
+    is_raw: bool = False  # what is inside is wanted as it was written
+    part: str = "groups"
+
+
+Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff | Groups
 
 
 def as_written(items: Iterable[Item]) -> list[Item]:
     """Return items with Markdown left as the text that it is."""
-    return [replace(item, is_raw=True) if isinstance(item, Said) else item for item in items]
+    return [replace(item, is_raw=True) if isinstance(item, Said | Groups) else item for item in items]

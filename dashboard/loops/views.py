@@ -14,7 +14,9 @@ from dashboard import links
 from dashboard.access import may, member, require
 from dashboard.loops import pages, past
 from dashboard.loops.asked import Asked
-from dashboard.loops.queries import events, header, lookups, record
+from dashboard.loops.folding import Stretch
+from dashboard.loops.items import as_written
+from dashboard.loops.queries import events, folds, header, lookups, record
 from dashboard.numbers import whole_number
 from recorder import pins
 from recorder.lines import Pruned
@@ -175,6 +177,26 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     found = events.deltas(events.Scope(pk, loop), before, project.slug)
     context = {"id": f"session-event-{before}-deltas", "deltas": found}
     return render(request, "session/deltas.html", context)
+
+
+@require_safe
+@member
+@may_be_pruned
+def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
+    """Give a group of the calls of a turn."""
+    first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
+    if not header.is_of(project.pk, pk) or first is None or end is None:
+        raise Http404
+    asked, found = Asked.parse(request.GET), header.session_of(project.pk, pk)
+    group = Stretch(first, end)
+    try:
+        with past.looked_back(found, asked.at):
+            inside = folds.opened(pk, loop, turn, group)
+    except (NotOfSession, LookupError) as error:
+        raise Http404 from error
+    items = as_written(inside) if asked.is_raw else inside
+    context = {"id": f"{folds.dom_id(loop, turn, group)}-inside", "items": items}
+    return render(request, "session/called.html", context)
 
 
 def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:

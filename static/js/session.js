@@ -27,11 +27,20 @@ function jump(kind) {
 }
 
 let shown; // the error gone to last: where all fits, scrolling would not tell
+const FOLDED = ".calls[data-failed]:not([open])";
+
+// Calls that failed may be in a group that was never opened: it is, and what it brings is looked through.
+function open(group) {
+  group.querySelector("summary").click(); // as the reader would: a redraw leaves it open
+  if (group.querySelector("[data-loaded]")) error();
+  else pane.addEventListener("htmx:afterSettle", error, { once: true });
+}
 
 function error() {
-  const all = [...pane.querySelectorAll(".tool.is-err, .turn-note.t-err")];
+  const all = [...pane.querySelectorAll(`.tool.is-err, .turn-note.t-err, ${FOLDED}`)].filter((each) => each.checkVisibility());
   const next = all.includes(shown) ? all[all.indexOf(shown) + 1] : all.find((each) => from(each) > HEAD + 1);
   if (!next) return jump("e");
+  if (next.matches(FOLDED)) return open(next);
   shown = next;
   pane.scrollTop += from(next) - HEAD;
   next.querySelector("summary")?.focus({ preventScroll: true });

@@ -14,7 +14,7 @@ from dashboard import links, streaming
 from dashboard.breakdown import Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item, as_written
-from dashboard.loops.queries import calls, lines, questions
+from dashboard.loops.queries import calls, folds, lines, questions
 from dashboard.money import COST
 from dashboard.streaming import Block
 from dashboard.usage import COLUMNS
@@ -108,6 +108,10 @@ class _Span:
     begin: int
 
     @property
+    def place(self) -> folds.Place:
+        return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
+
+    @property
     def as_of(self) -> str:
         event = self.turn.end_event or self.turn.start_event
         return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
@@ -123,10 +127,12 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{tables.among('c.turn_id')} OR ({calls.outside_turns()})"
     called = calls.calls(of_turns, tables.several(pks), tables.several(loops))
-    found = _lines_of(spans, pks, calls.events(called))
+    folded = folds.folds(called, {span.turn.pk: span.place for span in spans})
+    hidden = frozenset(pk for each in folded.values() for pk in each.events)
+    found = _lines_of(spans, pks, calls.events(called) - hidden, folded.values())
     streamed = streaming.of_turns(pks)
     asked = questions.asked_in(found)
-    owner = {pk: each.turn for each in called for pk in each.call.events}
+    owner = {pk: each.turn for each in called for pk in each.call.events if pk not in hidden}
     views = {}
     for span in spans:
         turn, slug = span.turn, span.slug
@@ -135,7 +141,8 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
         own = [each.call for each in called if each.turn == turn.pk]
         others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
         is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
-        reading = Reading(slug, inside, own, blocks, is_open=is_open, questions=asked)
+        fold = folded[turn.pk].folded if turn.pk in folded else None
+        reading = Reading(slug, inside, own, blocks, is_open=is_open, questions=asked, folded=fold)
         views[turn.pk] = _view(span, reading, Reading(slug, loose, others, questions=asked))
     return views
 
@@ -260,13 +267,16 @@ def _has_cost(turn: Turn) -> bool:
     return bool(turn.unpriced) or turn.cost_nano is not None
 
 
-def _lines_of(spans: Sequence[_Span], pks: Collection[int], more: Collection[int]) -> list[lines.Line]:
-    """Return the lines of turns, those of no turn before them, and some more. Two queries."""
+def _lines_of(
+    spans: Sequence[_Span], pks: Collection[int], more: Collection[int], folded: Collection[folds.Fold]
+) -> list[lines.Line]:
+    """Return the lines of turns, but those in folds, those of no turn before them, and more. Two queries."""
     loops = tables.several({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)
-    inside = f"{tables.among('e.loop_id')} AND e.id >= %s AND {tables.among('e.turn_id')}"
+    outside, left_out = folds.outside(folded)
+    inside = f"{tables.among('e.loop_id')} AND e.id >= %s AND {tables.among('e.turn_id')}{outside}"
     loose = f"{tables.among('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
     where = f"({inside}) OR ({loose}) OR {tables.among('e.id')}"
-    of_turns = (loops, first, tables.several(pks))
+    of_turns = (loops, first, tables.several(pks), *left_out)
     return lines.read(where, *of_turns, loops, first, last, tables.several(more))
