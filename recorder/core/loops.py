@@ -55,12 +55,11 @@ def end(step: Step, event: AgentEnd, loop: Loop) -> Place:
     tokens.settle(loop, event.usage)
     turn = step.memory.turns.get(loop)
     turns.cut(step, loop)
-    answers = [answer for m in messages.each(event.messages) if (answer := messages.answer_of(m))]
-    if answers:
-        infer_config(step, loop, answers[0])
+    if answer := messages.first_answer(messages.each(event.messages)):
+        infer_config(step, loop, answer)
     if is_unbilled:
         spending.loop_ended(step, loop, event)
-    outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(step, loop, answers))
+    outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(step, loop, event.messages))
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
     _title_from(loop, event.messages)
@@ -173,12 +172,12 @@ def _adopt(step: Step, loop: Loop, key: str | None) -> None:
         step.touch(record)
 
 
-def _last_outcome(step: Step, loop: Loop, answers: list[Answer]) -> Outcome:
+def _last_outcome(step: Step, loop: Loop, given: Json) -> Outcome:
     turn = step.memory.turns.get(loop)
     if turn is not None and turn.state == "done":
         return lifecycle.outcome_of_stop(turn.stop_reason, turn.error)
-    if answers:
-        return lifecycle.outcome_of_stop(answers[-1].stop_reason, answers[-1].error)
+    if last := messages.first_answer(messages.backwards(given)):
+        return lifecycle.outcome_of_stop(last.stop_reason, last.error)
     return "completed"
 
 
@@ -192,8 +191,9 @@ def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
     if isinstance(given, Ended):
         return given.activity
     if loop.outcome == "completed":
-        said = [text for m in messages.each(given) if messages.answer_of(m) and (text := messages.text_of(m))]
-        return prose(said[-1]) if said else _ENDED["completed"]
+        answers = (m for m in messages.backwards(given) if messages.role_of(m) == "assistant")
+        said = next(filter(None, map(messages.text_of, answers)), "")
+        return prose(said) if said else _ENDED["completed"]
     reason = loop.error if loop.outcome in ("failed", "rejected", "limit") else ""
     return f"{_ENDED[loop.outcome]}: {reason}" if reason else _ENDED[loop.outcome]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from recorder.core.changes import Json
@@ -48,10 +48,21 @@ def answer_of(message: Json) -> Answer | None:
     )
 
 
+def first_answer(messages: Iterable[Json]) -> Answer | None:
+    """Return the first of these messages that is an answer."""
+    return next((answer for message in messages if (answer := answer_of(message))), None)
+
+
 def each(messages: Json) -> Iterator[Json]:
     """Go through a list of messages, or nothing."""
     if isinstance(messages, list):
         yield from messages
+
+
+def backwards(messages: Json) -> Iterator[Json]:
+    """Go through a list of messages from its end, or nothing."""
+    if isinstance(messages, list):
+        yield from reversed(messages)
 
 
 def field(value: dict[str, Json], name: str) -> str:

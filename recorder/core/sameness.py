@@ -1,7 +1,8 @@
 """When two tool calls ask for the same, and two answers say the same: their keys are equal."""
 
-import hashlib
 import json
+from hashlib import blake2b
+from typing import TypeGuard
 
 from recorder.core.changes import Json
 
@@ -13,9 +14,11 @@ def arguments_key(arguments: Json) -> str:
 
     Unset and null are the same.
     """
-    said = _trimmed(arguments)
-    if isinstance(said, dict):
-        said = {name: _trimmed(value) for name, value in said.items() if value is not None}
+    if not isinstance(arguments, dict):
+        return _key(_CANONICAL.encode(_trimmed(arguments)))
+    said = {name: _trimmed(value) for name, value in arguments.items() if value is not None}
+    if _are_texts(said):  # mostly; to write long ones as JSON would take longest, and no JSON begins so
+        return _key("".join([f"{len(name)} {len(text)} {name}{text}" for name, text in sorted(said.items())]))
     return _key(_CANONICAL.encode(said))
 
 
@@ -29,5 +32,9 @@ def _trimmed(value: Json) -> Json:
     return value.strip() if isinstance(value, str) else value
 
 
+def _are_texts(values: dict[str, Json]) -> TypeGuard[dict[str, str]]:
+    return set(map(type, values.values())) == {str}
+
+
 def _key(text: str) -> str:
-    return hashlib.sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
+    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()

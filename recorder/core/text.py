@@ -10,9 +10,9 @@ from recorder.core.changes import Json
 _UNFIT = re.compile("[\x00\ud800-\udfff]")
 # Of Markdown: the line under a table's head, bars around rows, empty cells before the first.
 _TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|[ \t]*$")
-# Of Markdown as well: headings, quotes, lists; code, emphasis around words. A mark comes first in the second
-# pattern, before what must be around it: so re finds it fast.
-_LEADING = re.compile(r"(?m)^[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
+# Of Markdown as well: headings, quotes, lists; code, emphasis around words. What a pattern begins with is one
+# character, the line's end or a mark, before what must be around it: so re finds it fast.
+_LEADING = re.compile(r"\n[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
 _INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
 _LINE = 200  # characters
@@ -30,8 +30,8 @@ def clean(text: str, limit: int | None = None) -> str:
 def excerpt(text: str, limit: int) -> str:
     """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
     begin = text[: limit + 1]
-    if len(begin) > limit and begin.isprintable() and "  " not in begin and " " not in (begin[0], begin[-1]):
-        return clean(begin[: limit - 1].rstrip() + "…")  # as below: it has no space but single ones
+    if begin.isprintable() and "  " not in begin and begin and begin[0] != " " != begin[-1]:
+        return begin if len(begin) <= limit else begin[: limit - 1].rstrip() + "…"  # as below, seen at once
     line = " ".join(text[: limit * 2].split())
     if len(line) <= limit and len(text) > limit * 2:
         line = " ".join(text[: max(limit * 4, _GLANCE)].split())
@@ -43,7 +43,7 @@ def prose(text: str) -> str:
     said = text[:_GLANCE]
     if "|" in said:
         said = _TABLE.sub("", said)
-    said = _LEADING.sub("", said)
+    said = _LEADING.sub("\n", f"\n{said}")[1:]
     return _INLINE.sub("", said) if "*" in said or "`" in said else said
 
 

@@ -10,6 +10,7 @@ from recorder.core.sameness import arguments_key, text_key
     [
         ({"path": "a", "deep": {"x": 1, "y": 2}}, {"deep": {"y": 2, "x": 1}, "path": "a"}),
         ({"path": "a"}, {"path": " a\n", "limit": None}),
+        ({"path": "a", "mode": "w"}, {"mode": "w ", "path": "a"}),
         ("ls", "ls "),
     ],
 )
@@ -24,6 +25,11 @@ def test_order_and_space_around_are_no_difference(one, other):
         ({"path": "a"}, {"path": "b"}),
         ({"code": "if x:\n  y"}, {"code": "if x:\n    y"}),
         ({"text": "x" * 5_000}, {"text": "x" * 4_999 + "y"}),
+        ({"a": "b", "c": "d"}, {"a": "b1 1 cd"}),
+        ({"ab": "c"}, {"a": "bc"}),
+        ({"a": "1"}, {"a": 1}),
+        ({"a": ""}, ["a"]),
+        ({"a": "b"}, "1 1 ab"),
         (None, {}),
         (1, "1"),
         (True, 1),

@@ -14,6 +14,7 @@ def test_what_no_database_takes_is_replaced():
 def test_an_excerpt_is_one_line_and_says_that_it_goes_on():
     assert excerpt(" a\n\tb ", 10) == "a b"
     assert excerpt("abcdef", 4) == "abc…"
+    assert excerpt("a\x00\ud800é\u0085", 9) == "a\ufffd\ufffdé"
 
 
 @given(st.text(st.sampled_from("ab  \n\u00a0\u2028\u00e9\t"), max_size=24))
@@ -46,6 +47,7 @@ def test_a_summary_is_short_however_long_the_arguments():
 def test_a_plain_line_has_no_marks_of_markdown():
     said = "## Done\n- **tests** pass in `a_b.py`, 2 * 3 * 4 stays\n1. *next*"
     assert prose(said) == "Done\ntests pass in a_b.py, 2 * 3 * 4 stays\nnext"
+    assert prose("\n\n   > quoted\n    # none\n# # twice\n#") == "\n\nquoted\n    # none\n# twice\n#"
 
 
 def test_a_table_is_read_without_its_frame():
