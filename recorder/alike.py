@@ -9,7 +9,7 @@ def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
     """Return how many bytes are the same from two places on."""
     low, high, step = 0, min(len(one) - at, len(other) - start), _BIT_BY_BIT
     while low < high:
-        middle = min(low + step, high)
+        middle = low + step if step < high - low else high
         a, b = one[at + low : at + middle], other[start + low : start + middle]
         if a != b:
             return low + _same(a, b)
@@ -19,10 +19,11 @@ def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
 
 def behind(one: bytes, at: int, other: bytes, start: int, most: int) -> int:
     """Return how many bytes are the same before two places, `most` at most."""
-    high = min(most, start)
-    size = 0
+    high = most if most < start else start
+    size, step = 0, _BIT_BY_BIT
     while size < high:
-        step = min(_BIT_BY_BIT, high - size)
+        if high - size < step:
+            step = high - size
         a, b = one[at - size - step : at - size], other[start - size - step : start - size]
         if a != b:
             differ = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")

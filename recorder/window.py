@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from datetime import date
-from typing import NamedTuple
 
 from recorder.alike import ahead, behind
 from recorder.pieces import Stored
@@ -34,12 +33,9 @@ _TRIES = 16
 _WINDOW_BYTES, _TEXT_BYTES, _HEAD_BYTES = 4096, 400, 800  # of memory: an empty one, and what each takes
 
 
-class Kept(NamedTuple):
-    """A line that others may be made of. A tuple, as the collector of garbage does not go through those."""
-
-    line: int
-    raw: bytes
-    cost: int  # of putting it together
+# A line that others may be made of: its key, its bytes and what it costs to put it together. A tuple, as the
+# collector of garbage does not go through those.
+Kept = tuple[int, bytes, int]
 
 
 Run = tuple[int, int, Kept, int]  # where, how many bytes, and in which line they stand from where
@@ -91,7 +87,7 @@ class Window:
         if len(raw) - common >= TEXTS_WORTH:
             self._find(raw, len(raw), runs, texts)
         is_next = common * 2 > len(raw)
-        if like is None or not is_next or len(raw) > len(like.raw) + GROWN:
+        if like is None or not is_next or len(raw) > len(like[1]) + GROWN:
             self._hold(_kept(line, raw, runs), state)
         if not is_next:
             self._note(_kept(line, raw, runs), texts)
@@ -99,11 +95,12 @@ class Window:
     def _store_other(self, line: int, raw: bytes, state: State, runs: list[Run], texts: Begun) -> None:
         first = self._heads.get(state)
         if first is not None:
-            if not raw.startswith(first.raw):
-                first = self._shorten(first, raw, state)
-            if len(first.raw) >= LEAST:  # all lines of a kind begin alike in a loop
-                runs.append((0, len(first.raw), first, 0))
-                if self._take_tail(raw, runs):
+            _, head, _ = first
+            if not raw.startswith(head):
+                _, head, _ = first = self._shorten(first, raw, state)
+            if len(head) >= LEAST:  # all lines of a kind begin alike in a loop
+                runs.append((0, len(head), first, 0))
+                if self._take_tail(raw, len(head), runs):
                     return
         if len(raw) >= TEXTS_WORTH:
             self._find(raw, len(raw), runs, texts)
@@ -113,22 +110,24 @@ class Window:
         if first is None:
             if len(self._heads) > MOST_HEADS:
                 self._heads.clear()
-            self._heads[state] = Kept(line, raw[:HEAD], len(raw) + STEP)
+            self._heads[state] = line, raw[:HEAD], len(raw) + STEP
 
     def _shorten(self, first: Kept, raw: bytes, state: State) -> Kept:
         """Return what this line too begins with."""
-        same = raw[: ahead(raw, 0, first.raw, 0)]
-        self._heads[state] = first = Kept(first.line, same, first.cost)
-        return first
+        held_by, head, cost = first
+        self._heads[state] = shorter = held_by, raw[: ahead(raw, 0, head, 0)], cost
+        return shorter
 
-    def _take_tail(self, raw: bytes, runs: list[Run]) -> bool:
+    def _take_tail(self, raw: bytes, at: int, runs: list[Run]) -> bool:
         """Add the rest of a line if the last one says the same: a message that ends as it began."""
         last = self._last
-        if last is None or not raw.endswith(last.raw[-LEAST:]) or last.cost >= COST:
+        if last is None:
             return False
-        at = runs[-1][1]
-        start = at + len(last.raw) - len(raw)
-        if start < 0 or len(raw) - at < LEAST or raw[at:] != last.raw[start:]:
+        _, like, cost = last
+        if not raw.endswith(like[-LEAST:]) or cost >= COST:
+            return False
+        start = at + len(like) - len(raw)
+        if start < 0 or len(raw) - at < LEAST or raw[at:] != like[start:]:
             return False
         runs.append((at, len(raw) - at, last, start))
         return True
@@ -138,21 +137,21 @@ class Window:
         found = self._states.get((kind, loop))
         if found is None and (newest := self._newest.get(kind)):
             found = self._states.get(newest)
-        return found if found is None or found.cost < COST else None
+        return found if found is None or found[2] < COST else None
 
     def _hold(self, kept: Kept, state: State) -> None:
         before = self._states.pop(state, None)
         self._states[state] = kept
         self._newest[state[0]] = state
-        self._held += len(kept.raw) - (len(before.raw) if before else 0)
+        self._held += len(kept[1]) - (len(before[1]) if before else 0)
         while self._held > GENERATION and len(self._states) > 1:
-            self._held -= len(self._states.pop(next(iter(self._states))).raw)
+            self._held -= len(self._states.pop(next(iter(self._states)))[1])
 
     def _note(self, kept: Kept, texts: Begun) -> None:
         noted = self._texts
         for at, near in texts:
             noted[near] = noted[near[_BEFORE:]] = kept, at
-        self._noted += len(kept.raw) + _TEXT_BYTES * len(texts)
+        self._noted += len(kept[1]) + _TEXT_BYTES * len(texts)
         if self._noted > GENERATION:
             self._older, self._noted_older = noted, self._noted
             self._texts, self._noted = {}, 0
@@ -173,44 +172,48 @@ class Window:
             look = begin + least
             # Where it stood last in like surroundings, or else at all.
             found = young.get(near) or old.get(near) or young.get(near[_BEFORE:]) or old.get(near[_BEFORE:])
-            if found is None or found[0].cost >= COST:
+            if found is None:
                 continue
             kept, start = found
-            back = behind(raw, begin, kept.raw, start, begin - (at if begin >= at else low))
-            first = begin - back
-            size = back + min(_rest(raw, begin, kept.raw, start), end - begin)
-            if first + size - max(at, first) < least:
+            _, like, cost = kept
+            if cost >= COST:
+                continue
+            back = behind(raw, begin, like, start, begin - (at if begin >= at else low))
+            first, stop = begin - back, begin + _rest(raw, begin, like, start)
+            if stop > end:
+                stop = end
+            if stop - (at if at > first else first) < least:
                 continue
             if first < at:
                 runs[-1] = (low, first - low, *runs[-1][2:])
-            runs.append((first, size, kept, start - back))
-            low, at = first, first + size
-            look = at
+            runs.append((first, stop - first, kept, start - back))
+            low, at, look = first, stop, stop
 
 
 def _kept(line: int, raw: bytes, runs: list[Run]) -> Kept:
-    cost = 0
-    for run in runs:
-        cost = max(cost, run[2].cost)
-    return Kept(line, raw, len(raw) + STEP + cost)
+    most = 0
+    for _, _, (_, _, cost), _ in runs:
+        if cost > most:
+            most = cost
+    return line, raw, len(raw) + STEP + most
 
 
 def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
     """Return what a row holds of a line that has these runs."""
     if len(runs) == 1 and not runs[0][0]:  # most lines have a head and nothing else that is known
-        _, size, kept, start = runs[0]
-        return Stored(raw[size:], f"[[{line - kept.line},{start},{size}],{len(raw) - size}]")
+        _, size, (held_by, _, _), start = runs[0]
+        return Stored(raw[size:], f"[[{line - held_by},{start},{size}],{len(raw) - size}]")
     own: list[bytes] = []
     pieces: list[str] = []
     at = 0
-    for begin, size, kept, start in runs:
+    for begin, size, (held_by, _, _), start in runs:
         if size < LEAST:
             continue
         if begin > at:
             own.append(raw[at:begin])
-            pieces.append(f"{begin - at},[{line - kept.line},{start},{size}]")
+            pieces.append(f"{begin - at},[{line - held_by},{start},{size}]")
         else:
-            pieces.append(f"[{line - kept.line},{start},{size}]")
+            pieces.append(f"[{line - held_by},{start},{size}]")
         at = begin + size
     if at < len(raw):
         own.append(raw[at:])
@@ -220,7 +223,7 @@ def _stored(line: int, raw: bytes, runs: list[Run]) -> Stored:
 
 def _alike(raw: bytes, like: Kept) -> Iterator[Run]:
     """Yield what a line has in common with one of its kind, in order."""
-    old = like.raw
+    _, old, _ = like
     at = start = common = 0
     for _ in range(_TRIES):
         size = ahead(raw, at, old, start)
