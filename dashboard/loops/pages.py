@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
-from itertools import accumulate
 
 from dashboard import links
 from dashboard.loops.asked import Asked
@@ -55,16 +54,16 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
         line=Timelines(loop, asked.zoom, not asked.is_idle_shown, shape),
         shape=shape,
     )
-    parts = _drawn(page)
     least = sum(asked.turn is not None and each >= asked.turn - 1 for each in window.ordinals)
-    left = _too_many(parts.get("turn", []), max(least, 1))
-    page.first = window.ordinals[left] if left else window.first
+    parts = _drawn(page, max(least, 1))
+    left = len(window.ordinals) - len(parts.get("turn", window.ordinals))
+    page.first = window.ordinals[left] if left > 0 else window.first
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
     raw = "1" if asked.is_raw else ""
-    earlier = to_loop(before=page.first, raw=raw) if left or window.earlier is not None else ""
+    earlier = to_loop(before=page.first, raw=raw) if left > 0 or window.earlier is not None else ""
     newest = to_loop(raw=raw) if window.later is not None else ""
     other = to_loop(before=asked.before or "", turn=asked.turn or "", raw="" if asked.is_raw else "1")
-    return Shown(page, _without(parts, left), earlier, newest, other, window.later is None)
+    return Shown(page, parts, earlier, newest, other, window.later is None)
 
 
 def listing(session: Session, loop: int, asked: Asked) -> Shown:
@@ -96,27 +95,32 @@ def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
     return links.loop(session.project.slug, session.pk, loop, **query, **change)
 
 
-def _too_many(turns: Sequence[str], least: int) -> int:
-    """Return how many of the earliest turns are left out, so that the others weigh no more than they may."""
-    sizes = accumulate(len(html.encode()) for html in reversed(turns))
-    fitting = sum(size <= TURNS_BYTES for size in sizes)
-    return max(0, len(turns) - max(fitting, least))
+def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
+    """Draw the page's panels, each as the socket would; of turns as many as fit, and so many at least."""
+    drawn = {}
+    for panel, pks in page.everything():
+        part = panel.name.partition("/")[2].replace("-", "_")
+        drawn[part] = _newest(panel, pks, least) if part == "turn" else _each(panel, pks)
+    return drawn
 
 
-def _without(parts: Mapping[str, list[str]], left: int) -> Mapping[str, list[str]]:
-    return {**parts, "turn": parts["turn"][left:]} if left else parts
-
-
-def _drawn(page: SessionPage) -> Mapping[str, list[str]]:
-    """Draw the page's panels, each as the socket would."""
-    return {
-        panel.name.partition("/")[2].replace("-", "_"): _each(panel, pks) for panel, pks in page.everything()
-    }
-
-
-def _each(panel: Panel, pks: list[int]) -> list[str]:
+def _each(panel: Panel, pks: Sequence[int]) -> list[str]:
     html = panel.draw(pks)
     return [html[pk] for pk in pks if pk in html]
+
+
+def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
+    """Draw the last panels that together weigh no more than they may, and none that would not be shown."""
+    views = panel.query(pks)
+    drawn: list[str] = []
+    weight = 0
+    for pk in [pk for pk in reversed(pks) if pk in views]:
+        html = panel.fragment(pk, views[pk])
+        weight += len(html.encode())
+        if weight > TURNS_BYTES and len(drawn) >= least:
+            break
+        drawn.append(html)
+    return drawn[::-1]
 
 
 def socket(session: Session, shown: Shown, asked: Asked) -> str:

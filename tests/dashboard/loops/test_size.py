@@ -3,6 +3,7 @@
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.panels import Panel
 from dashboard.replay import queries as replay
 from dashboard.templatetags.kept import drawn
 from recorder.models import EventRecord, LoopRecord, Session
@@ -96,3 +97,26 @@ def test_what_did_not_change_is_drawn_once(feed, session):
     more = session()
     assert again.html.count('id="session-tool-') + 1 == more.html.count('id="session-tool-')
     assert drawn.cache_info().misses - before <= 2  # the new tool, and the row of its loop
+
+
+def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypatch):
+    long = "What the test says of it. " * 600
+    said = (
+        (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}. {long}")))
+        for n in range(30)
+    )
+    feed(build.agent_start(), *(event for both in said for event in both))
+    drawn = []
+    fragment = Panel.fragment
+
+    def noted(panel, pk, value, **more):
+        drawn.append(panel.name)
+        return fragment(panel, pk, value, **more)
+
+    monkeypatch.setattr(Panel, "fragment", noted)
+
+    page = session()
+
+    shown = page.html.count('class="turn"')
+    assert 5 < shown < 9
+    assert drawn.count("session/turn") == shown + 1  # the first for which there is no room tells that
