@@ -10,6 +10,7 @@ from django.http import Http404
 from dashboard.loops import panels
 from dashboard.loops.asked import Asked, Tab
 from dashboard.loops.queries import events, header, tree, windows
+from dashboard.loops.queries.boxes import branches_of
 from dashboard.loops.queries.shape import Shape, ShapeOf
 from dashboard.loops.queries.timeline import Timelines
 from dashboard.money import spawned_by
@@ -17,6 +18,8 @@ from dashboard.numbers import whole_number
 from dashboard.streaming import BLOCK
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
@@ -24,6 +27,8 @@ if TYPE_CHECKING:
     from dashboard.viewer import Page, Wants
     from recorder.models import Project
     from recorder.notify import Bell
+
+NEW_GROUPS = 20  # parallel groups that came while a page is open, and may still gain costs
 
 
 @dataclass(slots=True)
@@ -49,15 +54,19 @@ class SessionPage:
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
     _blocks: set[int] = field(default_factory=set)  # that have come
+    _branches: dict[int, int] = field(default_factory=dict)  # branch or judge: its parallel group
+    _new_groups: set[int] = field(default_factory=set)  # that came since: a bell does not say whose they are
 
     def wants(self, bell: Bell | None) -> Wants:
         """Return the panels that a bell made dirty, or all of them."""
         if bell is None:
             self._is_nested = tree.is_nested(self.session)
             self._related = tree.related(self.session) | spawned_by(self.session)
+            self._branches, self._new_groups = branches_of(self.session), set()
             return self.everything()
         wanted: Wants = []
-        is_moved = self._is_moved(bell)
+        rows = [loop for loop, session in bell.loops.items() if session == self.session]
+        is_moved, boxes = self._is_moved(bell), self._boxes(bell, rows)
         if is_moved or self.session in bell.sessions:
             wanted.append((panels.HEADER, [self.session]))
         if self.session in bell.sessions:
@@ -65,11 +74,10 @@ class SessionPage:
         has_orphans = not all(bell.events.values())
         if bell.quarantined or has_orphans or self.session in bell.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
-        rows = [loop for loop, session in bell.loops.items() if session == self.session]
         if is_moved or (rows and self._is_nested):
             wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
         else:
-            wanted.append((panels.ROW, rows))
+            wanted += [(panels.ROW, rows), (panels.BOX_COST, boxes)]
         if self.loop and rows:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
         return wanted + self._of_tab(bell)
@@ -95,6 +103,14 @@ class SessionPage:
         if is_reshaped or not self._related.isdisjoint(bell.reshaped):
             self._related |= (bell.sessions | bell.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(bell.sessions)
+
+    def _boxes(self, bell: Bell, rows: Sequence[int]) -> list[int]:
+        """Return the parallel groups of which these loops may be; one that is new may be of any new one."""
+        self._branches |= bell.judges
+        self._new_groups = set(sorted(self._new_groups | bell.groups)[-NEW_GROUPS:])
+        is_new = any(loop not in self._branches for loop in rows)
+        known = {self._branches[loop] for loop in rows if loop in self._branches}
+        return sorted(known | self._new_groups if is_new else known)
 
     def everything(self) -> Wants:
         """Return all that the page shows. One query."""

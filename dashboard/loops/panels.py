@@ -1,6 +1,7 @@
 """The live regions of the session page. Those that show what is selected are made for it."""
 
 from dashboard.loops.queries import (
+    boxes,
     calls,
     events,
     header,
@@ -22,6 +23,7 @@ SOON_MS = 300  # what counts and sums may lag this far behind
 HEADER = Panel("session/header", header.headers, every_ms=SOON_MS)
 INTEGRITY = Panel("session/integrity", troubles.troubles, every_ms=1_000)
 ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
+BOX_COST = Panel("session/box-cost", boxes.box_costs, every_ms=1_000)
 TURN, RAW_TURN = Panel("session/turn", turns.turns), Panel("session/turn", turns.raw_turns)
 TAIL, RAW_TAIL = (Panel("session/tail", query, every_ms=SOON_MS) for query in (turns.tails, turns.raw_tails))
 PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests

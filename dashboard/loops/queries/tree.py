@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from django.db.models import Q
 
 from dashboard import links
+from dashboard.loops.queries.boxes import UNKNOWN, BoxCost, box_costs
 from dashboard.loops.queries.children import Above, ChildRow, above
 from dashboard.loops.queries.rows import LoopRow, rows
 from dashboard.loops.queries.shape import Shape, ShapeOf
@@ -26,6 +27,11 @@ class Box:
     status: str
     words: str
     url: str  # of the evaluation
+    cost: BoxCost
+
+    @property
+    def cost_id(self) -> str:
+        return f"session-box-cost-{self.pk}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +124,11 @@ def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
     nodes = [mark.node for mark in shown.marks if mark.what == "open"]
     loops = rows([node.key for node in nodes if node.kind == "loop"])
     found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
+    costs = box_costs([node.key for node in nodes if node.kind == "box"])
+    boxes = {pk: _box(group, costs.get(pk, UNKNOWN)) for pk, group in shape.groups.items()}
     return Tree(
         above(session),
-        [_draw(mark, loops, found, shape.groups, selected) for mark in shown.marks],
+        [_draw(mark, loops, found, boxes, selected) for mark in shown.marks],
         len(shape.order),
         len(shape.children.found),
         shown.earlier,
@@ -140,7 +148,7 @@ def _draw(
     step: Mark,
     drawn: Mapping[int, LoopRow],
     children: Mapping[int, ChildRow],
-    groups: Mapping[int, ParallelGroupRecord],
+    boxes: Mapping[int, Box],
     selected: int,
 ) -> Drawn:
     node = step.node
@@ -150,12 +158,12 @@ def _draw(
         case "child":
             return Drawn(step, step.what, child=children[node.key])
         case "box":
-            return Drawn(step, step.what, box=_box(groups[node.key]))
+            return Drawn(step, step.what, box=boxes[node.key])
 
 
-def _box(group: ParallelGroupRecord) -> Box:
+def _box(group: ParallelGroupRecord, cost: BoxCost) -> Box:
     words = {"running": "running", "aborted": "ended without a choice"}.get(group.status, "")
     if group.status == "completed" and not group.selected_loop_id:
         words = "ended without a choice"
     url = links.evaluation(group.session.project.slug, group.pk)
-    return Box(group.pk, len(group.loop_ids), group.status, words, url)
+    return Box(group.pk, len(group.loop_ids), group.status, words, url, cost)
