@@ -16,6 +16,7 @@ from recorder.core.insights.solutions import solutions
 from recorder.models import Insight, LoopRecord, Project, ReadLoop
 
 LOOPS = 5  # in one transaction: those who record wait for it
+DEMO_LOOPS = 100  # more than it plays
 PAUSE_S = 0.02  # between two: whoever waits to write comes first
 
 
@@ -44,6 +45,15 @@ def consolidate(project: Project | None, tell: Callable[[int, str], None], loops
         time.sleep(PAUSE_S)
     done.facts = ask_all([each.pk for each in projects])
     return done
+
+
+def consolidate_demo(project: Project) -> None:
+    """Read what the demo played, and nothing else; no model is asked about it. The night marks its events."""
+    last = 0
+    while some := reading.unread(project.pk, last, DEMO_LOOPS):
+        last = some[-1].id
+        keeping.add(project.pk, [_lesson(loop) for loop in some if loop.is_demo], with_facts=False)
+    keeping.settle(project.pk)
 
 
 def _read(project: Project, tell: Callable[[int, str], None], loops: int, done: Done) -> None:

@@ -16,6 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from recorder import tokens
+from recorder.consolidation.run import consolidate_demo
 from recorder.demo.door import Door, DoorError
 from recorder.demo.programme import SECONDS, Moment, moments
 from recorder.demo.tape import line
@@ -35,10 +36,14 @@ class AlreadyPlayingError(Exception):
 
 @contextmanager
 def stage(project: Project, speed: float | None = 1) -> Iterator[str]:
-    """Give a token for one play; while it lives nobody else can begin one. Raises AlreadyPlayingError."""
+    """Give a token for one play; while it lives nobody else can begin one. What was played whole is read.
+
+    Raises AlreadyPlayingError.
+    """
     token = _take(project, timedelta(seconds=SECONDS / (speed or 1) + SPARE))
     try:
         yield token
+        consolidate_demo(project)
     finally:
         AccessToken.objects.filter(project=project, key=token.split("_")[1]).delete()
 

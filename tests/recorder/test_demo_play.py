@@ -88,6 +88,7 @@ class Visitor:
 
 def test_a_play_leaves_a_history_and_its_removal_leaves_everything_else(server, folder):
     server.manage("import_runs", str(REAL))
+    visitor = Visitor(server)
     before = tables(folder)
 
     assert "events played" in server.manage("demo", "--fast")
@@ -100,6 +101,11 @@ def test_a_play_leaves_a_history_and_its_removal_leaves_everything_else(server, 
     found = ask(folder, f"SELECT {totals} FROM recorder_session WHERE is_demo")
     assert found == [(1, 5, 1, 0, 1)]
     assert count(folder, "recorder_anomaly") == 0
+    assert count(folder, "recorder_insight WHERE kind = 'solution' AND is_demo AND worked = 1") == 1
+    assert "edit_file" in visitor.read("/p/default/insights")
+    assert count(folder, "recorder_readloop") == count(
+        folder, "recorder_looprecord WHERE session_id IN (SELECT id FROM recorder_session WHERE is_demo)"
+    )
     assert "nothing found" in server.manage("check_integrity")
 
     assert server.manage("demo", "--remove") == f"{len(states)} demo sessions removed"
