@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
@@ -49,31 +48,39 @@ def fault(line: int, size: int, own: int, pieces: str | None, sizes: Mapping[int
 
 def restore(rows: Mapping[int, Stored]) -> Iterator[tuple[int, bytes]]:
     """Yield each line of `rows`, oldest first, byte for byte. What they are made of must be among them."""
-    pieces: dict[int, list[Piece]] = {line: json.loads(row.pieces or "[]") for line, row in rows.items()}
-    needed = Counter(source for line, of in pieces.items() for source in _sources(line, of))
+    lines = sorted(rows)
+    # One list is parsed in a third of the time of as many small ones.
+    every: list[list[Piece]] = json.loads(f"[{','.join(rows[line].pieces or '[]' for line in lines)}]")
+    last = {
+        line - piece[0]: line
+        for line, pieces in zip(lines, every, strict=True)
+        for piece in pieces
+        if isinstance(piece, list)
+    }
     texts: dict[int, bytes] = {}
-    for line in sorted(rows):
+    for line, pieces in zip(lines, every, strict=True):
         own, packed = rows[line]
-        text = own if packed is None else b"".join(_cut(line, own, pieces[line], texts))
-        if needed[line]:
+        text = own if packed is None else _joined(line, own, pieces, texts)
+        if line in last:
             texts[line] = text
-        for source in _sources(line, pieces[line]):
-            needed[source] -= 1
-            if not needed[source]:  # a hundred large lines, each made of the one before, are never all here
-                del texts[source]
+        for piece in pieces:  # a hundred large lines, each made of the one before, are never all here
+            if isinstance(piece, list) and last[line - piece[0]] == line:
+                texts.pop(line - piece[0], None)
         yield line, text
 
 
-def _sources(line: int, pieces: Iterable[Piece]) -> set[int]:
-    return {line - piece[0] for piece in pieces if isinstance(piece, list)}
-
-
-def _cut(line: int, own: bytes, pieces: Iterable[Piece], texts: Mapping[int, bytes]) -> Iterator[bytes]:
+def _joined(line: int, own: bytes, pieces: Iterable[Piece], texts: Mapping[int, bytes]) -> bytes:
+    found: list[bytes] = []
     at = 0
     for piece in pieces:
         if isinstance(piece, list):
             back, start, size = piece
-            yield texts[line - back][start : start + size]
+            found.append(texts[line - back][start : start + size])
         else:
-            yield own[at : at + piece]
+            found.append(own[at : at + piece])
             at += piece
+    return b"".join(found)
+
+
+def _sources(line: int, pieces: Iterable[Piece]) -> set[int]:
+    return {line - piece[0] for piece in pieces if isinstance(piece, list)}
