@@ -1,5 +1,6 @@
 """Puts each statement into SQLite's words once: Django goes through its text each time it runs."""
 
+import sqlite3
 from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any
@@ -8,6 +9,11 @@ from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
 
 KEPT = 512  # statements
+
+# sqlite3 takes these as they are, but looks for an adapter first, and to find none takes ten times as long.
+sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(bool, int)
+sqlite3.register_adapter(type(None), {None: None}.get)
 
 
 class Cursor(SQLiteCursorWrapper):
@@ -21,10 +27,22 @@ class Cursor(SQLiteCursorWrapper):
 
 class DatabaseWrapper(base.DatabaseWrapper):
     remembered: Any = None  # by `recorder.recall`
+    trusts_keys = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
         self.remembered = None
+        self.trusts_keys = False
         return super().get_new_connection(conn_params)
+
+    def disable_constraint_checking(self) -> bool:
+        # To say it once more has SQLite prepare all its statements once more.
+        if self.connection is None or not self.trusts_keys:
+            self.trusts_keys = super().disable_constraint_checking()
+        return self.trusts_keys
+
+    def enable_constraint_checking(self) -> None:
+        self.trusts_keys = False
+        super().enable_constraint_checking()
 
     def create_cursor(self, name: str | None = None) -> Any:
         return self.connection.cursor(factory=Cursor)
