@@ -66,10 +66,6 @@ class _States:
         found = self.values[place - 1] if place else None
         return found.whole() if type(found) is _Counted else found
 
-    def add(self, event: int, values: Values | None) -> None:
-        self.since.append(event)
-        self.values.append(values)
-
     def count(self, event: int, places: tuple[int, int], values: tuple[Value, Value]) -> None:
         last = self.values[-1]
         if last is not None:
@@ -134,7 +130,8 @@ class History:
             states = self._states.get(record)
             if states is None:
                 states = self._states[record] = _States()
-            states.add(event, None if record is not change else table(type(record)).values(record))
+            states.since.append(event)
+            states.values.append(table(type(record)).values(record) if record is change else None)
 
 
 @cache

@@ -32,7 +32,7 @@ from recorder.past.known import Known
 from recorder.tables import Value, aware
 
 # Read at once: a line is made of pieces of earlier ones, which each reading needs again; but it may be large.
-LINES, BYTES = 5_000, 32 * 1024 * 1024
+LINES, BYTES = 20_000, 32 * 1024 * 1024
 
 Flush: TypeAlias = tuple[int, datetime, int]  # producer, when, journal id
 LoopOf: TypeAlias = Callable[[int, str], Loop | None]  # a producer's loop, as far as it was told
@@ -62,7 +62,7 @@ class Row(NamedTuple):
     session: int | None
     turn: int | None
     size: int
-    received_at: Value
+    received_at: Value  # this and the next as the database has them
     occurred_at: Value
 
 
@@ -99,8 +99,7 @@ def _sources(sessions: Collection[int]) -> dict[int, _Source]:
 def _rows(sessions: Collection[int], after: int, until: int) -> list[Row]:
     sql = f"""SELECT e.id, {_COLUMNS} FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
         WHERE {tables.among("e.session_id")} AND e.id > %s AND e.id <= %s ORDER BY e.id LIMIT {LINES}"""  # noqa: S608
-    rows = tables.read(sql, tables.several(sessions), after, until)
-    return [Row(*(*values, aware(received), aware(occurred))) for *values, received, occurred in rows]
+    return [Row(*row) for row in tables.read(sql, tables.several(sessions), after, until)]
 
 
 def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
@@ -122,19 +121,21 @@ class _Stretch:
         needed = self._needed(rows)
         sizes = accumulate(row.size if row.pk in needed else 0 for row in rows)
         self.rows = [row for row, size in zip(rows, sizes, strict=True) if size <= BYTES] or rows[:1]
+        self._last: tuple[Value, Value] = None, None
         self._texts = texts([row.pk for row in self.rows if row.pk in needed])
 
     def line(self, row: Row) -> Line:
         """Return a line as it was told, or as much of it as is needed."""
         form, name, is_demo = self._sources[row.producer]
+        received_at = self._received(row)
         text = self._texts.pop(row.pk, None)
         if text is None and row.type in _NAMING and self._may_name(row):
             text = texts([row.pk])[row.pk]
         if text is None and row.type in _PASSING and not self._is_retold(row):
             event = _bare(row.type, self._loop_id(row))
-            return Passed(row.pk, row.producer, row.received_at, name, event, is_demo, row.origin)
+            return Passed(row.pk, row.producer, received_at, name, event, is_demo, row.origin)
         event = self._unread(row, form) if text is None else self._read(row, form, text)
-        return Line(row.pk, row.producer, row.received_at, name, event, is_demo, row.origin)
+        return Line(row.pk, row.producer, received_at, name, event, is_demo, row.origin)
 
     def _needed(self, rows: list[Row]) -> set[int]:
         """Return the lines that must be read.
@@ -191,9 +192,10 @@ class _Stretch:
     def _unread(self, row: Row, form: str) -> Event:
         if row.loop is None or self._is_retold(row):
             return self._retold(row, form)
-        if row.type == "TurnRequest" and row.occurred_at is not None:
-            return _request(self._loop_id(row), row.occurred_at)
-        return self._known.event(row.type, row.pk, row.occurred_at, row.loop)
+        at = aware(row.occurred_at)
+        if row.type == "TurnRequest" and at is not None:
+            return _request(self._loop_id(row), at)
+        return self._known.event(row.type, row.pk, at, row.loop)
 
     def _retold(self, row: Row, form: str) -> Event:
         """Return a line that only stands where it stood."""
@@ -202,9 +204,14 @@ class _Stretch:
             name=row.type,
             loop_id=self._loop_id(row) or None,
             session_id=None if row.session is None else self._names[row.session],
-            timestamp=row.occurred_at,
+            timestamp=aware(row.occurred_at),
             understood=row.origin in ("told", "kept"),
         )
+
+    def _received(self, row: Row) -> Value:
+        if row.received_at != self._last[0]:  # lines that are sent together are received at once
+            self._last = row.received_at, aware(row.received_at)
+        return self._last[1]
 
     def _loop_id(self, row: Row) -> str:
         return row.loop_key if row.loop is None else self._known.loops[row.loop].loop_id
