@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from recorder.models import Project
     from recorder.notify import Bell
 
-FIGURES_MS = 5_000
+FIGURES_MS, SCALE_MS = 5_000, 1_000
 
 SESSIONS = Kind(
     page="sessions",
@@ -44,6 +44,12 @@ def summary_panel(since: str) -> Panel:
 @lru_cache(maxsize=256)
 def views_panel(filters: Filters) -> Panel:
     return Panel("sessions/views", partial(_views, filters), every_ms=FIGURES_MS)
+
+
+@lru_cache(maxsize=256)
+def scale_panel(rows: tuple[int, ...]) -> Panel:
+    """Return what the bars of these rows are drawn against."""
+    return Panel("sessions/scale", partial(queries.scales, rows), every_ms=SCALE_MS)
 
 
 def _summaries(since: str, projects: Collection[int]) -> Mapping[int, object]:
@@ -68,7 +74,13 @@ class SessionsPage:
         wanted = self.list.wants(bell)
         if bell is None or bell.sessions or bell.new_sessions:
             wanted += [(panel, [self.project]) for panel in (self.summary, self.views)]
+        if bell is None or not bell.sessions.isdisjoint(self.list.rows):
+            wanted.append((self.scale, [self.project]))
         return wanted
+
+    @property
+    def scale(self) -> Panel:
+        return scale_panel(self.list.rows)
 
     @property
     def summary(self) -> Panel:

@@ -33,6 +33,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "listing": found,
         "is_empty": not known,
         "drawn": rows.draw(),
+        "scale": page.scale.draw([project.pk])[project.pk],
         "summary": page.summary.draw([project.pk])[project.pk],
         "views": page.views.draw([project.pk])[project.pk],
         "facets": queries.facets(project.pk, filters),

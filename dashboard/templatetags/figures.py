@@ -177,6 +177,12 @@ def mix(parts: Sequence[tuple[str, int]]) -> SafeString:
     return _bar(usage.segments(parts), "", "")
 
 
+@register.filter
+def magnitude(nano: int) -> str:
+    """Write an amount with two digits, as style sheets read it: 4.2e-03 dollars."""
+    return f"{nano / 1e9:.1e}"
+
+
 @register.simple_tag
 def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
     """Draw one part of a whole."""

@@ -143,7 +143,12 @@ def parts(root: Element, *, is_list: bool) -> dict[str, str]:
 
 
 def forget_the_new(mine: dict[str, str], fresh: dict[str, str]) -> None:
-    """Leave out what only one has: new sessions wait behind the strip until the reader asks for them."""
-    for name in fresh.keys() ^ mine.keys():
+    """Leave out what only one has: new sessions wait behind the strip until the reader asks for them.
+
+    And so does the cost of the dearest row, if there are rows that only one has.
+    """
+    new = fresh.keys() ^ mine.keys()
+    scales = {name for name in fresh if name.startswith("sessions-scale-")} if new else set()
+    for name in new | scales:
         mine.pop(name, None)
         fresh.pop(name, None)

@@ -9,3 +9,4 @@ from dashboard.sessions.queries.figures import figures as figures
 from dashboard.sessions.queries.listing import every as every
 from dashboard.sessions.queries.listing import matching as matching
 from dashboard.sessions.queries.rows import rows as rows
+from dashboard.sessions.queries.scale import scales as scales

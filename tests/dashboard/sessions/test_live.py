@@ -64,8 +64,8 @@ def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
     page = " ".join(seen.html.split())
     panels = drawn(opened(seen).wants(None))
     kinds = sorted({re.sub(r"-\d+$", "", name) for name in panels})
-    assert kinds == ["sessions-row", "sessions-summary", "sessions-views", "shared-strip"]
-    assert len(panels) == 6
+    assert kinds == ["sessions-row", "sessions-scale", "sessions-summary", "sessions-views", "shared-strip"]
+    assert len(panels) == 7
     for html in panels.values():
         assert without_mark(html) in page
 

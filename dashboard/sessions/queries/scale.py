@@ -1,0 +1,28 @@
+"""Against what the bars of costs in the list are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Max
+
+from recorder.models import Session
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """The dearest session of a page, whose bar is whole; root of the panel sessions/scale."""
+
+    dearest_nano: int | None
+
+
+def scales(rows: Collection[int], projects: Collection[int]) -> Mapping[int, Scale]:
+    """Return it for each project. One query for each."""
+    return {pk: Scale(_dearest(pk, rows)) for pk in projects}
+
+
+def _dearest(project: int, rows: Collection[int]) -> int | None:
+    shown = Session.objects.filter(project=project, pk__in=rows)
+    found: int | None = shown.aggregate(dearest=Max("cost_nano"))["dearest"]
+    return found
