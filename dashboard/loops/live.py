@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -53,7 +54,7 @@ class SessionPage:
     _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
     _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
     _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
-    _blocks: set[int] = field(default_factory=set)  # that have come
+    _newest_block: int = 0  # that has come
     _branches: dict[int, int] = field(default_factory=dict)  # branch or judge: its parallel group
     _new_groups: set[int] = field(default_factory=set)  # that came since: a bell does not say whose they are
 
@@ -137,14 +138,16 @@ class SessionPage:
 
     def _conversation(self, bell: Bell) -> Wants:
         turns = [turn for turn, loop in bell.turns.items() if loop == self.loop]
+        if self.last is not None:
+            turns = [turn for turn in turns if turn in self._turns]  # what comes is not on this page
         # With its first text a turn begins to stream, and says so in its head.
-        turns += [
-            turn for block, turn in bell.blocks.items() if turn in self._turns and block not in self._blocks
-        ]
-        self._turns.update(turns)
+        begun = {turn for block, turn in bell.blocks.items() if block > self._newest_block}
+        turns += begun & self._turns
+        self._remember(turns)
         if self.session in bell.reshaped and len(bell.reshaped) > 1:
             turns = sorted(self._turns)  # a sub-agent was linked, and a bell does not say to which tool call
-        self._blocks.update(block for block, turn in bell.blocks.items() if turn in self._turns)
+        mine = [block for block, turn in bell.blocks.items() if turn in self._turns]
+        self._newest_block = max(self._newest_block, *mine, 0)
         tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
         blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
         asked = [pk for pk, loop in bell.approvals.items() if loop == self.loop]
@@ -153,6 +156,12 @@ class SessionPage:
         if self.loop in bell.loops or self.loop in bell.events.values():
             wanted += self._tail()
         return wanted
+
+    def _remember(self, turns: Iterable[int]) -> None:
+        """Note turns as shown; of a page that has long been open those that it dropped are forgotten."""
+        self._turns.update(turns)
+        if len(self._turns) > windows.HELD:
+            self._turns = set(sorted(self._turns)[-windows.HELD :])
 
     @property
     def _turn(self) -> Panel:

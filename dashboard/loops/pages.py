@@ -28,6 +28,9 @@ class Shown:
     later: str = ""
     other: str = ""  # the same turns as they were written, or rendered
     is_last: bool = True  # what comes next belongs here
+    most: int = windows.PAGE  # turns of a page
+    most_bytes: int = TURNS_BYTES
+    url: str = ""  # of the newest turns
 
     @property
     def container(self) -> str:
@@ -61,9 +64,10 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
     raw = "1" if asked.is_raw else ""
     earlier = to_loop(before=page.first, raw=raw) if left > 0 or window.earlier is not None else ""
-    newest = to_loop(raw=raw) if window.later is not None else ""
+    newest = to_loop(raw=raw)
     other = to_loop(before=asked.before or "", turn=asked.turn or "", raw="" if asked.is_raw else "1")
-    return Shown(page, parts, earlier, newest, other, window.later is None)
+    is_last = window.later is None
+    return Shown(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
 
 
 def listing(session: Session, loop: int, asked: Asked) -> Shown:

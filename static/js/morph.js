@@ -30,6 +30,7 @@ htmx.defineExtension("morph", {
 // A panel that is new on the page names its container and its place in it.
 function place(fresh) {
   const into = document.getElementById(fresh.dataset.into);
+  if (fresh.dataset.order - into?.dataset.first < 0) return; // the page has left behind what is so far back
   let before = into?.lastElementChild;
   while (before && before.dataset.order - fresh.dataset.order > 0) before = before.previousElementSibling;
   before ? before.after(fresh) : into?.prepend(fresh);
@@ -45,6 +46,12 @@ function swap(fresh) {
   const shown = document.getElementById(fresh.id);
   if (shown) htmx.process(shown);
 }
+
+// What a page asked for itself goes in like what it is sent.
+addEventListener("live:put", ({ detail: found }) => {
+  dispatchEvent(new CustomEvent("live:fresh", { detail: found }));
+  for (const fresh of [...found.children]) swap(fresh);
+});
 
 async function put(message) {
   const frame = document.createElement("template");

@@ -15,6 +15,8 @@ SCRIPTS = {
     "clock.js": ROOT / "static" / "js" / "clock.js",
     "morph.js": ROOT / "static" / "js" / "morph.js",
     "live.js": ROOT / "static" / "js" / "live.js",
+    "turns.js": ROOT / "static" / "js" / "turns.js",
+    "gaps.js": ROOT / "static" / "js" / "gaps.js",
     "follow.js": ROOT / "static" / "js" / "follow.js",
     "keys.js": ROOT / "static" / "js" / "keys.js",
 }
@@ -24,7 +26,8 @@ PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
 <script src="/htmx.js" defer></script><script src="/ws.js" defer></script>
 <script src="/idiomorph.js" defer></script><script type="module" src="/morph.js"></script>
 <script type="module" src="/clock.js"></script>
-<script type="module" src="/live.js"></script><script type="module" src="/follow.js"></script>
+<script type="module" src="/live.js"></script><script type="module" src="/turns.js"></script>
+<script type="module" src="/follow.js"></script>
 <script type="module" src="/keys.js"></script></head>
 <body><div hx-ext="ws,morph" ws-connect="/p/default/live/session">
 <p data-connection><i class="dot dot-off"></i><span>Not live</span></p>

@@ -120,8 +120,10 @@ class ShownPage:
         into = self.root.find(fresh.attributes.get("data-into", "nowhere"))
         if into is None:
             return
-        fresh.parent = into
         order = int(fresh.attributes["data-order"])
+        if order < int(into.attributes.get("data-first", order)):
+            return
+        fresh.parent = into
         later = [
             n
             for n, child in enumerate(into.children)

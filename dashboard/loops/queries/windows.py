@@ -11,7 +11,7 @@ from dashboard.worded import worded
 from recorder.models import Turn
 
 PAGE = 30
-REDRAWN = 200  # turns of an open page that a reconnect draws again
+HELD = 4 * PAGE  # turns that an open page may have, for somebody who reads further up
 NO_MORE = 2**31 - 1  # no turn has this ordinal
 
 
@@ -56,4 +56,4 @@ def turns_between(loop: int, first: int, last: int | None) -> list[int]:
 @worded
 def _turns_since(loop: int, first: int, last: int) -> QuerySet[Turn, int]:
     turns = Turn.objects.filter(loop=loop, ordinal__gte=first, ordinal__lt=last).order_by("-ordinal")
-    return turns.values_list("pk", flat=True)[:REDRAWN]
+    return turns.values_list("pk", flat=True)[:PAGE]
