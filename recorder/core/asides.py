@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recorder.core import approvals, links, sessions, turns
-from recorder.core.changes import ChildRef, Loop, Session
+from recorder.core.changes import ChildRef, Loop, Session, Turn
 from recorder.core.events import (
     AgentSwitched,
     ApprovalRequested,
@@ -23,11 +23,11 @@ from recorder.core.text import clean
 IRREGULAR = "irregular"
 
 
-def reject_input(step: Step, event: InputRejected, loop: Loop) -> Place:
+def reject_input(step: Step, event: InputRejected, loop: Loop) -> Turn | None:
     """An input was refused: however far the loop still goes, it ends as rejected."""
     loop.foreseen = "rejected"
     loop.error = clean(event.reason, 2_000)
-    return turns.here(step, loop)
+    return turns.open_turn(step, loop)
 
 
 def take(step: Step, event: Aside, session: Session, loop: Loop | None) -> None:
@@ -60,7 +60,8 @@ def link(step: Step, event: SubAgentLinked) -> Place:
     child_session = memory.sessions.get(event.child_session_id)
     if parent is not None:
         links.refer(step, _ref(step, event, parent))
-        step.touch(parent, parent.session)
+        step.touch(parent)
+        step.touch(parent.session)
         return turns.here(step, parent)
     if child_session is not None:
         links.spawned_by(step, child_session, event)

@@ -302,20 +302,20 @@ class TextBlock:
     text: str = ""
 
 
-@dataclass(slots=True, kw_only=True, eq=False)
+@dataclass(slots=True, eq=False)  # by place: one is made of every line, and names take Python as long again
 class EventRecord:
     """Where one recorded line belongs. Orphans are those of a loop that never started."""
 
     id: int  # the journal's
     session: Session | None
     loop: Loop | None
-    turn: Turn | None = None
-    loop_key: str = ""  # of an orphan: the loop_id it names, for adoption
+    turn: Turn | None
     type: str
     sequence: int | None = None  # phi-core's number in its loop; None for streaming deltas and session events
     occurred_at: datetime | None = None  # None: the wire has no time
     late: bool = False  # after its loop ended, or before its start
     origin: Origin = ""
+    loop_key: str = ""  # of an orphan: the loop_id it names, for adoption
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from recorder.core import sessions, turns
-from recorder.core.changes import Compaction, Loop
+from recorder.core.changes import Compaction, Loop, Turn
 from recorder.core.events import CompactionEnded, CompactionStarted
-from recorder.core.step import Place, Step
+from recorder.core.step import Step
 from recorder.core.text import clean
 
 
-def start(step: Step, event: CompactionStarted, loop: Loop) -> Place:
+def start(step: Step, event: CompactionStarted, loop: Loop) -> Turn | None:
     """A compaction began."""
     unfinished = step.memory.compactions.pop(loop, None)
     if unfinished is not None:
@@ -20,10 +20,10 @@ def start(step: Step, event: CompactionStarted, loop: Loop) -> Place:
     compaction.started_at, compaction.start_event = event.timestamp, step.id
     step.add(compaction)
     sessions.doing(loop, "Compacting the context")
-    return Place(loop.session, loop, compaction.turn)
+    return compaction.turn
 
 
-def end(step: Step, event: CompactionEnded, loop: Loop) -> Place:
+def end(step: Step, event: CompactionEnded, loop: Loop) -> Turn | None:
     """A compaction is over; its own counts replace those it began with."""
     compaction = step.memory.compactions.pop(loop, None)
     if compaction is None:
@@ -42,8 +42,9 @@ def end(step: Step, event: CompactionEnded, loop: Loop) -> Place:
         compaction.content, compaction.summary = "summary", clean(event.summary)
     if event.block is not None:
         compaction.content, compaction.block = "block", event.block
-    step.touch(compaction, loop, loop.session)
-    return turns.here(step, loop)
+    for each in (compaction, loop, loop.session):
+        step.touch(each)
+    return turns.open_turn(step, loop)
 
 
 def _new(step: Step, loop: Loop) -> Compaction:

@@ -25,7 +25,7 @@ def start(step: Step, event: ParallelLoopStart) -> Place:
     for index, loop_id in enumerate(group.loop_ids):
         _announce(step, group, index, loop_id)
     branches = step.memory.branches.get(group)
-    return Place(session, branches[0] if branches else None, beside=True)
+    return Place(session, branches[0] if branches else None, standing="beside")
 
 
 def end(step: Step, event: ParallelLoopEnd) -> Place:
@@ -51,7 +51,7 @@ def end(step: Step, event: ParallelLoopEnd) -> Place:
     step.touch(group)
     selected = _select(step, group)
     _no_longer_running(step.memory, group)
-    return Place(group.session, selected, beside=True)
+    return Place(group.session, selected, standing="beside")
 
 
 def judge_of(memory: Memory, session: Session, loop_id: str) -> Group | None:

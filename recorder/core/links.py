@@ -133,7 +133,8 @@ def _link(step: Step, ref: ChildRef, child: Loop) -> None:
         _fill_spawn(step, child.session, ref)
     elif child.session.head is child:
         child.session.head = ref.loop
-    step.touch(ref, child, child.session)
+    for each in (ref, child, child.session):
+        step.touch(each)
 
 
 def _fill_spawn(step: Step, session: Session, ref: ChildRef) -> None:

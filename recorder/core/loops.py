@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from recorder.core import approvals, groups, lifecycle, links, messages, sessions, spending, tokens, turns
-from recorder.core.changes import Json, Loop, ModelConfig, Outcome, Session, Status
+from recorder.core.changes import Json, Loop, ModelConfig, Outcome, Session, Status, Turn
 from recorder.core.configs import config_key
 from recorder.core.configs import inferred as inferred_config
 from recorder.core.events import AgentEnd, AgentStart
@@ -49,7 +49,7 @@ def start(step: Step, event: AgentStart) -> Place:
     return Place(session, loop)
 
 
-def end(step: Step, event: AgentEnd, loop: Loop) -> Place:
+def end(step: Step, event: AgentEnd, loop: Loop) -> Turn | None:
     """A loop ended by itself."""
     is_unbilled = spending.is_unbilled(loop)
     tokens.settle(loop, event.usage)
@@ -68,7 +68,7 @@ def end(step: Step, event: AgentEnd, loop: Loop) -> Place:
     loop.end_event = step.id
     _close(step, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
     sessions.doing(loop, _how_it_ended(loop, event.messages))
-    return Place(loop.session, loop, turn if turn is not None and turn.state == "open" else None)
+    return turn if turn is not None and turn.state == "open" else None
 
 
 def abort(step: Step, loop: Loop) -> None:
@@ -208,4 +208,5 @@ def _close(step: Step, loop: Loop, status: Status, outcome: Outcome, at: datetim
     if outcome != "completed":
         approvals.cut(step, loop)
     sessions.closed(loop.session, at)
-    step.touch(loop, loop.session)
+    step.touch(loop)
+    step.touch(loop.session)

@@ -5,11 +5,12 @@ Recording order decides everything; times are only written down.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import assert_never
+from typing import Any, Never
 
 from recorder.core import asides, compactions, groups, loops, sessions, spending, streaming, tools, turns
-from recorder.core.changes import Change, EventRecord, Loop
+from recorder.core.changes import Change, EventRecord, Loop, Session, Turn
 from recorder.core.events import (
     Aside,
     Event,
@@ -19,7 +20,7 @@ from recorder.core.events import (
 from recorder.core.links import session_of
 from recorder.core.memory import Memory
 from recorder.core.needs import needs
-from recorder.core.step import NOWHERE, Line, Place, Step
+from recorder.core.step import NOWHERE, Line, Place, Standing, Step
 from recorder.core.text import clean
 
 __all__ = ["Line", "Recorder", "needs"]
@@ -38,7 +39,7 @@ class Recorder:
         step = Step(self.memory, *lines[0][:4], is_demo=False)
         for line in lines:  # one step goes along: to make one a line takes longer than most lines do
             step.id, step.producer, step.at, step.source, event, step.is_demo, step.origin = line
-            _file(step, event, _place(step, event))
+            _take(step, event)
         spending.regroup(step.changes)
         return list(step.changes.values())
 
@@ -66,19 +67,42 @@ class Recorder:
         return list(step.changes.values())
 
 
+# What an event says of a loop that runs; each returns the turn to which it belongs.
+_OF_RUNNING: dict[str, Callable[[Step, Never, Loop], Turn | None]] = {
+    "TurnStart": turns.start,
+    "TurnRequest": turns.request,
+    "TurnEnd": turns.end,
+    "MessageStart": streaming.start,
+    "MessageUpdate": streaming.update,
+    "MessageEnd": streaming.end,
+    "ToolExecutionStart": tools.start,
+    "ToolExecutionUpdate": tools.update,
+    "ToolExecutionEnd": tools.end,
+    "ProgressMessage": tools.progress,
+    "InputRejected": asides.reject_input,
+    "CompactionStarted": compactions.start,
+    "CompactionEnded": compactions.end,
+    "PrunApplied": turns.say_nothing,
+    "RevertApplied": turns.say_nothing,
+    "AgentEnd": loops.end,
+}
+
+
+def _take(step: Step, event: Event) -> None:
+    """Let an event change what it is about, and write down where it belongs."""
+    fields = event.__dict__  # pydantic is slow to say what an event has, and slower to say what it has not
+    say = _OF_RUNNING.get(fields["type"])
+    loop = None if say is None else step.memory.named(step.producer, fields["loop_id"])
+    if say is not None and loop is not None and loop.status == "running":  # most events by far
+        turn = say(step, event, loop)  # type: ignore[arg-type]  # each takes the events of its own type
+        _file(step, fields, loop.session, loop, turn)
+    else:
+        _file(step, fields, *_place(step, event))
+
+
 def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
-    """Let an event change what it is about, and say where it belongs."""
+    """Let an event change what it is about, if that is no running loop, and say where it belongs."""
     match event.type:  # not of its class: to ask pydantic for that costs more than the rest
-        case (
-            "MessageUpdate"
-            | "MessageStart"
-            | "MessageEnd"
-            | "ToolExecutionStart"
-            | "ToolExecutionEnd"
-            | "TurnStart"
-            | "TurnEnd"
-        ):  # most are these
-            return _in_loop(step, event)
         case "AgentStart":
             return loops.start(step, event)
         case "ParallelLoopStart":
@@ -102,63 +126,22 @@ def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a famil
             | "UsageSnapshot"
         ):
             return _aside(step, event)
-        case "ProgressMessage" | "InputRejected" if not event.loop_id:
-            return NOWHERE
         case _:
-            return _in_loop(step, event)
+            return _in_no_running_loop(step, event)
 
 
-def _in_loop(step: Step, event: LoopEvent) -> Place:
+def _in_no_running_loop(step: Step, event: LoopEvent) -> Place:
     loop = _find(step, event.loop_id)
-    if loop is None:
-        return _orphan(step, event.loop_id)
-    if loop.status != "running":
-        if event.type == "CompactionEnded" and event.block is not None:
-            return compactions.end(
-                step, event, loop
-            )  # from a session file, imported after the loop came live
+    if loop is not None and event.type == "CompactionEnded" and event.block is not None:
+        # From a session file, imported after the loop came live.
+        return Place(loop.session, loop, compactions.end(step, event, loop))
+    if loop is not None:
         return _late(step, loop)
-    return _run(step, event, loop)
+    return _orphan(step, event.loop_id) if event.loop_id else NOWHERE
 
 
 def _find(step: Step, loop_id: str | None) -> Loop | None:
     return None if loop_id is None else step.memory.named(step.producer, loop_id)
-
-
-def _run(step: Step, event: LoopEvent, loop: Loop) -> Place:  # noqa: C901, PLR0911, PLR0912  one arm an event
-    match event.type:
-        case "MessageUpdate":
-            return streaming.update(step, event, loop)
-        case "MessageStart":
-            return streaming.start(step, event, loop)
-        case "MessageEnd":
-            return streaming.end(step, event, loop)
-        case "ToolExecutionStart":
-            return tools.start(step, event, loop)
-        case "ToolExecutionUpdate":
-            return tools.update(step, event, loop)
-        case "ToolExecutionEnd":
-            return tools.end(step, event, loop)
-        case "TurnStart":
-            return turns.start(step, event, loop)
-        case "TurnRequest":
-            return turns.request(step, event, loop)
-        case "TurnEnd":
-            return turns.end(step, event, loop)
-        case "ProgressMessage":
-            return tools.progress(step, event, loop)
-        case "InputRejected":
-            return asides.reject_input(step, event, loop)
-        case "CompactionStarted":
-            return compactions.start(step, event, loop)
-        case "CompactionEnded":
-            return compactions.end(step, event, loop)
-        case "PrunApplied" | "RevertApplied":
-            return turns.here(step, loop)
-        case "AgentEnd":
-            return loops.end(step, event, loop)
-        case _:
-            assert_never(event)
 
 
 def _orphan(step: Step, loop_id: str) -> Place:
@@ -166,14 +149,14 @@ def _orphan(step: Step, loop_id: str) -> Place:
     session = step.memory.sessions.get(session_of(loop_id))
     if loop_id not in step.memory.orphans:
         step.anomaly("orphan", f"Events came of a loop that never started: {loop_id}", session)
-    return Place(session, is_orphan=True)
+    return Place(session, standing="orphan")
 
 
 def _late(step: Step, loop: Loop) -> Place:
     if not loop.late:
         step.anomaly("late", "Events came after the loop had ended.", loop.session, loop)
     loop.late += 1
-    return Place(loop.session, loop, late=True)
+    return Place(loop.session, loop, standing="late")
 
 
 def _unknown(step: Step, event: SourceEvent) -> Place:
@@ -196,13 +179,15 @@ def _told(step: Step, event: SourceEvent) -> Place:
     if loop is not None:
         return turns.here(step, loop) if loop.status == "running" else Place(loop.session, loop)
     session = step.memory.sessions.get(event.session_id or "")
-    return Place(session, is_orphan=session is None)
+    return Place(session, standing="orphan" if session is None else "within")
 
 
 def _where(step: Step, loop_id: str | None, session_id: str | None) -> Place:
     loop = _find(step, loop_id)
     if loop is not None:
-        return turns.here(step, loop) if loop.status == "running" else Place(loop.session, loop, late=True)
+        return (
+            turns.here(step, loop) if loop.status == "running" else Place(loop.session, loop, standing="late")
+        )
     session = step.memory.sessions.get(session_id or "")
     if session is None and loop_id is not None:
         return _orphan(step, loop_id)
@@ -219,41 +204,33 @@ def _aside(step: Step, event: Aside) -> Place:
     return place
 
 
-def _file(step: Step, event: Event, place: Place) -> None:
+def _file(
+    step: Step,
+    fields: dict[str, Any],
+    session: Session | None,
+    loop: Loop | None,
+    turn: Turn | None,
+    standing: Standing = "within",
+) -> None:
     """Write down where the line belongs, and count it there."""
-    fields = event.__dict__  # many events have no time and no loop, and pydantic is slow to say so
-    session, loop, turn, late, is_orphan, beside = place
-    at = fields.get("timestamp")
-    step.add(
-        EventRecord(
-            id=step.id,
-            session=session,
-            loop=loop,
-            turn=turn,
-            loop_key=(fields.get("loop_id") or "") if is_orphan else "",
-            type=clean(event.name, 100) if event.type == "SourceEvent" else event.type,
-            sequence=_sequence(step, event, place),
-            occurred_at=at,
-            late=late,
-            origin=step.origin,
-        )
-    )
-    counted = step.origin != "read"
-    if loop is not None and not beside:
+    kind, at, origin, changes = fields["type"], fields.get("timestamp"), step.origin, step.changes
+    counted = 0 if origin == "read" else 1
+    sequence = None
+    if loop is not None and standing != "beside":
+        if kind != "MessageUpdate" and origin not in {"told", "kept"}:
+            sequence = loop.sequence
+            loop.sequence += 1
         loop.events += counted
-        if at is not None and not late:
+        if at is not None and standing != "late":
             loop.last_event_at = at
-        step.touch(loop)
+        changes[loop] = loop
     if session is not None:
         session.events += counted
         session.last_event_at = step.at
-        step.touch(session)
-
-
-def _sequence(step: Step, event: Event, place: Place) -> int | None:
-    if place.loop is None or place.beside or event.type == "MessageUpdate":
-        return None
-    if step.origin in ("told", "kept"):
-        return None
-    place.loop.sequence += 1
-    return place.loop.sequence - 1
+        changes[session] = session
+    name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
+    record = EventRecord(step.id, session, loop, turn, name, sequence, at, standing == "late", origin)
+    if standing == "orphan":
+        record.loop_key = fields.get("loop_id") or ""
+        step.memory.add(record)
+    changes[record] = record

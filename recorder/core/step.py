@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from recorder.core.changes import (
     Anomaly,
@@ -34,15 +34,18 @@ class Line(NamedTuple):
     origin: Origin = ""
 
 
+# Of a line: within its loop or session, after its loop had ended, of a loop that is not known, or about a
+# loop but not of it, as a group's start and end are.
+Standing = Literal["within", "late", "orphan", "beside"]
+
+
 class Place(NamedTuple):
     """Where a line belongs. Without a session it belongs to nothing that is known."""
 
     session: Session | None = None
     loop: Loop | None = None
     turn: Turn | None = None
-    late: bool = False
-    is_orphan: bool = False  # of a loop that is not known
-    beside: bool = False  # the line is about the loop, but not of it: a group's start or end
+    standing: Standing = "within"
 
 
 NOWHERE = Place()
@@ -61,10 +64,9 @@ class Step:
     origin: Origin = ""
     changes: dict[Change, Change] = field(default_factory=dict)
 
-    def touch(self, *records: Record) -> None:
-        """These records changed."""
-        for record in records:
-            self.changes[record] = record
+    def touch(self, record: Record) -> None:
+        """The record changed."""
+        self.changes[record] = record
 
     def add(self, record: Record) -> None:
         """A new record."""

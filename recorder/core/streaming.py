@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Literal
 
 from recorder.core import messages, sessions, turns
-from recorder.core.changes import Json, Loop, TextBlock
+from recorder.core.changes import Json, Loop, TextBlock, Turn
 from recorder.core.events import MessageEnd, MessageStart, MessageUpdate
-from recorder.core.step import Place, Step
+from recorder.core.step import Step
 from recorder.core.text import clean
 
 BLOCK = 2_000
@@ -19,23 +19,23 @@ _KINDS: dict[str, Literal["text", "thinking", "tool_call"]] = {
 _DOING = {"text": "Writing", "thinking": "Thinking", "tool_call": "Calling a tool"}
 
 
-def start(step: Step, _event: MessageStart, loop: Loop) -> Place:
+def start(step: Step, _event: MessageStart, loop: Loop) -> Turn | None:
     """A message begins: what the one before it left unfinished goes."""
     clear(step, loop)
-    return turns.here(step, loop)
+    return turns.open_turn(step, loop)
 
 
-def update(step: Step, event: MessageUpdate, loop: Loop) -> Place:
+def update(step: Step, event: MessageUpdate, loop: Loop) -> Turn | None:
     """A piece of text came."""
     if isinstance(event.delta, dict) and len(event.delta) == 1:
         name, inside = next(iter(event.delta.items()))
         text = messages.field(inside, "delta") if isinstance(inside, dict) else ""
         if name in _KINDS and text:
             _write(step, loop, _KINDS[name], clean(text))
-    return turns.here(step, loop)
+    return turns.open_turn(step, loop)
 
 
-def end(step: Step, event: MessageEnd, loop: Loop) -> Place:
+def end(step: Step, event: MessageEnd, loop: Loop) -> Turn | None:
     """A message is whole. The first prompt names its loop; a limit's note says how the loop will end."""
     turn = turns.open_turn(step, loop)
     role = messages.role_of(event.message)
@@ -43,7 +43,7 @@ def end(step: Step, event: MessageEnd, loop: Loop) -> Place:
         clear(step, loop)
     elif role == "user":
         _prompt(loop, event.message, in_turn=turn is not None)
-    return Place(loop.session, loop, turn)
+    return turn
 
 
 def clear(step: Step, loop: Loop) -> None:

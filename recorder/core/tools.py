@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from recorder.core import approvals, links, sessions, taken, turns
-from recorder.core.changes import ChildRef, Loop, ToolCall
+from recorder.core.changes import ChildRef, Loop, ToolCall, Turn
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.fields import is_id
-from recorder.core.step import Place, Step
+from recorder.core.step import Step
 from recorder.core.text import clean, excerpt
 
 
-def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
+def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Turn | None:
     """A tool begins to run: it counts from now on."""
     turn = turns.open_turn(step, loop)
     twin = _running(step, loop).pop(event.tool_call_id, None)
@@ -31,29 +31,29 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Place:
         step.touch(turn)
     approvals.tool_runs(step, loop, event.tool_call_id, event.timestamp)
     sessions.doing(loop, f"{tool.tool_name} {tool.summary}")
-    return Place(loop.session, loop, turn)
+    return turn
 
 
-def update(step: Step, event: ToolExecutionUpdate, loop: Loop) -> Place:
+def update(step: Step, event: ToolExecutionUpdate, loop: Loop) -> Turn | None:
     """A running tool showed a part of its result."""
     tool = _running(step, loop).get(event.tool_call_id)
     if tool is not None:
         tool.update_event = step.id
         step.touch(tool)
-    return turns.here(step, loop)
+    return turns.open_turn(step, loop)
 
 
-def progress(step: Step, event: ProgressMessage, loop: Loop) -> Place:
+def progress(step: Step, event: ProgressMessage, loop: Loop) -> Turn | None:
     """A running tool said how far it is."""
     tool = _running(step, loop).get(event.tool_call_id)
     if tool is not None:
         tool.progress = excerpt(event.text, 500)
         step.touch(tool)
     sessions.doing(loop, f"{event.tool_name}: {event.text}" if event.tool_name else event.text)
-    return turns.here(step, loop)
+    return turns.open_turn(step, loop)
 
 
-def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Place:
+def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
     """A tool returned; one that never began was denied, and counts as no execution."""
     tool = _running(step, loop).pop(event.tool_call_id, None)
     turn = turns.open_turn(step, loop)
@@ -65,7 +65,7 @@ def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Place:
     child_id = event.result.get("child_loop_id") if isinstance(event.result, dict) else None
     if is_id(child_id):
         links.refer(step, _ref(step, event, loop, child_id))
-    return Place(loop.session, loop, turn)
+    return turn
 
 
 def _finish(step: Step, tool: ToolCall, event: ToolExecutionEnd) -> None:

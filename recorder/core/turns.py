@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from recorder.core import lifecycle, loops, sessions, spending, streaming, taken, tokens, usage
 from recorder.core.changes import Loop, Turn
-from recorder.core.events import TurnEnd, TurnRequest, TurnStart
+from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
 from recorder.core.messages import Answer
 from recorder.core.step import Place, Step
 from recorder.core.text import clean
 
 
-def start(step: Step, event: TurnStart, loop: Loop) -> Place:
+def start(step: Step, event: TurnStart, loop: Loop) -> Turn:
     """A turn starts; one that was open is cut, as its end can no longer be told apart."""
     _cut_turn(step, loop)
     turn = Turn(
@@ -23,19 +23,19 @@ def start(step: Step, event: TurnStart, loop: Loop) -> Place:
     )
     step.add(turn)
     sessions.doing(loop, "Asking the model")
-    return Place(loop.session, loop, turn)
+    return turn
 
 
-def request(step: Step, _event: TurnRequest, loop: Loop) -> Place:
+def request(step: Step, _event: TurnRequest, loop: Loop) -> Turn | None:
     """The request of the open turn is known."""
     turn = open_turn(step, loop)
     if turn is not None:
         turn.request_event = step.id
         step.touch(turn)
-    return Place(loop.session, loop, turn)
+    return turn
 
 
-def end(step: Step, event: TurnEnd, loop: Loop) -> Place:
+def end(step: Step, event: TurnEnd, loop: Loop) -> Turn:
     """A turn ends; one that never started is kept for its usage."""
     turn = open_turn(step, loop) or _unannounced(step, event, loop)
     turn.state, turn.ended_at, turn.end_event = "done", event.timestamp, step.id
@@ -51,7 +51,12 @@ def end(step: Step, event: TurnEnd, loop: Loop) -> Place:
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
     streaming.clear(step, loop)
     step.touch(turn)
-    return Place(loop.session, loop, turn)
+    return turn
+
+
+def say_nothing(step: Step, _event: PrunApplied | RevertApplied, loop: Loop) -> Turn | None:
+    """Nothing of the open turn changes."""
+    return open_turn(step, loop)
 
 
 def here(step: Step, loop: Loop) -> Place:
