@@ -16,6 +16,9 @@ READ := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["pro
 INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
 
+# The tests wait for servers and browsers a third of their time: three at once keep two cores at work.
+SPREAD := -n 3 --dist loadfile
+
 .DEFAULT_GOAL := help
 .PHONY: help run demo test check bench fmt chromium strace screenshots
 
@@ -29,9 +32,9 @@ demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents wer
 	@exec $(PY) manage.py demo
 
 test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
-	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "not browser"
-	$(PY) -m pytest -q -n 2 --dist loadfile -m "browser and not alone"
-	$(PY) -m pytest -q -m "browser and alone"
+	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser
+	$(PY) -m pytest -q $(SPREAD) -m "not alone" tests/browser
+	$(PY) -m pytest -q -m alone tests/browser
 
 check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
 	$(VENV)/bin/ruff check .

@@ -22,6 +22,7 @@ DATABASE_URL = os.environ.get("DATABASE_URL", "")
 
 pytestmark = [
     pytest.mark.slow,
+    pytest.mark.postgres,
     pytest.mark.skipif(not DATABASE_URL.startswith("postgres"), reason="needs a PostgreSQL in DATABASE_URL"),
 ]
 

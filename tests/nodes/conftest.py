@@ -26,6 +26,7 @@ def pytest_collection_modifyitems(items):
     for item in items:
         if item.path.parent.name == "nodes":
             item.add_marker(pytest.mark.slow)
+            item.add_marker(pytest.mark.postgres)
             if not HAS_BOTH:
                 item.add_marker(pytest.mark.skip(reason="nodes share PostgreSQL and Redis"))
 
