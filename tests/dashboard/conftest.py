@@ -1,7 +1,8 @@
-"""What tests of live pages have: a place, and a way to open its pages."""
+"""What tests of pages have: a place, a way to open its pages live, and a way to ask the read API."""
 
 import pytest
 
+from recorder import tokens
 from tests.dashboard.opened import OpenPage, Place, in_thread, leave_thread
 
 
@@ -25,3 +26,16 @@ async def open_page(place):
     yield open_page
     for page in pages:
         await page.close()
+
+
+@pytest.fixture
+def get(client, project):
+    """Ask the API as a token of the project may; `get(path, name=value)`."""
+    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
+
+    def get(path, *, expect=200, **query):
+        answer = client.get(f"/api/v1/{path}", query, headers=bearer)
+        assert answer.status_code == expect, answer.content
+        return answer.json() if answer["Content-Type"].startswith("application/json") else answer
+
+    return get

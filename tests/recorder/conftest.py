@@ -1,9 +1,10 @@
-"""What tests of the doors have: a project, a token, and a writer that is gone afterwards."""
+"""What tests of the recorder have: a project, a token, bells, and a writer that is gone afterwards."""
 
 import pytest
 
 from recorder import tokens, writer
 from recorder.models import Project
+from recorder.notify import listen, unlisten
 
 
 @pytest.fixture
@@ -15,3 +16,12 @@ def project(transactional_db):
 @pytest.fixture
 def token(project):
     return tokens.issue(project, "tests", ["ingest"])
+
+
+@pytest.fixture
+def bells():
+    """What rings from now on."""
+    heard = []
+    listen(heard.append)
+    yield heard
+    unlisten(heard.append)

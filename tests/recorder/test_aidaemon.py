@@ -41,11 +41,6 @@ PHONE, SLACK = "telegram:881234567", "slack:C0123:U77"
 
 
 @pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
 def store(tmp_path):
     return shutil.copyfile(STORE, tmp_path / "aidaemon.db")
 

@@ -21,11 +21,6 @@ TABLES = ("sessions", "session_items", "events", "token_usage")
 STRANGE = (7, 2**62, 1.5, None, "", "{oops", "[1, [2], {}]", "\x00\u202e x", b"\x00\xff")
 
 
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
 def bring_in(*paths, project="default", wanted="auto", **options):
     """Import files; return whether that succeeded, and what was said."""
     said = StringIO()

@@ -9,18 +9,13 @@ from django.core.management import call_command
 
 from recorder.export import phi_session
 from recorder.integrity import findings
-from recorder.models import Anomaly, Approval, EventRecord, LoopRecord, Project, Session
+from recorder.models import Anomaly, Approval, EventRecord, LoopRecord, Session
 from tests.digest import digest
 from tests.foreign import TAPES, send, tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 FRAMES = "grida/lifecycle.hand-made.sse"
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
 
 
 def bell(kind, session="g", **fields):

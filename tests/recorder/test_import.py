@@ -14,7 +14,6 @@ from recorder.models import (
     EventRecord,
     JournalEvent,
     LoopRecord,
-    Project,
     QuarantinedLine,
     Session,
 )
@@ -25,11 +24,6 @@ SCENARIOS = sorted(path.name.removesuffix(".sessions.json") for path in PHI_CORE
 AGENT_SIDE = PHI_CORE / "06-compaction-block-based.agent-side-session.json"
 
 pytestmark = pytest.mark.django_db(transaction=True)
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
 
 
 def run(*paths, fails=None, **options):

@@ -9,7 +9,6 @@ from recorder.faults import busy
 from recorder.ingest import Batch, Busy, Gap, ingest, record
 from recorder.lines import texts
 from recorder.models import JournalEvent, Producer, Project, Session
-from recorder.notify import listen, unlisten
 from tests.build import agent_end, agent_start, line, message_update, turn_end, turn_start
 from tests.digest import digest
 
@@ -18,19 +17,6 @@ pytestmark = pytest.mark.django_db(transaction=True)
 GOOD = [line(agent_start("s.a.1")), line(turn_start("s.a.1")), line(agent_end("s.a.1"))]
 COUNTS = ("input", "output", "cache_read", "cache_write", "reasoning", "total_tokens")
 LINES = [line(turn_start("s.a.1", index=n)) for n in range(12)]
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
-def bells():
-    heard = []
-    listen(heard.append)
-    yield heard
-    unlisten(heard.append)
 
 
 def batch(project, first, lines, producer="p", **more):

@@ -13,7 +13,7 @@ from recorder import foreign, notify
 from recorder.foreign import Watch
 from recorder.ingest import Batch, ingest
 from recorder.models import JournalEvent, LoopRecord, Project, Session
-from recorder.notify import Bell, listen, merge, unlisten
+from recorder.notify import Bell, merge, unlisten
 from tests.build import agent_start, line, message_update, tool_start, turn_start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -44,19 +44,6 @@ with transaction.atomic():
     print("written", flush=True)
     input()
 """
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
-def bells():
-    heard = []
-    listen(heard.append)
-    yield heard
-    unlisten(heard.append)
 
 
 def test_bells_of_a_project_add_up():

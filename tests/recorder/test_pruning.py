@@ -1,65 +1,32 @@
 """Pruning: old bodies go, whatever must stay is whole, and records and totals are as they were."""
 
-import json
 from datetime import timedelta
 from io import StringIO
 
 import pytest
-from django.core.management import CommandError, call_command
+from django.core.management import call_command
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder import export, journal, pins, pruning, store
+from recorder import journal, pins, pruning, store
 from recorder.demo.forget import forget_demo
 from recorder.ingest import Batch, ingest
 from recorder.integrity import findings
-from recorder.lines import Pruned, fingerprints, texts
+from recorder.lines import fingerprints, texts
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Pin, Producer, Project, Pruning, Session
-from recorder.past import seen_from
-from recorder.pieces import fingerprint, sources
-from recorder.rebuild import BodiesPruned, rebuild
-from tests.build import agent_end, agent_start, line, turn_end
+from recorder.pieces import sources
+from tests.build import agent_end, agent_start, line
 from tests.digest import records
 from tests.long_loop import LongLoop
 from tests.phi_core import FOLDER
+from tests.recorder.bodies import NOW, bodies, consolidate, left, play, prune
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 TAPES = sorted(FOLDER.glob("*.events.jsonl"))
 OPEN = "09-process-killed-in-tool"
-NOW = timezone.now()
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-def play(project, tape, days_ago, producer=None):
-    lines = tape if isinstance(tape, list) else (FOLDER / f"{tape}.events.jsonl").read_bytes().splitlines()
-    name = producer or f"{tape} {days_ago}"
-    ingest(Batch(project.pk, name, None, lines, received_at=NOW - timedelta(days=days_ago)))
-    return lines
-
-
-def consolidate(**of):
-    keys = JournalEvent.objects.filter(**of).values_list("pk", flat=True)
-    journal.mark_consolidated(list(keys), NOW)
-
-
-def prune(project):
-    return pruning.prune(project, NOW)
-
-
-def bodies():
-    return texts(JournalEvent.objects.filter(size__gt=0).values_list("pk", flat=True))
-
-
-def left():
-    return JournalEvent.objects.filter(pruned_on=None, size__gt=0)
 
 
 def test_bodies_go_when_they_are_old_and_consolidated(project):
@@ -281,122 +248,6 @@ def _must_stay(project, keys, unread, pinned):
 
 def _faults(keys):
     return [said for said in findings() if said.startswith("journal") or "database" in said]
-
-
-def test_a_pruned_line_that_comes_again_is_known(project):
-    lines = play(project, "01-tools-two-prompts", 40, "p")
-    consolidate()
-    prune(project)
-    told = records(project)
-
-    again = ingest(Batch(project.pk, "p", 0, lines))
-    other = ingest(Batch(project.pk, "p", 0, [lines[0].replace(b"{", b"{ ", 1), *lines[1:]]))
-
-    assert (again.duplicates, again.rejected, again.upto) == (len(lines), [], len(lines) - 1)
-    assert [each.code for each in other.rejected] == ["seq_conflict"]
-    assert records(project) == told
-    assert fingerprints(JournalEvent.objects.values_list("pk", flat=True)) == {
-        pk: fingerprint(raw)
-        for pk, raw in zip(
-            JournalEvent.objects.values_list("pk", flat=True).order_by("pk"), lines, strict=True
-        )
-    }
-
-
-@pytest.mark.parametrize(
-    "name", ["phi-core/01-tools-two-prompts.sessions.json", "cagent/store", "aidaemon/store"]
-)
-def test_importing_again_what_was_pruned_changes_nothing(project, name, tmp_path):
-    files = {"cagent/store": "cagent/*.db", "aidaemon/store": "aidaemon/*.db"}
-    found = sorted((FOLDER.parent).glob(files.get(name, name)))
-    assert found
-    call_command("import_runs", *found, stdout=StringIO(), stderr=StringIO())
-    consolidate()
-    pruning.prune(project, NOW + timedelta(days=60))
-    assert JournalEvent.objects.exclude(pruned_on=None).exists()
-    told, lines = records(project), JournalEvent.objects.count()
-
-    call_command("import_runs", *found, stdout=StringIO(), stderr=StringIO())
-
-    assert JournalEvent.objects.count() == lines
-    assert records(project) == told
-
-
-def test_a_session_says_when_bodies_went(project):
-    play(project, "01-tools-two-prompts", 40)
-    consolidate()
-    assert Session.objects.get().pruned_on is None
-
-    prune(project)
-
-    assert Session.objects.get().pruned_on == NOW.date()
-
-
-def test_what_needs_bodies_says_that_they_are_gone(project):
-    play(project, "01-tools-two-prompts", 40)
-    consolidate()
-    prune(project)
-    session = Session.objects.get()
-    event = EventRecord.objects.order_by("-pk").first()
-    loop = LoopRecord.objects.first()
-
-    for ask in (
-        lambda: export.phi_session(session),
-        lambda: export.phi_loop(session, loop.pk),
-        lambda: list(export.raw_lines(session)),
-        lambda: seen_from(session, event.pk).__enter__(),
-    ):
-        with pytest.raises(Pruned, match=f"bodies pruned on {NOW.day} {NOW:%b %Y}"):
-            ask()
-    for shape in ("events", "phi-session"):
-        with pytest.raises(CommandError, match=r"bodies pruned on .*: the session cannot be exported whole"):
-            call_command("export_session", session.session_id, "--as", shape, stdout=StringIO())
-
-
-def test_a_rebuild_destroys_no_records(project):
-    other = Project.objects.create(slug="other")
-    play(project, "01-tools-two-prompts", 40)
-    play(other, "01-tools-two-prompts", 40)
-    consolidate(project=project)
-    prune(project)
-    told = records(project)
-
-    with pytest.raises(CommandError, match=r"bodies of .* lines of default were pruned"):
-        call_command("rebuild", "--project", "default", stdout=StringIO(), stderr=StringIO())
-    with pytest.raises(BodiesPruned):
-        rebuild(project, None)
-    call_command("rebuild", "--project", "other", stdout=StringIO(), stderr=StringIO())
-
-    assert records(project) == told
-    assert list(findings()) == []
-
-
-def test_a_line_whose_source_was_pruned_is_found(project):
-    play(project, list(LongLoop(6).lines()), 40, "p")
-    needed = {s for pk, of in JournalEvent.objects.exclude(pieces=None).values_list("pk", "pieces")
-              for s in sources(pk, of)}  # fmt: skip
-    pk = min(needed)
-    JournalEvent.objects.filter(pk=pk).update(own=bytes(16), pieces=None, pruned_on=NOW.date())
-
-    assert any("cannot be put together" in said for said in findings())
-
-
-def test_the_session_goes_on_after_its_bodies_went(project):
-    play(
-        project,
-        [line(agent_start("s.a.1")), line(turn_end("s.a.1", tokens=7)), line(agent_end("s.a.1"))],
-        40,
-        "p",
-    )
-    consolidate()
-    prune(project)
-
-    ingest(Batch(project.pk, "p", None, [line(agent_start("s.a.2", at=20)), line(agent_end("s.a.2", at=30))]))
-
-    session = Session.objects.get()
-    assert (session.loops, session.pruned_on) == (2, NOW.date())
-    assert json.loads(bodies()[EventRecord.objects.latest("pk").pk])["loop_id"] == "s.a.2"
-    assert list(findings()) == []
 
 
 @pytest.mark.parametrize("form", ["native", "cagent", "aidaemon", "grida"])

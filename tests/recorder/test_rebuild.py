@@ -36,11 +36,6 @@ SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in PHI_CORE.
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
 def lines_of(scenario):
     return (PHI_CORE / f"{scenario}.events.jsonl").read_bytes().splitlines()
 

@@ -22,11 +22,6 @@ kept_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreS
 
 
 @pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
 def readings(monkeypatch):
     """Every reading of a Memory from the tables."""
     asked, remember = [], store.remember

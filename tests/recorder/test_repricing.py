@@ -12,7 +12,7 @@ from django.db import transaction
 from recorder import pricebook, repricing, writer
 from recorder.core.prices import Band, Rates
 from recorder.ingest import Batch, ingest
-from recorder.models import LoopRecord, Price, Project, Repricing, Session, Spending, Turn
+from recorder.models import LoopRecord, Price, Repricing, Session, Spending, Turn
 from recorder.progress import Progress
 from recorder.rebuild import rebuild
 from tests import build
@@ -33,12 +33,6 @@ def band(*rates):
 
 
 DEAR = band("1000", "100", "1000", "2000", "5000", "5000")
-
-
-@pytest.fixture
-def project():
-    yield Project.objects.create(slug="default")
-    writer.close()
 
 
 @pytest.fixture

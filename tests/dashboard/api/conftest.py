@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from recorder import tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import Project
 
@@ -30,16 +29,3 @@ def feed(project):
         return receipt
 
     return feed
-
-
-@pytest.fixture
-def get(client, project):
-    """Ask the API as a token of the project may; `get(path, name=value)`."""
-    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
-
-    def get(path, *, expect=200, **query):
-        answer = client.get(f"/api/v1/{path}", query, headers=bearer)
-        assert answer.status_code == expect, answer.content
-        return answer.json() if answer["Content-Type"].startswith("application/json") else answer
-
-    return get

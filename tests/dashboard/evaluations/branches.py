@@ -4,6 +4,8 @@ from itertools import chain
 
 from tests import build
 
+SAME = ("read a", "bash ls")  # what branches begin with alike
+
 
 def loop_id(number):
     return f"s.config-{number}.{number}"

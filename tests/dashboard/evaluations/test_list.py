@@ -7,7 +7,7 @@ from django.test.utils import CaptureQueriesContext
 from recorder.models import ModelConfig, ParallelGroupRecord
 from tests import build
 from tests.dashboard.evaluations.branches import branch, end, judge, start
-from tests.dashboard.evaluations.test_page import text
+from tests.dashboard.evaluations.conftest import text
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import pytest
 from recorder.models import ParallelGroupRecord
 from tests import build
 from tests.dashboard.evaluations.branches import branch, end, judge, loop_id, start
-from tests.dashboard.evaluations.test_page import text
+from tests.dashboard.evaluations.conftest import text
 from tests.dashboard.opened import in_thread
 
 

@@ -1,7 +1,5 @@
 """The evaluation page: what was recorded, as its reader sees it."""
 
-import json
-from decimal import Decimal
 from random import Random
 from time import process_time
 
@@ -9,30 +7,10 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from dashboard.formats import money, percent
 from recorder.models import LoopRecord, ParallelGroupRecord
 from tests import build
-from tests.dashboard.evaluations.branches import branch, config, end, judge, loop_id, start
-
-SAME = ("read a", "bash ls")
-
-
-def rows(page):
-    """Return the rows of turns as words, cell by cell; a gap is "~"."""
-    steps = next(e for e in page.root.walk() if e.attributes.get("class") == "steps")
-    found = [e for e in steps.elements if e.tag == "tr" and e.attributes.get("class") != "grp"]
-    return [[text(cell) for cell in row.elements] for row in found]
-
-
-def text(cell):
-    if cell.attributes.get("class") == "gap":
-        return "~"
-    return " ".join(" ".join(part.split()) for part in strings(cell)).strip()
-
-
-def strings(element):
-    for child in element.children:
-        yield from [child] if isinstance(child, str) else strings(child)
+from tests.dashboard.evaluations.branches import SAME, branch, config, end, judge, loop_id, start
+from tests.dashboard.evaluations.conftest import text
 
 
 def test_the_verdict_comes_first_and_in_words(feed, evaluation):
@@ -167,93 +145,6 @@ def test_answers_are_compared_word_by_word_rendered_or_raw(feed, evaluation):
     assert "<b>this" not in compared.html + rendered.html + raw.html
 
 
-def test_turns_that_do_the_same_stand_beside_each_other_and_each_opens_its_own_loop(feed, evaluation):
-    feed(
-        start(1, 2),
-        *branch(1, *SAME, "edit b", "One."),
-        *branch(2, *SAME, "web c", "read d!", "Two."),
-        *judge("1"),
-        end(1),
-    )
-
-    page = evaluation()
-    first, second = (LoopRecord.objects.get(loop_id=loop_id(n)) for n in (1, 2))
-
-    assert [[cell.split()[0] for cell in row] for row in rows(page)] == [
-        ["Turn", "read", "read"],
-        ["Turn", "bash", "bash"],
-        ["Turn", "edit", "web"],
-        ["between", "~", "read"],
-        ["Turn", "answer", "answer"],
-    ]
-    assert "failed" in rows(page)[3][2]
-    for loop in (first, second):
-        assert f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}?turn=3#turn-3" in page.links
-
-
-def test_the_first_divergence_is_marked_and_has_an_address(feed, evaluation):
-    feed(
-        start(1, 2),
-        *branch(1, *SAME, "edit b", "One."),
-        *branch(2, *SAME, "web c", "Two."),
-        *judge("1"),
-        end(1),
-    )
-
-    page = evaluation()
-    divergence = page.root.find("divergence")
-
-    assert "Turn 3" in text(divergence)
-    assert "First divergence: turn 3" in page.text
-    assert any(link.endswith("#divergence") for link in page.links)
-    assert page.html.count('class="is-same"') == 2 + 2  # rows, and the cells beside the winner's
-
-
-def test_branches_that_did_the_same_have_no_divergence(feed, evaluation):
-    feed(start(1, 2), *branch(1, *SAME, "Done."), *branch(2, *SAME, "Done."), *judge("1"), end(1))
-
-    page = evaluation()
-
-    assert "No divergence" in page.text
-    assert page.root.find("divergence") is None
-
-
-def test_only_differences_can_be_shown(feed, evaluation):
-    feed(
-        start(1, 2),
-        *branch(1, *SAME, "edit b", "Done."),
-        *branch(2, *SAME, "web c", "Done."),
-        *judge("1"),
-        end(1),
-    )
-
-    page = evaluation("?only=diff")
-
-    assert [row[0] for row in rows(page)] == ["2 equal turns", "Turn 3 ways part here", "1 equal turn"]
-
-
-def test_turns_tell_what_they_took_more_than_the_winners(feed, evaluation):
-    feed(
-        start(1, 2),
-        *branch(1, "read a", "One."),
-        *branch(2, "read a", "Two.", tokens=60),
-        *judge("1"),
-        end(1),
-    )
-
-    (_, mine, other), _ = rows(evaluation())
-
-    assert "10 tokens, <$0.0001" in mine
-    assert "+50 tokens, +$0.00015" in other
-
-
-def test_a_branch_that_still_runs_has_not_parted(feed, evaluation):
-    running = [e for e in branch(2, *SAME) if e["type"] != "AgentEnd"]
-    feed(start(1, 2), *branch(1, *SAME, "edit b"), *running)
-
-    assert "First divergence" not in evaluation().text
-
-
 def test_of_many_branches_the_winner_and_those_that_are_picked_are_shown(feed, evaluation):
     numbers = range(1, 13)
     feed(
@@ -375,52 +266,3 @@ def spent(reader, path):
     before = process_time()
     reader.get(path)
     return process_time() - before
-
-
-def test_a_rule_that_chose_the_dearest_branch_is_told(feed, evaluation):
-    feed(tape="12")
-
-    assert "was taken by a rule. No judge was asked. It is the dearest branch: it cost " in evaluation().text
-
-
-def test_the_judge_is_counted_once_in_what_the_group_cost(feed, see, evaluation, reader):
-    feed(tape="03")
-    item = reader.get("/api/v1/groups?project=default").json()["items"][0]
-    parts = [Decimal(each["cost_usd"]) for each in (*item["branches"], item["judge"])]
-    winner, total = parts[0], sum(parts)
-
-    page, listed = evaluation(), see("/p/default/evaluations")
-
-    assert item["total_cost_usd"] == str(total)
-    assert f"{nano(total)} for the group" in page.text
-    assert f"judge {percent(float(parts[-1] / total))}" in page.text
-    assert f"Share of group {percent(float(parts[-1] / total))}" in page.text
-    assert f"Choosing cost {nano(total - winner)} more than running the winner alone." in page.text
-    assert f"{nano(total)} {percent(float((total - winner) / winner))}" in listed.text
-    assert item["url"] == f"/p/default/evaluations/{item['id']}"
-
-
-def nano(dollars):
-    return money(int(dollars * 10**9))
-
-
-def test_what_has_no_price_is_never_the_cheapest_and_never_free(feed, evaluation):
-    unknown = [json.loads(json.dumps(e).replace("claude-sonnet-4-6", "model-2")) for e in branch(2, "Two.")]
-    feed(start(1, 2), *branch(1, "One.", tokens=1_000_000), *unknown, *judge("1"), end(1))
-
-    page = evaluation()
-
-    assert "no price" in page.text
-    assert "$6.00 + for the group" in page.text
-    assert "cheapest" not in page.text
-    assert "Share of group" not in page.text
-
-
-def test_cached_tokens_are_counted_once_whoever_counted_them(feed, evaluation):
-    use = {"input": 17_903, "output": 30, "reasoning": 20, "cache_read": 17_817, "cache_write": 0}
-    lines = [e | ({"usage": use} if e["type"] in ("TurnEnd", "AgentEnd") else {}) for e in branch(1, "One.")]
-    openai = json.loads(json.dumps(lines).replace("anthropic_messages", "open_ai_responses"))
-    feed(start(1), *openai, end(1))
-
-    assert "Input 86" in evaluation().text
-    assert "Tokens 17.9k" in evaluation().text

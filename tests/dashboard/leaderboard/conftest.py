@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
-from recorder import tokens
 from recorder.ingest import Batch, ingest
 from recorder.models import Project
 from tests.dashboard.leaderboard.four import evaluation, sixty
@@ -79,16 +78,3 @@ def see(member):
         return Page(answer.content.decode())
 
     return see
-
-
-@pytest.fixture
-def get(client, project):
-    """Ask the API as a token of the project may."""
-    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
-
-    def get(path, *, expect=200, **query):
-        answer = client.get(f"/api/v1/{path}", query, headers=bearer)
-        assert answer.status_code == expect, answer.content
-        return answer.json()
-
-    return get

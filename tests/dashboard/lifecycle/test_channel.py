@@ -1,110 +1,21 @@
 """The channel as its subscribers see it: through the real application, fed by real ingest."""
 
-import asyncio
-import json
-from contextlib import asynccontextmanager
-
 import pytest
-from asgiref.testing import ApplicationCommunicator
 from channels.db import database_sync_to_async
-from django.conf import settings
-from django.contrib.auth.models import User
 from django.db import connection
 
-from dashboard.asgi import application
-from dashboard.lifecycle import door
 from dashboard.lifecycle import feed as lifecycle_feed
-from dashboard.lifecycle.feed import KEPT, Subscriber, feed
-from dashboard.lifecycle.rings import Ring, Rings
-from recorder import notify, tokens
-from recorder.ingest import Batch, ingest
-from recorder.models import LoopRecord, Project, Session
+from dashboard.lifecycle.feed import feed
+from dashboard.lifecycle.rings import Rings
+from recorder import notify
+from recorder.models import LoopRecord, Session
 from tests import build
-from tests.doors import HOST
+from tests.dashboard.lifecycle.listening import heard, listening, play, said
 from tests.foreign import tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
 PHI = "phi-core"
-
-
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
-def token(project):
-    return tokens.issue(project, "reader", ["read"])
-
-
-class Listening:
-    """One subscriber; `rings` are the frames that came."""
-
-    def __init__(self, communicator):
-        self._communicator = communicator
-        self._text = ""
-
-    async def rings(self, number, wait=5):
-        """Return the next frames."""
-        while self._text.count("event: ") < number or not self._text.endswith("\n\n"):
-            part = await self._communicator.receive_output(wait)
-            assert part.get("more_body"), "the channel ended"
-            self._text += part["body"].decode()
-        frames = [each for each in self._text.split("\n\n") if each.startswith("event: lifecycle\ndata: ")]
-        self._text = ""
-        return [json.loads(each.partition("data: ")[2]) for each in frames]
-
-    async def silence(self):
-        assert await self._communicator.receive_nothing(0.3)
-
-
-@asynccontextmanager
-async def listening(token=None, *, query="", cookie=None):
-    headers = [HOST]
-    if token:
-        headers.append((b"authorization", f"Bearer {token}".encode()))
-    if cookie:
-        headers.append((b"cookie", cookie.encode()))
-    scope = {
-        "type": "http",
-        "method": "GET",
-        "path": "/api/v1/lifecycle",
-        "raw_path": b"/api/v1/lifecycle",
-        "query_string": query.encode(),
-        "headers": headers,
-        "http_version": "1.1",
-        "scheme": "http",
-        "server": ("127.0.0.1", 8000),
-        "client": ("127.0.0.1", 50000),
-    }
-    communicator = ApplicationCommunicator(application, scope)
-    await communicator.send_input({"type": "http.request", "body": b""})
-    start = await communicator.receive_output(5)
-    if start["status"] != 200:
-        yield start["status"]
-        return
-    assert dict(start["headers"])[b"content-type"] == b"text/event-stream"
-    assert (await communicator.receive_output(5))["body"] == b": listening\n\n"
-    yield Listening(communicator)
-    await communicator.send_input({"type": "http.disconnect"})
-    await communicator.wait(5)
-
-
-@database_sync_to_async
-def play(project, *events, form="native", producer="p", flush=False):
-    lines = [each if isinstance(each, bytes) else json.dumps(each).encode() for each in events]
-    ingest(Batch(project.pk, producer, None, lines, form, flush=flush))
-
-
-def said(ring):
-    """Return a ring without what differs from run to run."""
-    words = [ring["type"], ring["session_id"], ring.get("reason")]
-    return " ".join(filter(None, words)) + (" pending" if ring.get("pending_approval") else "")
-
-
-async def heard(listener, number):
-    return [said(ring) for ring in await listener.rings(number)]
 
 
 async def test_a_root_loop_rings_once_at_its_start_and_once_at_its_end(project, token):
@@ -235,76 +146,6 @@ async def test_what_an_import_brings_in_of_the_past_is_silent(project, token):
     async with listening(token) as listener:
         await play(project, *build.small_loop("s.a.1"), producer="import:x")
         await listener.silence()
-
-
-async def test_nobody_hears_another_project(project, token):
-    other = await database_sync_to_async(Project.objects.create)(slug="other")
-    async with listening(token) as listener:
-        await play(other, *build.small_loop("s.a.1"))
-        await listener.silence()
-
-
-async def test_somebody_signed_in_hears_all_their_projects(project, client):
-    user = await database_sync_to_async(User.objects.create_superuser)("me", password="x")
-    await database_sync_to_async(client.force_login)(user)
-    name = settings.SESSION_COOKIE_NAME
-    cookie = f"{name}={client.cookies[name].value}"
-    other = await database_sync_to_async(Project.objects.create)(slug="other")
-    async with listening(cookie=cookie) as listener:
-        await play(other, build.agent_start("s.a.1"))
-        assert await heard(listener, 1) == ["turn-started s"]
-    async with listening(cookie=cookie, query="project=default") as listener:
-        await play(other, build.agent_end("s.a.1"))
-        await listener.silence()
-
-
-async def test_who_may_not_read_hears_nothing(project):
-    async with listening() as status:
-        assert status == 401
-    async with listening("lsk_wrong_token") as status:
-        assert status == 401
-    ingest_only = await database_sync_to_async(tokens.issue)(project, "agent", ["ingest"])
-    async with listening(ingest_only) as status:
-        assert status == 403
-
-
-async def test_a_token_that_is_revoked_is_heard_out_no_longer(project, token, monkeypatch):
-    monkeypatch.setattr(door, "RECHECK_S", 0.0)
-    monkeypatch.setattr(lifecycle_feed, "BEAT_S", 0.05)
-    async with listening(token) as listener:
-        await database_sync_to_async(project.tokens.all().delete)()
-        with pytest.raises(AssertionError, match="the channel ended"):
-            await listener.rings(1)
-
-
-async def test_a_subscriber_that_does_not_keep_up_loses_its_own_oldest_frames_only():
-    slow, quick = Subscriber(frozenset((1,))), Subscriber(frozenset((1,)))
-    taken = []
-    for n in range(KEPT + 10):
-        for each in (slow, quick):
-            each.offer([Ring(1, {"n": n})])
-        taken += await quick.take()
-    assert [ring.frame["n"] for ring in taken] == list(range(KEPT + 10))
-    assert [ring.frame["n"] for ring in await slow.take()] == list(range(10, KEPT + 10))
-
-
-async def test_fifty_subscribers_of_whom_one_never_reads(project, token):
-    scopes = [listening(token) for _ in range(50)]
-    listeners = [await each.__aenter__() for each in scopes]
-    await play(project, *[event for n in range(20) for event in build.small_loop(f"s{n}.a.1")])
-    rings = await asyncio.gather(*(each.rings(40) for each in listeners[1:]))
-    assert all(each == rings[0] for each in rings)
-    for each in scopes:
-        await each.__aexit__(None, None, None)
-    assert not feed._subscribers
-
-
-async def test_who_reads_loses_nothing_of_a_burst(project, token):
-    number = KEPT  # loops in one commit, twice as many rings as wait for one subscriber
-    async with listening(token) as one, listening(token) as other:
-        await play(project, *(event for n in range(number) for event in build.small_loop(f"s{n}.a.1")))
-        heard = await asyncio.gather(*(each.rings(2 * number, wait=30) for each in (one, other)))
-    assert [len(each) for each in heard] == [2 * number] * 2
 
 
 @database_sync_to_async

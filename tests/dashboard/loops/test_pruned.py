@@ -34,19 +34,6 @@ TABS = (
 SAYS = f"odies pruned on {NOW.day} {NOW:%b %Y}"
 
 
-@pytest.fixture
-def project():
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
-def reader(client, project):
-    user = User.objects.create_user("ada", password=None)
-    Membership.objects.create(project=project, user=user, role="member")
-    client.force_login(user)
-    return client
-
-
 def pruned(project, tape, days=40):
     lines = (FOLDER / f"{tape}.events.jsonl").read_bytes().splitlines()
     ingest(Batch(project.pk, tape, None, lines, received_at=NOW - timedelta(days=days)))
@@ -161,7 +148,7 @@ def test_a_member_pins_a_session_and_lets_it_go(reader, project):
     url = f"/p/default/sessions/{session.pk}"
 
     assert reader.post(f"{url}/pin", {"pinned": "1"})["Location"] == url
-    assert (Pin.objects.get().session_id, Pin.objects.get().pinned_by) == (session.session_id, "ada")
+    assert (Pin.objects.get().session_id, Pin.objects.get().pinned_by) == (session.session_id, "reader")
     page = text(reader.get(url))
     assert "Pinned" in page
     assert "Unpin" in page

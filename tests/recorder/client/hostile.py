@@ -149,3 +149,12 @@ def _cut(handler):
     handler.connection.close()
     handler.close_connection = True
     handler.wfile = handler.rfile
+
+
+def numbered(count, start=0):
+    return [{"type": "Step", "loop_id": "l", "n": n} for n in range(start, start + count)]
+
+
+def send(client, events):
+    for event in events:
+        client.send(event)

@@ -122,21 +122,25 @@ def test_a_file_is_followed_by_one_process_until_it_is_told_to_stop(server, tmp_
         assert "1 lines stored, 0 rejected" in first.stderr.read()
 
 
-def test_the_end_of_a_pipe_aborts_what_is_open(server):
-    lines = "".join(json.dumps(event) + "\n" for event in (begin("pipe"), *steps("pipe", 50)))
-    command = [sys.executable, "manage.py", "tail", "-", "--flush"]
+def pipe(server, said, *options):
+    """Send what a program says through `tail -`, to its end."""
+    command = [sys.executable, "manage.py", "tail", "-", "--flush", *options]
     environment = server.environment | {"LOOPSCOPE_TOKEN": server.token, "LOOPSCOPE_URL": server.url}
-
-    subprocess.run(
+    done = subprocess.run(
         command,
         cwd=ROOT,
         env=environment,
-        input=lines,
+        input=said,
         text=True,
-        check=True,
+        check=False,
         timeout=LONG_S,
         capture_output=True,
     )
+    assert (done.returncode, "0 rejected" in done.stderr) == (0, True), done.stderr
+
+
+def test_the_end_of_a_pipe_aborts_what_is_open(server):
+    pipe(server, "".join(json.dumps(event) + "\n" for event in (begin("pipe"), *steps("pipe", 50))))
 
     assert events(server, "pipe")[1:] == steps("pipe", 50)
     assert server.read("/api/v1/sessions/pipe")["outcome"] == "aborted"
@@ -144,21 +148,8 @@ def test_the_end_of_a_pipe_aborts_what_is_open(server):
 
 def test_a_pipe_of_another_runtime_may_be_server_sent_events(server):
     tape = ROOT / "tests/tapes/cagent/two-turns.reconstructed.events.jsonl"
-    frames = "".join(f"data: {line}\n\n" for line in tape.read_text().splitlines())
-    command = [sys.executable, "manage.py", "tail", "-", "--format", "cagent", "--flush"]
-    environment = server.environment | {"LOOPSCOPE_TOKEN": server.token, "LOOPSCOPE_URL": server.url}
-    done = subprocess.run(
-        command,
-        cwd=ROOT,
-        env=environment,
-        input=frames,
-        text=True,
-        check=False,
-        timeout=LONG_S,
-        capture_output=True,
-    )
+    pipe(server, "".join(f"data: {line}\n\n" for line in tape.read_text().splitlines()), "--format", "cagent")
 
-    assert (done.returncode, "0 rejected" in done.stderr) == (0, True), done.stderr
     (session,) = [each for each in server.read("/api/v1/sessions")["items"] if each["source"] == "cagent"]
     assert (session["outcome"], session["loops"], session["turns"]) == ("completed", 1, 2)
 

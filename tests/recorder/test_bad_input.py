@@ -10,9 +10,8 @@ from django.contrib.auth.models import User
 from django.test import Client as Browser
 from django.urls import reverse
 
-from recorder import tokens, writer
 from recorder.lines import texts
-from recorder.models import Anomaly, JournalEvent, LoopRecord, Project, QuarantinedLine, Session
+from recorder.models import Anomaly, JournalEvent, LoopRecord, QuarantinedLine, Session
 from tests.build import agent_start, line, tool_start, turn_start
 from tests.doors import Client, post
 
@@ -32,17 +31,6 @@ NEXT = len(BEFORE)
 
 def of(transport):
     return [pytest.param(each, id=each["name"]) for each in SAMPLE if each["transport"] == transport]
-
-
-@pytest.fixture
-def project(transactional_db):
-    yield Project.objects.create(slug="default")
-    writer.close()
-
-
-@pytest.fixture
-def token(project):
-    return tokens.issue(project, "tests", ["ingest"])
 
 
 def filled(text, token=""):
