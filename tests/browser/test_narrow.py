@@ -55,6 +55,21 @@ def test_on_a_phone_the_choices_of_evaluations_stand_under_each_other_alike(wind
     assert len({(round(box["x"]), round(box["width"])) for box in boxes}) == 1
 
 
+@pytest.mark.parametrize(
+    ("path", "box", "parts"),
+    [
+        ("/p/default/sessions?tool=bash&has=error&duration=5s", ".search", ".token"),
+        ("?tab=compactions", ".panel-h", ".panel-h > *"),
+    ],
+)
+def test_on_a_phone_what_wraps_does_not_touch_the_edge_of_its_box(window, recorded, path, box, parts):
+    page = window(viewport=PHONE).open(path if path.startswith("/") else recorded["narrow0"] + path)
+    edge = page.locator(box).first.bounding_box()
+    tops = [each.bounding_box()["y"] for each in page.locator(parts).all()]
+    assert tops
+    assert min(tops) >= edge["y"] + 4
+
+
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width):
     page = window(viewport={"width": width, "height": 900}).open(recorded["narrow2"] + "?tab=events")
