@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from bench.live import quantiles
 from bench.machine import Target, loopscope, report
@@ -169,8 +169,10 @@ def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
     sent.clear()
     for script in (FRAMES, CHANGES):
         page.evaluate(script)
+    devtools = page.context.new_cdp_session(page)
+    devtools.send("Performance.enable")
     with ThreadPoolExecutor(1) as pool:
-        before, said = layouts(page), pool.submit(say, agent, islice(lines, AFTER))
+        before, said = layouts(devtools), pool.submit(say, agent, islice(lines, AFTER))
         while not said.done():
             use(page)
     seconds = said.result()
@@ -178,14 +180,12 @@ def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
     ordered, size = sorted(frames), len(reader.get(url.removeprefix(server.url))) / 1024
     longest, p99 = f"**{ordered[-1]:.0f}**", f"{ordered[int(len(ordered) * 0.99)]:.0f}"
     shown = (f"{BEFORE:,}", f"{AFTER / seconds:.0f}", longest, p99, f"{heap:.0f}")
-    work = (layouts(page) - before, page.evaluate("changes"), sum(sent) / 1024)
+    work = (layouts(devtools) - before, page.evaluate("changes"), sum(sent) / 1024)
     return *shown, *(f"{each / seconds:.0f}" for each in work), f"{size:.0f}"
 
 
-def layouts(page: Page) -> int:
-    """Return how often the page was laid out so far."""
-    devtools = page.context.new_cdp_session(page)
-    devtools.send("Performance.enable")
+def layouts(devtools: CDPSession) -> int:
+    """Return how often a page was laid out since its metrics are on."""
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     return next(int(each["value"]) for each in metrics if each["name"] == "LayoutCount")
 
