@@ -86,7 +86,8 @@ def stop(producers: list[Producer]) -> None:
     for producer in producers:
         producer.stopping.set()
     for producer in producers:
-        producer.join()
+        if producer.is_alive():
+            producer.join()
 
 
 class Poster(Producer):
