@@ -20,7 +20,7 @@ from recorder import models as rows
 from recorder.core import changes
 from recorder.fields import JsonText
 
-ROWS = 10  # in one statement, where a row costs half; SQLite may take no more than 999 values
+VALUES = 500  # in one statement, where a row costs half; SQLite may take no more than 999
 
 Value = Any  # what a column holds: the database driver's business
 Column: TypeAlias = "models.Field[Any, Any]"
@@ -131,9 +131,10 @@ def insert_all(
     name: str, columns: Sequence[str], many: Sequence[Sequence[Value]], otherwise: str = ""
 ) -> None:
     """Insert rows; `otherwise` says what becomes of one whose key is there. No two may have one key."""
-    whole = len(many) - len(many) % ROWS
-    together = (chain.from_iterable(many[at : at + ROWS]) for at in range(0, whole, ROWS))
-    write(insert(name, columns, ROWS) + otherwise, [list(values) for values in together])
+    rows = VALUES // len(columns)
+    whole = len(many) - len(many) % rows
+    together = (chain.from_iterable(many[at : at + rows]) for at in range(0, whole, rows))
+    write(insert(name, columns, rows) + otherwise, [list(values) for values in together])
     write(insert(name, columns) + otherwise, many[whole:])
 
 
