@@ -21,12 +21,9 @@ from recorder.core.phi_events import (
     CompactionEnded,
     CompactionStarted,
     InputRejected,
-    Kind,
-    KindName,
     MessageEnd,
     MessageStart,
     MessageUpdate,
-    OutcomeWord,
     ParallelLoopEnd,
     ParallelLoopStart,
     ProgressMessage,
@@ -35,12 +32,11 @@ from recorder.core.phi_events import (
     ToolExecutionEnd,
     ToolExecutionStart,
     ToolExecutionUpdate,
-    Trigger,
     TurnEnd,
     TurnRequest,
     TurnStart,
-    Usage,
 )
+from recorder.core.phi_parts import Kind, KindName, OutcomeWord, Trigger, Usage
 
 LoopEvent = (
     AgentEnd

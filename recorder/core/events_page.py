@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Literal, get_args, get_origin
 
-from pydantic import BaseModel, PlainValidator
+from pydantic import PlainValidator
 from pydantic.fields import FieldInfo
 
 from recorder.core.events import (
@@ -18,10 +18,11 @@ from recorder.core.events import (
     SubAgentLinked,
     Usage,
 )
+from recorder.core.shape import fields_of
 
 PAGE = Path(__file__).parents[2] / "docs/events.md"
-THEIRS: tuple[type[BaseModel], ...] = (AgentStart, *get_args(LoopEvent), ParallelLoopStart, ParallelLoopEnd)
-OURS: tuple[type[BaseModel], ...] = (*get_args(Aside), SubAgentLinked)
+THEIRS: tuple[type, ...] = (AgentStart, *get_args(LoopEvent), ParallelLoopStart, ParallelLoopEnd)
+OURS: tuple[type, ...] = (*get_args(Aside), SubAgentLinked)
 ADDED = {  # to phi-core's own events
     "AgentStart": ("title", "messages"),
     "AgentEnd": ("outcome", "error"),
@@ -77,14 +78,14 @@ def page() -> str:
     )
 
 
-def _section(model: type[BaseModel]) -> str:
+def _section(model: type) -> str:
     return f"\n### {model.__name__}\n\n{model.__doc__}\n\n" + "\n".join(_rows(model)) + "\n"
 
 
-def _rows(model: type[BaseModel]) -> Iterator[str]:
+def _rows(model: type) -> Iterator[str]:
     yield "| field | is |"
     yield "| --- | --- |"
-    for name, info in model.model_fields.items():
+    for name, info in fields_of(model).items():
         if name != "type":
             shown = f"`{info.alias or name}`"
             shown = shown if info.is_required() else f"*{shown}*"

@@ -9,14 +9,14 @@ import json
 import re
 import unicodedata
 from datetime import UTC, datetime
-from functools import cache
 from math import isfinite
 from typing import TYPE_CHECKING, Annotated, TypeGuard
 
-from pydantic import BaseModel, Field, PlainValidator
+from pydantic import Field, PlainValidator
 from pydantic_core import PydanticCustomError
 
 from recorder.core.changes import Json
+from recorder.core.shape import fields_of
 
 ID_BYTES = 512
 COUNT_MAX = 2**53 - 1
@@ -131,10 +131,9 @@ def _snapshot(value: Json) -> Json:
     return finite(value)
 
 
-@cache
-def ids_of(model: type[BaseModel]) -> tuple[str, ...]:
+def ids_of(model: type) -> tuple[str, ...]:
     """Return the names of a model's fields that hold ids."""
-    fields = model.model_fields.items()
+    fields = fields_of(model).items()
     return tuple(name for name, field in fields if any(each in _IDS for each in field.metadata))
 
 

@@ -17,7 +17,7 @@ from recorder.core.fields import (
     OptionalTimestamp,
     Text,
 )
-from recorder.core.phi_events import EventModel
+from recorder.core.shape import event
 
 Certainty = Literal["stated", "structural", "inferred"]
 ErrorScope = Literal["loop", "turn", "tool", "session"]
@@ -26,7 +26,8 @@ Decision = Literal["granted", "denied", "expired", "cancelled"]
 DecisionScope = Literal["once", "session", "always", "tool"]
 
 
-class AgentSwitched(EventModel):
+@event
+class AgentSwitched:
     """Another agent took over inside the same loop."""
 
     type: Literal["AgentSwitched"] = "AgentSwitched"
@@ -37,7 +38,8 @@ class AgentSwitched(EventModel):
     to: Text
 
 
-class ApprovalRequested(EventModel):
+@event
+class ApprovalRequested:
     """The agent waits for a person."""
 
     type: Literal["ApprovalRequested"] = "ApprovalRequested"
@@ -53,7 +55,8 @@ class ApprovalRequested(EventModel):
     options: Kept = None
 
 
-class ApprovalResolved(EventModel):
+@event
+class ApprovalResolved:
     """A person answered, or nobody did in time; `inferred` when no event of the runtime said so."""
 
     type: Literal["ApprovalResolved"] = "ApprovalResolved"
@@ -69,7 +72,8 @@ class ApprovalResolved(EventModel):
     inferred: Flag = False
 
 
-class ErrorRaised(EventModel):
+@event
+class ErrorRaised:
     """Something failed; `recovered` when the agent went on."""
 
     type: Literal["ErrorRaised"] = "ErrorRaised"
@@ -82,7 +86,8 @@ class ErrorRaised(EventModel):
     recovered: Flag = False
 
 
-class Notice(EventModel):
+@event
+class Notice:
     """Something worth knowing that changes nothing."""
 
     type: Literal["Notice"] = "Notice"
@@ -96,7 +101,8 @@ class Notice(EventModel):
     data: Content = None
 
 
-class UsageSnapshot(EventModel):
+@event
+class UsageSnapshot:
     """Totals as the runtime shows them: the size of the context now, the cost so far."""
 
     type: Literal["UsageSnapshot"] = "UsageSnapshot"
@@ -111,7 +117,8 @@ class UsageSnapshot(EventModel):
     cumulative: Flag = True
 
 
-class SessionInfo(EventModel):
+@event
+class SessionInfo:
     """What a session is called and where it runs."""
 
     type: Literal["SessionInfo"] = "SessionInfo"
@@ -133,7 +140,8 @@ class SessionInfo(EventModel):
     tags: Content = None
 
 
-class SubAgentLinked(EventModel):
+@event
+class SubAgentLinked:
     """A loop of one session belongs to a tool call of another."""
 
     type: Literal["SubAgentLinked"] = "SubAgentLinked"
@@ -147,14 +155,16 @@ class SubAgentLinked(EventModel):
     timestamp: OptionalTimestamp = None
 
 
-class Unread(EventModel):
+@event
+class Unread:
     """A line on which our own code broke: kept as it came, and read again by a rebuild."""
 
     type: Literal["Unread"] = "Unread"
     traceback: str = ""  # its hash
 
 
-class SourceEvent(EventModel):
+@event
+class SourceEvent:
     """A line kept as it came: of a type that is not known here, or a foreign one that native lines retell."""
 
     type: Literal["SourceEvent"] = "SourceEvent"

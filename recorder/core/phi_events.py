@@ -1,11 +1,8 @@
-"""phi-core's nineteen events, as its AgentEvent writes them, and what they are made of."""
+"""phi-core's nineteen events, as its AgentEvent writes them."""
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
-
-from pydantic import BaseModel, ConfigDict, PlainValidator
-from pydantic_core import PydanticCustomError
+from typing import Literal
 
 from recorder.core.fields import (
     Content,
@@ -23,65 +20,12 @@ from recorder.core.fields import (
     Timestamp,
     TurnIndex,
 )
-
-Trigger = Literal["User", "SubAgent", "Continuation", "Branch"]
-KindName = Literal["Initial", "Default", "Compaction", "Rerun", "Branch"]
-OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit"]
+from recorder.core.phi_parts import INITIAL, ContinuationKind, OutcomeWord, TurnTrigger, Usage
+from recorder.core.shape import event
 
 
-class EventModel(BaseModel):
-    """What all events share: they never change, and what is not known here is left out."""
-
-    model_config = ConfigDict(frozen=True, extra="ignore", populate_by_name=True)
-
-
-class Usage(EventModel):
-    """Token counts as the runtime gave them."""
-
-    input: Count
-    output: Count
-    reasoning: Count = 0
-    cache_read: Count = 0
-    cache_write: Count = 0
-    total_tokens: Count = 0
-    cache_write_1h: Count = 0  # ours: how much of `cache_write` is kept for an hour and not for five minutes
-
-
-class Kind(EventModel):
-    """How a loop continues another one; reruns and branches carry a tag."""
-
-    name: KindName = "Initial"
-    tag: str | None = None
-
-
-def _kind(value: object) -> Kind:
-    if value in ("Initial", "Default", "Compaction"):
-        return _PLAIN[str(value)]
-    if isinstance(value, dict) and len(value) == 1:
-        name, inside = next(iter(value.items()))
-        if name in ("Rerun", "Branch") and isinstance(inside, dict) and isinstance(inside.get("tag"), str):
-            return Kind.model_construct(name=name, tag=inside["tag"])
-    raise PydanticCustomError(
-        "wrong_type",
-        'a continuation kind is Initial, Default, Compaction or {"Rerun" or "Branch": {"tag": text}}',
-    )
-
-
-def _trigger(value: object) -> Trigger:
-    if value == "FollowUp":  # phi-core's old name
-        return "Continuation"
-    for word in ("User", "SubAgent", "Continuation", "Branch"):
-        if value == word:
-            return word
-    raise PydanticCustomError("wrong_type", "a trigger is User, SubAgent, Continuation or Branch")
-
-
-_PLAIN = {name: Kind(name=name) for name in ("Initial", "Default", "Compaction")}
-ContinuationKind = Annotated[Kind, PlainValidator(_kind)]
-TurnTrigger = Annotated[Trigger, PlainValidator(_trigger)]
-
-
-class AgentStart(EventModel):
+@event
+class AgentStart:
     """A loop began."""
 
     type: Literal["AgentStart"] = "AgentStart"
@@ -90,7 +34,7 @@ class AgentStart(EventModel):
     loop_id: Id
     timestamp: Timestamp
     parent_loop_id: OptionalId = None
-    continuation_kind: ContinuationKind = _PLAIN["Initial"]
+    continuation_kind: ContinuationKind = INITIAL
     metadata: Kept = None
     config_snapshot: Snapshot = None
     title: OptionalText = None
@@ -98,7 +42,8 @@ class AgentStart(EventModel):
     adopts: OptionalId = None  # the key of lines that came before it and belong to it
 
 
-class AgentEnd(EventModel):
+@event
+class AgentEnd:
     """A loop finished, or was refused by an input filter when `rejection` is set."""
 
     type: Literal["AgentEnd"] = "AgentEnd"
@@ -111,7 +56,8 @@ class AgentEnd(EventModel):
     error: OptionalText = None
 
 
-class TurnStart(EventModel):
+@event
+class TurnStart:
     """A model call and its tools began."""
 
     type: Literal["TurnStart"] = "TurnStart"
@@ -121,7 +67,8 @@ class TurnStart(EventModel):
     triggered_by: TurnTrigger
 
 
-class TurnRequest(EventModel):
+@event
+class TurnRequest:
     """What the model was really sent in this turn."""
 
     type: Literal["TurnRequest"] = "TurnRequest"
@@ -131,7 +78,8 @@ class TurnRequest(EventModel):
     timestamp: Timestamp
 
 
-class TurnEnd(EventModel):
+@event
+class TurnEnd:
     """A turn finished with this answer, usage and these tool results."""
 
     type: Literal["TurnEnd"] = "TurnEnd"
@@ -144,7 +92,8 @@ class TurnEnd(EventModel):
     cost: Kept = None
 
 
-class MessageStart(EventModel):
+@event
+class MessageStart:
     """A message began; of an assistant this is an empty placeholder."""
 
     type: Literal["MessageStart"] = "MessageStart"
@@ -152,7 +101,8 @@ class MessageStart(EventModel):
     message: Content
 
 
-class MessageUpdate(EventModel):
+@event
+class MessageUpdate:
     """A piece of a message arrived: `delta` is {"Text" | "Thinking" | "ToolCallDelta": {"delta": text}}."""
 
     type: Literal["MessageUpdate"] = "MessageUpdate"
@@ -161,7 +111,8 @@ class MessageUpdate(EventModel):
     delta: Content
 
 
-class MessageEnd(EventModel):
+@event
+class MessageEnd:
     """A message is whole."""
 
     type: Literal["MessageEnd"] = "MessageEnd"
@@ -170,7 +121,8 @@ class MessageEnd(EventModel):
     message_id: OptionalText = None
 
 
-class ToolExecutionStart(EventModel):
+@event
+class ToolExecutionStart:
     """A tool began to run."""
 
     type: Literal["ToolExecutionStart"] = "ToolExecutionStart"
@@ -181,7 +133,8 @@ class ToolExecutionStart(EventModel):
     timestamp: OptionalTimestamp = None
 
 
-class ToolExecutionUpdate(EventModel):
+@event
+class ToolExecutionUpdate:
     """A running tool showed a part of its result."""
 
     type: Literal["ToolExecutionUpdate"] = "ToolExecutionUpdate"
@@ -192,7 +145,8 @@ class ToolExecutionUpdate(EventModel):
     timestamp: OptionalTimestamp = None
 
 
-class ToolExecutionEnd(EventModel):
+@event
+class ToolExecutionEnd:
     """A tool returned. `result.child_loop_id` names the loop of a sub-agent it ran."""
 
     type: Literal["ToolExecutionEnd"] = "ToolExecutionEnd"
@@ -206,7 +160,8 @@ class ToolExecutionEnd(EventModel):
     duration_ms: Count | None = None
 
 
-class ProgressMessage(EventModel):
+@event
+class ProgressMessage:
     """A running tool said how far it is. An empty `loop_id` belongs to no loop."""
 
     type: Literal["ProgressMessage"] = "ProgressMessage"
@@ -216,7 +171,8 @@ class ProgressMessage(EventModel):
     text: Text
 
 
-class InputRejected(EventModel):
+@event
+class InputRejected:
     """An input filter refused a prompt, a steering or a follow-up message."""
 
     type: Literal["InputRejected"] = "InputRejected"
@@ -224,7 +180,8 @@ class InputRejected(EventModel):
     reason: Text
 
 
-class ParallelLoopStart(EventModel):
+@event
+class ParallelLoopStart:
     """Several configs begin the same task; these are the ids their loops will have, in config order."""
 
     type: Literal["ParallelLoopStart"] = "ParallelLoopStart"
@@ -233,7 +190,8 @@ class ParallelLoopStart(EventModel):
     timestamp: Timestamp
 
 
-class ParallelLoopEnd(EventModel):
+@event
+class ParallelLoopEnd:
     """The group is over and one branch was selected."""
 
     type: Literal["ParallelLoopEnd"] = "ParallelLoopEnd"
@@ -244,7 +202,8 @@ class ParallelLoopEnd(EventModel):
     timestamp: Timestamp
 
 
-class CompactionStarted(EventModel):
+@event
+class CompactionStarted:
     """The context is being shortened."""
 
     type: Literal["CompactionStarted"] = "CompactionStarted"
@@ -254,7 +213,8 @@ class CompactionStarted(EventModel):
     timestamp: Timestamp
 
 
-class CompactionEnded(EventModel):
+@event
+class CompactionEnded:
     """The context was shortened; the counts are the runtime's claim, null where it does not know."""
 
     type: Literal["CompactionEnded"] = "CompactionEnded"
@@ -269,7 +229,8 @@ class CompactionEnded(EventModel):
     block: Kept = None  # phi-core's compaction_block, from an imported session
 
 
-class PrunApplied(EventModel):
+@event
+class PrunApplied:
     """The model dropped parts of its own context."""
 
     type: Literal["PrunApplied"] = "PrunApplied"
@@ -281,7 +242,8 @@ class PrunApplied(EventModel):
     memo: OptionalText = None
 
 
-class RevertApplied(EventModel):
+@event
+class RevertApplied:
     """The model went back to an earlier message, or was refused it."""
 
     type: Literal["RevertApplied"] = "RevertApplied"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recorder.core.changes import Loop, Tokens
 from recorder.core.events import Usage
+from recorder.core.shape import made
 
 _MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
 
@@ -21,7 +22,8 @@ def put(record: Tokens, usage: Usage) -> None:
 
 def of(record: Tokens) -> Usage:
     """Return the counts of a record as usage."""
-    return Usage.model_construct(
+    return made(
+        Usage,
         input=record.input_tokens,
         output=record.output_tokens,
         reasoning=record.reasoning_tokens,

@@ -22,11 +22,11 @@ from recorder.core.events import (
     Usage,
 )
 from recorder.core.messages import Answer
+from recorder.core.shape import made
 from recorder.core.taken import Asked, Ended, Said
 from recorder.tables import Value
 
 _WITHIN = " AND (start_event BETWEEN %s AND %s OR end_event BETWEEN %s AND %s)"
-_M = TypeVar("_M", Event, Usage)
 _R = TypeVar("_R", bound=NamedTuple)
 
 
@@ -158,7 +158,7 @@ def _read(kind: type[_R], table: str, column: str, more: str, *values: Value) ->
 
 
 def _turn_start(loop_id: str, at: datetime | None, turn: _OfTurn) -> Event:
-    return _made(
+    return made(
         TurnStart,
         type="TurnStart",
         loop_id=loop_id,
@@ -170,7 +170,7 @@ def _turn_start(loop_id: str, at: datetime | None, turn: _OfTurn) -> Event:
 
 def _turn_end(loop: OfLoop, at: datetime | None, turn: _OfTurn) -> Event:
     answer = Answer(turn.model, turn.provider, turn.stop_reason, "")
-    return _made(
+    return made(
         TurnEnd,
         type="TurnEnd",
         loop_id=loop.loop_id,
@@ -185,7 +185,7 @@ def _turn_end(loop: OfLoop, at: datetime | None, turn: _OfTurn) -> Event:
 
 
 def _tool_start(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
-    return _made(
+    return made(
         ToolExecutionStart,
         type="ToolExecutionStart",
         loop_id=loop_id,
@@ -197,7 +197,7 @@ def _tool_start(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
 
 
 def _tool_end(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
-    return _made(
+    return made(
         ToolExecutionEnd,
         type="ToolExecutionEnd",
         loop_id=loop_id,
@@ -212,7 +212,7 @@ def _tool_end(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
 
 
 def _agent_end(loop: OfLoop, at: datetime | None) -> Event:
-    return _made(
+    return made(
         AgentEnd,
         type="AgentEnd",
         loop_id=loop.loop_id,
@@ -226,7 +226,7 @@ def _agent_end(loop: OfLoop, at: datetime | None) -> Event:
 
 
 def _usage(record: OfLoop | _OfTurn) -> Usage:
-    return _made(
+    return made(
         Usage,
         input=record.input_tokens,
         output=record.output_tokens,
@@ -236,10 +236,3 @@ def _usage(record: OfLoop | _OfTurn) -> Usage:
         total_tokens=record.total_tokens,
         cache_write_1h=record.cache_write_1h_tokens,
     )
-
-
-def _made(model: type[_M], **fields: object) -> _M:
-    """Return what pydantic's `model_construct` does of all fields, in a tenth of its time."""
-    made = model.__new__(model)
-    made.__dict__.update(fields)
-    return made

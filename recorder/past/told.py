@@ -25,6 +25,7 @@ from recorder.core.events import (
 from recorder.core.formats import Refused
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
+from recorder.core.shape import made
 from recorder.journal import SOURCES
 from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, Producer, Session
@@ -199,7 +200,8 @@ class _Stretch:
 
     def _retold(self, row: Row, form: str) -> Event:
         """Return a line that only stands where it stood."""
-        return SourceEvent.model_construct(
+        return made(
+            SourceEvent,
             source=form,
             name=row.type,
             loop_id=self._loop_id(row) or None,
@@ -218,9 +220,9 @@ class _Stretch:
 
 
 _PASSING: Mapping[str, Callable[[str], Event]] = {
-    "MessageStart": lambda loop: MessageStart.model_construct(loop_id=loop, message=None),
-    "MessageUpdate": lambda loop: MessageUpdate.model_construct(loop_id=loop, message=None, delta=None),
-    "MessageEnd": lambda loop: MessageEnd.model_construct(loop_id=loop, message=None),
+    "MessageStart": lambda loop: made(MessageStart, loop_id=loop, message=None),
+    "MessageUpdate": lambda loop: made(MessageUpdate, loop_id=loop, message=None, delta=None),
+    "MessageEnd": lambda loop: made(MessageEnd, loop_id=loop, message=None),
 }
 
 
@@ -230,4 +232,4 @@ def _bare(name: str, loop_id: str) -> Event:
 
 
 def _request(loop_id: str, at: datetime) -> TurnRequest:
-    return TurnRequest.model_construct(loop_id=loop_id, turn_index=0, payload=None, timestamp=at)
+    return made(TurnRequest, loop_id=loop_id, turn_index=0, payload=None, timestamp=at)

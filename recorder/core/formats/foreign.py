@@ -18,6 +18,7 @@ from recorder.core.events import SourceEvent
 from recorder.core.fields import instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Foreign, Limits, Refused
 from recorder.core.formats.native import read_object
+from recorder.core.shape import made
 
 Fields = dict[str, Json]
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")  # phi-core's usage
@@ -41,7 +42,8 @@ class Reading:
 
     def original(self, source: str) -> SourceEvent:
         """Return the line as an event that changes nothing: what it means came in `events`."""
-        return SourceEvent.model_construct(
+        return made(
+            SourceEvent,
             source=source,
             name=self.name,
             loop_id=self.loop_id,

@@ -13,13 +13,14 @@ from math import inf
 from typing import NoReturn, get_args
 
 from jiter import from_json
-from pydantic import ValidationError
+from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from recorder.core.changes import Json
 from recorder.core.events import Event, Inward, SourceEvent
 from recorder.core.fields import ID_BYTES, finite, ids_of, instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
+from recorder.core.shape import fields_of, made
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
@@ -36,11 +37,12 @@ _OWN = frozenset(
 )
 
 KNOWN: dict[str, type[Event]] = {
-    model.model_fields["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
+    fields_of(model)["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
 }
-_CHECKS = {model: model.__pydantic_validator__.validate_python for model in KNOWN.values()}
+_CHECKS = {model: TypeAdapter(model).validator.validate_python for model in KNOWN.values()}
+_IDS = {model: ids_of(model) for model in KNOWN.values()}
 _READ = {
-    model: frozenset(field.alias or key for key, field in model.model_fields.items())
+    model: frozenset(field.alias or key for key, field in fields_of(model).items())
     for model in KNOWN.values()
 }
 _READ_OF_UNKNOWN = frozenset(("type", "loop_id", "session_id", "timestamp"))
@@ -176,7 +178,7 @@ def _refuse_doubled(fields: dict[str, Json], read: frozenset[str], path: str) ->
 
 
 def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
-    for name in ids_of(model):
+    for name in _IDS[model]:
         held: str | tuple[str, ...] | None = getattr(event, name)
         for each in (held,) if isinstance(held, str) else held or ():
             if len(each.encode()) > longest:
@@ -185,7 +187,8 @@ def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
 
 def _source_event(name: str, fields: dict[str, Json]) -> SourceEvent:
     loop_id, session_id, time = fields.get("loop_id"), fields.get("session_id"), fields.get("timestamp")
-    return SourceEvent.model_construct(
+    return made(
+        SourceEvent,
         source="native",
         name=name,
         loop_id=loop_id if is_id(loop_id) else None,
