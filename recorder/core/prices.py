@@ -9,16 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import ROUND_HALF_EVEN, Context, Decimal
+from functools import cached_property
+from operator import mul
 
 from recorder.core.usage import Buckets
 
 Pair = tuple[str, str]  # model and provider, as they stand on the wire
 MOST_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
-_NANO_OF_RATE = Decimal(1_000)  # a dollar a million tokens is a thousand nano-dollars a token
+_NANO_OF_RATE = 1_000  # a dollar a million tokens is a thousand nano-dollars a token
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rates:
     """Dollars a million tokens. `cache_write` is for five minutes."""
 
@@ -28,6 +30,14 @@ class Rates:
     cache_write_1h: Decimal
     output: Decimal
     reasoning: Decimal
+
+    @cached_property
+    def whole(self) -> tuple[tuple[int, ...], int]:
+        """Return the rates times ten to a power, and that power: whole numbers are multiplied fastest."""
+        held = (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output)
+        rates = [rate.normalize(_EXACT) for rate in (*held, self.reasoning)]
+        power = max(0, *(-int(rate.as_tuple().exponent) for rate in rates))
+        return tuple(int(rate.scaleb(power, _EXACT)) for rate in rates), power
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,28 +91,28 @@ def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
     own = [row for row in standing if row.is_own and row.holds(at)]
     if own:
         return max(own, key=lambda row: (row.valid_from is not None, row.valid_from or at, row.id))
-    listed = [row for row in standing if not row.is_own]
-    edition = [row for row in listed if row.edition == listed[-1].edition]
-    found = next((row for row in reversed(edition) if row.holds(at)), edition[0] if edition else None)
+    found = None
+    for row in reversed(standing):
+        if not row.is_own and (found is None or row.edition == found.edition):
+            found = row
+            if row.holds(at):
+                break
     return found if found is not None and found.bands else None
 
 
 def cost(tokens: Buckets, price: Price) -> int:
     """Return nano-dollars, rounded half to even once a call."""
-    rates = price.rates(tokens.prompt)
-    parts = (
-        (tokens.uncached, rates.input),
-        (tokens.cache_read, rates.cache_read),
-        (tokens.cache_write - tokens.cache_write_1h, rates.cache_write),
-        (tokens.cache_write_1h, rates.cache_write_1h),
-        (tokens.visible, rates.output),
-        (tokens.reasoning, rates.reasoning),
+    rates, power = price.rates(tokens.prompt).whole
+    counts = (
+        tokens.uncached,
+        tokens.cache_read,
+        tokens.cache_write - tokens.cache_write_1h,
+        tokens.cache_write_1h,
+        tokens.visible,
+        tokens.reasoning,
     )
-    dollars = Decimal(0)
-    for count, rate in parts:
-        if count:
-            dollars = _EXACT.add(dollars, _EXACT.multiply(Decimal(count), rate))
-    return _nano(_EXACT.multiply(dollars, _NANO_OF_RATE))
+    nano: int = round(sum(map(mul, counts, rates)) * _NANO_OF_RATE, -power) // 10**power
+    return min(nano, MOST_NANO)
 
 
 def reported(said: object) -> int | None:

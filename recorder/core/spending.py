@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from typing import NamedTuple
 
 from recorder.core import messages, prices, tokens, usage
 from recorder.core.changes import (
@@ -28,8 +28,7 @@ from recorder.core.usage import NOBODY
 NAME = 512  # characters of a model's or provider's name
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(NamedTuple):
     """One call to a model, as its runtime tells it."""
 
     used: Usage
@@ -163,4 +162,5 @@ def _add(record: Spend, call: Spend) -> None:
 
 
 def _sum(known: int | None, more: int | None) -> int:
-    return min((known or 0) + (more or 0), MOST_NANO)
+    total = (known or 0) + (more or 0)
+    return total if total < MOST_NANO else MOST_NANO

@@ -5,8 +5,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from recorder.core.changes import Json, ModelConfig
 from recorder.core.events import Usage
@@ -38,8 +37,7 @@ _OF_SOURCE: dict[str, Convention] = {"cagent": "beside", "aidaemon": "beside"}
 NOBODY = ("", "unknown")  # what a runtime writes for a provider that did not answer
 
 
-@dataclass(frozen=True, slots=True)
-class Buckets:
+class Buckets(NamedTuple):
     """The tokens of one call, each in one bucket. `cache_write_1h` is a part of `cache_write`."""
 
     uncached: int = 0
