@@ -9,21 +9,20 @@ import json
 from collections.abc import Collection, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from itertools import chain, count
-from typing import cast
+from itertools import chain
 from uuid import uuid4
 
 from django.db import connection, transaction
 
 from recorder import producers, tables
 from recorder.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
-from recorder.core.events import Event, Unread
+from recorder.core.events import Event
 from recorder.core.formats import Foreign, Refused
 from recorder.core.formats.foreign import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.core.text import clean
-from recorder.lines import numbered
+from recorder.lines import fingerprints
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 from recorder.pieces import Stored, fingerprint
 from recorder.reads import Appended, Read, Sender
@@ -40,7 +39,6 @@ QUARANTINE_COLUMNS = (
     "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
 )  # fmt: skip
 USED_WITHIN = timedelta(minutes=1)
-_NOT_AS_IT_CAME = frozenset((Foreign, Refused, Unread))
 LOCKS = 7_201  # our kind of advisory lock, apart from those that others may take
 
 
@@ -144,14 +142,11 @@ class Journal:
         self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
     ) -> tuple[int, list[Line]]:
         """Take in new lines; return how many were accepted, and all that the recorder is to be fed."""
-        batch, raws, parsed = read.batch, read.batch.lines[known:], read.parsed[known:]
+        batch, lines, accepted = read.batch, [], 0
         sender = self._sender(producer, batch.received_at)
-        if _NOT_AS_IT_CAME.isdisjoint(map(type, parsed)):
-            return len(raws), self._file(sender, first, raws, cast("list[Event]", parsed))
-        lines: list[Line] = []
-        accepted = 0
-        for seq, (raw, each) in enumerate(zip(raws, parsed, strict=True), start=first):
-            said = self._understood(producer, batch, each) if isinstance(each, Foreign) else each
+        fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
+        for seq, (raw, parsed) in enumerate(fresh, start=first):
+            said = self._understood(producer, batch, parsed) if isinstance(parsed, Foreign) else parsed
             if isinstance(said, Refused):
                 refused = Rejected(seq, said.code, said.path, said.message)
                 rejected.append(refused)
@@ -159,11 +154,9 @@ class Journal:
                 continue
             if isinstance(said, Reading):
                 lines += self._readings(sender, said.events)
-                lines.append(self._reading(sender, said, raw, seq))
-            else:
-                if said.type == "Unread":
-                    self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
-                lines += self._file(sender, seq, [raw], [said])
+            elif said.type == "Unread":
+                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
+            lines.append(self._line(sender, said, raw, seq))
             accepted += 1
         return accepted, lines
 
@@ -178,25 +171,18 @@ class Journal:
             self._written.setdefault(producer.pk, {}),
         )
 
-    def _file(self, sender: Sender, first: int, raws: list[bytes], events: list[Event]) -> list[Line]:
-        """Write lines down, and return them."""
-        project, key, at, stamp = self.project, sender.key, sender.received_at, sender.stamp
-        source, is_demo, store = sender.source, sender.is_demo, sender.window.store
-        lines = []
-        for seq, raw, event, line in zip(count(first), raws, events, self._ids):
-            own, pieces = store(line, raw, event.type, getattr(event, "loop_id", None))
-            self._lines.append((line, project, key, seq, "line", stamp, len(raw), pieces, own))
-            lines.append(Line(line, key, at, source, event, is_demo))
-        sender.written.update(zip(count(first), raws))
-        return lines
-
-    def _reading(self, sender: Sender, said: Reading, raw: bytes, seq: int) -> Line:
-        """Write a foreign line down."""
+    def _line(self, sender: Sender, said: Event | Reading, raw: bytes, seq: int) -> Line:
+        """Write one line down."""
         line = next(self._ids)
-        stored = sender.window.store(line, raw, said.name, said.loop_id)
+        if isinstance(said, Reading):
+            stored = sender.window.store(line, raw, said.name, said.loop_id)
+            fed = sender.line(line, said.original(sender.source), said.origin)
+        else:  # many events have no loop, and pydantic is slow to say so
+            stored = sender.window.store(line, raw, said.type, said.__dict__.get("loop_id"))
+            fed = sender.line(line, said)
         self._add(line, sender, seq, "line", len(raw), stored)
         sender.written[seq] = raw
-        return sender.line(line, said.original(sender.source), said.origin)
+        return fed
 
     def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Stored) -> None:
         self._lines.append(
@@ -224,16 +210,27 @@ class Journal:
 
     def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
         """Return the lines whose number is stored with another content; a rejected number has none."""
-        pending = self._written.get(producer.pk, {})
-        stored = numbered(producer.pk, range(first, first + known))
+        stored = self._stored(producer, first, known)
         found = []
         for seq, raw in enumerate(batch.lines[:known], start=first):
-            if raw != pending.get(seq, raw) or stored.get(seq) not in (None, fingerprint(raw)):
+            if seq in stored and stored[seq] != fingerprint(raw):
                 refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
                 found.append(refused)
                 if not self._is_quarantined(producer, seq, raw):
                     self._quarantine(producer, refused, batch, raw)
         return found
+
+    def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
+        rows = tables.read(
+            "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
+            *(producer.pk, first, first + number - 1),
+        )
+        prints = fingerprints([line for _, line in rows])
+        stored = {seq: prints[line] for seq, line in rows}
+        pending = self._written.get(producer.pk, {})
+        return stored | {
+            seq: fingerprint(pending[seq]) for seq in range(first, first + number) if seq in pending
+        }
 
     def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
         kept = raw[:KEPT_BYTES]

@@ -45,16 +45,6 @@ def fingerprints(lines: Collection[int]) -> dict[int, bytes]:
     return dict(sorted((prints | stored.pruned).items()))
 
 
-def numbered(producer: int, numbers: range) -> dict[int, bytes]:
-    """Return the fingerprints of a producer's lines by their numbers, which go up one by one."""
-    rows = tables.read(
-        f"SELECT seq, id FROM {_JOURNAL} WHERE producer_id = %s AND seq BETWEEN %s AND %s",  # noqa: S608
-        *(producer, numbers.start, numbers.stop - 1),
-    )
-    prints = fingerprints([line for _, line in rows])
-    return {seq: prints[line] for seq, line in rows}
-
-
 def pruned(lines: Collection[int]) -> date | None:
     """Return the last day on which bodies of these lines were pruned, None if all are there. One query."""
     sql = f"SELECT MAX(pruned_on) FROM {_JOURNAL} WHERE {tables.among('id')}"  # noqa: S608  names

@@ -87,8 +87,13 @@ def bell_for(
 ) -> Bell:
     """Return the bell for what one commit wrote and removed; `new` is what was not there before."""
     bell = Bell(project)
+    events: list[EventRecord] = []
     for record in chain(written, removed):
-        _note(bell, record)
+        if type(record) is EventRecord:
+            events.append(record)  # most are: they are noted together
+        else:
+            _note(bell, record)
+    _note_events(bell, events)
     for record in new:
         if isinstance(record, Session):
             bell.new_sessions.add(record.id)
@@ -99,22 +104,22 @@ def bell_for(
     return bell
 
 
-def _note_event(bell: Bell, event: EventRecord) -> None:
-    loop, turn, key = event.loop, event.turn, event.id
-    bell.events[key] = loop.id if loop else 0
-    if event.type in MOMENTS:
-        bell.moments.add(key)
-    if turn is not None and event.type != STREAMED:
-        bell.turns[turn.id] = turn.loop.id
-    if loop is not None:
-        bell.loops[loop.id] = loop.session.id
-        bell.sessions.add(loop.session.id)
+def _note_events(bell: Bell, events: Sequence[EventRecord]) -> None:
+    bell.events.update([(event.id, event.loop.id if event.loop else 0) for event in events])
+    bell.moments.update([event.id for event in events if event.type in MOMENTS])
+    for turn in dict.fromkeys([event.turn for event in events if event.type != STREAMED]):
+        if turn is not None:
+            bell.turns[turn.id] = turn.loop.id
+    for loop in dict.fromkeys([event.loop for event in events]):
+        if loop is not None:
+            bell.loops[loop.id] = loop.session.id
+            bell.sessions.add(loop.session.id)
 
 
 def _note(bell: Bell, record: Record) -> None:  # noqa: C901  one arm a kind
     match record:
-        case EventRecord():  # most are
-            _note_event(bell, record)
+        case EventRecord():
+            _note_events(bell, [record])
         case Compaction() | Approval() | Anomaly():
             _note_within(bell, record)
         case Session():

@@ -83,6 +83,13 @@ class Memory:
     def add(self, record: Record) -> None:  # noqa: C901, PLR0912  one arm a table
         """Take in a record. Those of one table come in the order in which they were made (their ids')."""
         match record:
+            case Turn():
+                self.turns[record.loop] = record
+            case ToolCall():
+                if record.state == "running":
+                    self.tools.setdefault(record.loop, {})[record.tool_call_id] = record
+            case TextBlock():
+                self.blocks.setdefault(record.loop, []).append(record)
             case EventRecord():
                 if record.loop is None and record.loop_key:
                     self.orphans.setdefault(record.loop_key, []).append(record)
@@ -95,16 +102,9 @@ class Memory:
                     self.spawned.setdefault(record.parent_loop_id, []).append(record)
             case Loop():
                 self._add_loop(record)
-            case Turn():
-                self.turns[record.loop] = record
-            case ToolCall():
-                if record.state == "running":
-                    self.tools.setdefault(record.loop, {})[record.tool_call_id] = record
             case Compaction():
                 if record.state == "running":
                     self.compactions[record.loop] = record
-            case TextBlock():
-                self.blocks.setdefault(record.loop, []).append(record)
             case Approval():
                 if record.resolved_at is None:
                     self._add_approval(record)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recorder.core.changes import Json
 
 LIMIT_NOTE = "[Agent stopped:"  # how phi-core's user message begins when a limit ends the loop
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(NamedTuple):
     """The head of an assistant message."""
 
     model: str
@@ -33,19 +32,15 @@ def text_of(message: Json) -> str:
     if not isinstance(content, list):
         return ""
     blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "text"]
-    return "\n".join(field(block, "text") for block in blocks)
+    return "\n".join([field(block, "text") for block in blocks])
 
 
 def answer_of(message: Json) -> Answer | None:
     """Read an assistant message; None for any other."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return None
-    return Answer(
-        model=field(message, "model"),
-        provider=field(message, "provider"),
-        stop_reason=field(message, "stopReason"),
-        error=field(message, "error_message"),
-    )
+    heads = map(message.get, ("model", "provider", "stopReason", "error_message"))
+    return Answer(*[found if isinstance(found, str) else "" for found in heads])
 
 
 def first_answer(messages: Iterable[Json]) -> Answer | None:

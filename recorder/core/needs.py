@@ -18,12 +18,19 @@ from recorder.core.memory import Needs
 from recorder.core.prices import Pair
 from recorder.core.step import Line
 
+# Most events: they name nothing but their loop.
+_PLAIN = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExecutionStart", "TurnStart"))
+
 
 def needs(lines: Iterable[Line]) -> Needs:
     """Say what to load before feeding `lines` in one go."""
     asked = _Asked()
     for line in lines:
-        asked.read(line.event)
+        fields = line.event.__dict__  # many events have no session, some no loop
+        if loop_id := fields.get("loop_id"):
+            asked.own_ids.add(loop_id)
+        if fields["type"] not in _PLAIN:
+            asked.read(line.event, fields.get("session_id"))
     asked.loop_ids |= asked.own_ids
     return Needs(
         session_ids=frozenset(asked.session_ids),
@@ -47,20 +54,8 @@ class _Asked:
     pairs: set[Pair] = field(default_factory=set)
     answered: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def read(self, event: Event) -> None:
-        match event.type:
-            case "MessageUpdate" | "MessageStart" | "MessageEnd" | "ToolExecutionStart" | "TurnStart":
-                self.own_ids.add(event.loop_id)  # most events, and they name nothing else
-            case _:
-                self._any(event)
-
-    def _any(self, event: Event) -> None:
-        fields = event.__dict__  # many events lack one of them, and pydantic is slow to say so
-        self._own(fields.get("loop_id"))
-        self._session(fields.get("session_id"))
-        self._more(event)
-
-    def _more(self, event: Event) -> None:
+    def read(self, event: Event, session_id: str | None) -> None:
+        self._session(session_id)
         match event.type:
             case "AgentStart":
                 self._start(event)
@@ -94,10 +89,6 @@ class _Asked:
         if event.config_snapshot is not None:
             self.config_keys.add(config_key(event.config_snapshot))
             self._priced(spending.pair_of_snapshot(event.config_snapshot))
-
-    def _own(self, loop_id: str | None) -> None:
-        if loop_id:
-            self.own_ids.add(loop_id)
 
     def _loop(self, loop_id: str | None) -> None:
         if loop_id:

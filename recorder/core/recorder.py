@@ -90,7 +90,7 @@ _OF_RUNNING: dict[str, Callable[[Step, Never, Loop], Turn | None]] = {
 
 def _take(step: Step, event: Event) -> None:
     """Let an event change what it is about, and write down where it belongs."""
-    fields = event.__dict__  # pydantic is slow to say what an event has, and slower to say what it has not
+    fields = event.__dict__  # many events have no time
     say = _OF_RUNNING.get(fields["type"])
     loop = None if say is None else step.memory.named(step.producer, fields["loop_id"])
     if say is not None and loop is not None and loop.status == "running":  # most events by far

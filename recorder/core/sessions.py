@@ -9,6 +9,8 @@ from recorder.core.events import SessionInfo
 from recorder.core.step import Step
 from recorder.core.text import clean, excerpt
 
+_ACTIVITY = 300  # characters
+
 
 def find_or_make(step: Step, session_id: str, at: datetime) -> Session:
     """Return the session, made on the spot if nothing is known of it."""
@@ -75,9 +77,12 @@ def call(loop: Loop, title: str) -> None:
         loop.session.title = title
 
 
-def doing(loop: Loop, text: str) -> None:
-    """Say in one line what a loop does, or how it ended."""
-    loop.activity = excerpt(text, 300)
+def doing(loop: Loop, text: str, line: str = "") -> None:
+    """Say in one line what a loop does, or how it ended: the text, then `line`, which is one already."""
+    said = excerpt(text, _ACTIVITY)
+    if line:
+        said = f"{said} {line}".lstrip()
+    loop.activity = said if len(said) <= _ACTIVITY else excerpt(said, _ACTIVITY)
     loop.session.activity = loop.activity
 
 

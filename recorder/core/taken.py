@@ -5,7 +5,7 @@ An event that is told again carries one of these where its content was.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from recorder.core import messages
 from recorder.core.changes import Json
@@ -14,16 +14,14 @@ from recorder.core.sameness import arguments_key, text_key
 from recorder.core.text import excerpt, one_line, prose
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
+class Asked(NamedTuple):
     """Of a tool's arguments: one line, and what is the same for the same arguments."""
 
     line: str
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Said:
+class Said(NamedTuple):
     """Of an answer: its head, one line, and what is the same for the same answer."""
 
     answer: Answer
@@ -31,8 +29,7 @@ class Said:
     key: str
 
 
-@dataclass(frozen=True, slots=True)
-class Ended:
+class Ended(NamedTuple):
     """Of all that a loop said: what it says of itself at its end. Its title and config it had before."""
 
     activity: str

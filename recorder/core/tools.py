@@ -12,8 +12,8 @@ from recorder.core.text import clean, excerpt
 
 def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Turn | None:
     """A tool begins to run: it counts from now on."""
-    turn = turns.open_turn(step, loop)
-    twin = _running(step, loop).pop(event.tool_call_id, None)
+    turn, at, call_id = turns.open_turn(step, loop), event.timestamp, event.tool_call_id
+    twin = _running(step, loop).pop(call_id, None)
     if twin is not None:
         twin.state = "cut"
         step.touch(twin)
@@ -21,7 +21,7 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Turn | None:
     tool.turn = turn
     asked = taken.asked(event.args)
     tool.summary, tool.arguments_key = asked.line, asked.key
-    tool.started_at, tool.times_received = event.timestamp or step.at, event.timestamp is None
+    tool.started_at, tool.times_received = at or step.at, at is None
     tool.start_event = step.id
     step.add(tool)
     loop.tool_calls += 1
@@ -29,8 +29,8 @@ def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Turn | None:
     if turn is not None:
         turn.tool_calls += 1
         step.touch(turn)
-    approvals.tool_runs(step, loop, event.tool_call_id, event.timestamp)
-    sessions.doing(loop, f"{tool.tool_name} {tool.summary}")
+    approvals.tool_runs(step, loop, call_id, at)
+    sessions.doing(loop, tool.tool_name, tool.summary)
     return turn
 
 
@@ -62,21 +62,23 @@ def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
         tool.turn = turn
         approvals.tool_denied(step, loop, event.tool_call_id, event.timestamp)
     _finish(step, tool, event)
-    child_id = event.result.get("child_loop_id") if isinstance(event.result, dict) else None
+    result = event.result
+    child_id = result.get("child_loop_id") if isinstance(result, dict) else None
     if is_id(child_id):
         links.refer(step, _ref(step, event, loop, child_id))
     return turn
 
 
 def _finish(step: Step, tool: ToolCall, event: ToolExecutionEnd) -> None:
-    tool.state = "failed" if event.is_error else "done"
-    tool.ended_at, tool.end_event = event.timestamp or step.at, step.id
-    if event.timestamp is None:
+    at, has_failed = event.timestamp, event.is_error
+    tool.state = "failed" if has_failed else "done"
+    tool.ended_at, tool.end_event = at or step.at, step.id
+    if at is None:
         tool.times_received = True
     tool.duration_ms = event.duration_ms
     if tool.duration_ms is None and tool.started_at is not None:
         tool.duration_ms = max(0, round((tool.ended_at - tool.started_at).total_seconds() * 1000))
-    if event.is_error and tool.start_event is not None:
+    if has_failed and tool.start_event is not None:
         tool.loop.errors += 1
         tool.loop.session.errors += 1
         if tool.turn is not None:
