@@ -83,15 +83,17 @@ def test_a_planted_pattern_and_an_error_with_its_cure_are_found_on_real_tapes(fr
     assert "E ValueError: bad line 1" in texts
 
 
-def test_what_a_real_agent_tried_in_vain_is_counted_as_that(fresh):
+def test_what_an_agent_tried_in_vain_is_counted_as_that_beside_what_helped(fresh):
     project = fresh()
     send(project, lines_of(DEMO))
 
     consolidate(project, quiet)
 
-    (tried,) = Insight.objects.filter(project=project, kind="solution")
+    tried, helped = Insight.objects.filter(project=project, kind="solution").order_by("worked")
     assert (tried.about, tried.steps) == ("bash pytest", ["grep", "read_file", "edit_file"])
     assert (tried.times, tried.worked) == (1, 0)
+    assert (helped.about, helped.steps) == ("bash pytest", ["edit_file"])
+    assert (helped.times, helped.worked) == (1, 1)
 
 
 def test_a_part_of_a_longer_procedure_that_comes_as_often_is_not_shown(fresh):
