@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import dataclass
+from io import BytesIO
 from typing import NoReturn
 
 from recorder.batch import lines_of
@@ -63,15 +64,16 @@ def read(text: str, *, is_bare: bool) -> Frame:
 
     `is_bare`: this client sends events without headers, so what is no header is an event, however broken.
     """
-    first, _, rest = text.lstrip("\r\n").partition("\n")
-    header = _header(first, is_bare=is_bare)
+    body = BytesIO(text.lstrip("\r\n").encode())
+    header = _header(body.readline().rstrip(b"\n"), is_bare=is_bare)
     if header is None:
-        return Lines(None, lines_of(text.encode()), len(text))
+        body.seek(0)
+        return Lines(None, lines_of(body), len(text))
     match header["op"]:
         case "hello":
             return _hello(header)
         case "events":
-            return _lines(header, rest)
+            return _lines(header, body, len(text))
         case "flush":
             return Flush()
         case str():
@@ -80,21 +82,23 @@ def read(text: str, *, is_bare: bool) -> Frame:
             raise BadFrame("an op is text")
 
 
-def _header(line: str, *, is_bare: bool) -> dict[str, object] | None:
+def _header(line: bytes, *, is_bare: bool) -> dict[str, object] | None:
     """Return the header that a first line is, None if it is an event."""
-    written = _written(line) if len(line) <= HEADER_CHARS and '"op"' in line else None
+    written = _written(line.decode()) if b'"op"' in line else None
     header = dict(written or ())
     if "op" in header:
         if len(header) < len(written or ()):
             raise BadFrame("the header says a thing twice")
         return header
-    if not is_bare and not line.lstrip().startswith("{"):
+    if not is_bare and not line.decode().lstrip().startswith("{"):
         raise BadFrame("the first line is neither a header nor an event")
     return None
 
 
 def _written(line: str) -> _Pairs | None:
     """Return the object that a line is; None if it is none, which the rest of an event says better."""
+    if len(line) > HEADER_CHARS:
+        return None
     try:
         written = _STRICT.decode(line)
     except (ValueError, RecursionError):
@@ -113,11 +117,11 @@ def _hello(header: dict[str, object]) -> Hello:
     return Hello(header.get("v"), producer)
 
 
-def _lines(header: dict[str, object], rest: str) -> Lines:
+def _lines(header: dict[str, object], rest: BytesIO, size: int) -> Lines:
     first, number = header.get("first"), header.get("n")
     if type(first) is not int or not 0 <= first <= NUMBER_MAX:
         raise BadFrame("first is a whole number from 0 to 2^53-1")
-    lines = lines_of(rest.encode())
+    lines = lines_of(rest)
     if type(number) is not int or number != len(lines):
         raise BadFrame(f"n must be the number of lines that follow, which is {len(lines)}")
-    return Lines(first, lines, len(rest))
+    return Lines(first, lines, size)
