@@ -177,7 +177,7 @@ class Journal:
         if isinstance(said, Reading):
             stored = sender.window.store(line, raw, said.name, said.loop_id)
             fed = sender.line(line, said.original(sender.source), said.origin)
-        else:  # many events have no loop, and pydantic is slow to say so
+        else:  # many events have no loop
             stored = sender.window.store(line, raw, said.type, said.__dict__.get("loop_id"))
             fed = sender.line(line, said)
         self._add(line, sender, seq, "line", len(raw), stored)

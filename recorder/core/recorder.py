@@ -102,7 +102,7 @@ def _take(step: Step, event: Event) -> None:
 
 def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
     """Let an event change what it is about, if that is no running loop, and say where it belongs."""
-    match event.type:  # not of its class: to ask pydantic for that costs more than the rest
+    match event.type:
         case "AgentStart":
             return loops.start(step, event)
         case "ParallelLoopStart":
