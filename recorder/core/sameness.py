@@ -1,7 +1,7 @@
 """When two tool calls ask for the same, and two answers say the same: their keys are equal."""
 
 import json
-from hashlib import blake2b
+from hashlib import sha256
 from typing import TypeGuard
 
 from recorder.core.changes import Json
@@ -37,4 +37,4 @@ def _are_texts(values: dict[str, Json]) -> TypeGuard[dict[str, str]]:
 
 
 def _key(text: str) -> str:
-    return blake2b(text.encode(errors="surrogatepass"), digest_size=8).hexdigest()
+    return sha256(text.encode(errors="surrogatepass")).hexdigest()[:16]
