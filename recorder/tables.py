@@ -9,7 +9,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import fields
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
+from functools import lru_cache
 from itertools import chain, count
 from operator import attrgetter
 from typing import Any, TypeAlias
@@ -216,8 +217,20 @@ def _key(record: changes.Record) -> int:
 
 
 def _naive_text(value: datetime) -> str:
+    """Return what `isoformat` says without the zone, put together of parts: it takes four times as long."""
     utc = value if value.tzinfo is UTC else value.astimezone(UTC)
-    return utc.isoformat(" ")[: -len("+00:00")]
+    micro = utc.microsecond
+    fraction = f".{_THREE[micro // 1000]}{_THREE[micro % 1000]}" if micro else ""
+    return f"{_day(utc.toordinal())} {_TWO[utc.hour]}:{_TWO[utc.minute]}:{_TWO[utc.second]}{fraction}"
+
+
+@lru_cache(maxsize=64)
+def _day(ordinal: int) -> str:
+    return date.fromordinal(ordinal).isoformat()
+
+
+_TWO = [f"{number:02}" for number in range(60)]
+_THREE = [f"{number:03}" for number in range(1000)]
 
 
 def aware(value: datetime | None) -> datetime | None:
