@@ -6,12 +6,14 @@ line may have done more than its record tells, it is read.
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Collection, Iterator
 from datetime import datetime
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeAlias, TypeVar
 
 from recorder import tables
-from recorder.core.changes import Loop
+from recorder.core import tokens
+from recorder.core.changes import Loop, Tokens
 from recorder.core.events import (
     AgentEnd,
     Event,
@@ -27,6 +29,8 @@ from recorder.core.taken import Asked, Ended, Said
 from recorder.tables import Value
 
 _WITHIN = " AND (start_event BETWEEN %s AND %s OR end_event BETWEEN %s AND %s)"
+_TOKENS = tuple(each.name for each in dataclasses.fields(Tokens))
+_Counts: TypeAlias = tuple[int, ...]  # in the order of _TOKENS
 _R = TypeVar("_R", bound=NamedTuple)
 
 
@@ -44,13 +48,7 @@ class OfLoop(NamedTuple):
     error: str
     rejection: str | None
     end_event: int | None
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    total_tokens: int
-    cache_write_1h_tokens: int
+    tokens: _Counts
 
 
 class _OfTurn(NamedTuple):
@@ -66,13 +64,7 @@ class _OfTurn(NamedTuple):
     cost_nano: int | None
     start_event: int | None
     end_event: int | None
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read_tokens: int
-    cache_write_tokens: int
-    total_tokens: int
-    cache_write_1h_tokens: int
+    tokens: _Counts
 
 
 class _OfTool(NamedTuple):
@@ -152,9 +144,13 @@ class Known:
 
 
 def _read(kind: type[_R], table: str, column: str, more: str, *values: Value) -> Iterator[_R]:
-    fields = ", ".join(kind.__annotations__)
+    """Read records, of which token counts are the last field if they have any."""
+    names = [name for name in kind.__annotations__ if name != "tokens"]
+    counts = _TOKENS if "tokens" in kind.__annotations__ else ()
+    fields = ", ".join((*names, *counts))
     sql = f"SELECT {fields} FROM recorder_{table} WHERE {tables.among(column)}{more}"  # noqa: S608  names
-    return (kind(*row) for row in tables.read(sql, *values))
+    rows = tables.read(sql, *values)
+    return (kind(*row[: len(names)], *([row[len(names) :]] if counts else ())) for row in rows)
 
 
 def _turn_start(loop_id: str, at: datetime | None, turn: _OfTurn) -> Event:
@@ -178,7 +174,7 @@ def _turn_end(loop: OfLoop, at: datetime | None, turn: _OfTurn) -> Event:
         turn_index=turn.turn_index,
         # A loop that never got a config was never answered.
         message=None if loop.config_id is None else Said(answer, turn.said, turn.said_key),
-        usage=_usage(turn),
+        usage=_usage(turn.tokens),
         tool_results=None,
         cost=f"{turn.cost_nano}e-9" if turn.cost_source == "reported" else None,
     )
@@ -218,21 +214,12 @@ def _agent_end(loop: OfLoop, at: datetime | None) -> Event:
         loop_id=loop.loop_id,
         timestamp=at,
         messages=Ended(loop.activity),
-        usage=_usage(loop),
+        usage=_usage(loop.tokens),
         rejection=loop.rejection,
         outcome=loop.outcome,
         error=loop.error,
     )
 
 
-def _usage(record: OfLoop | _OfTurn) -> Usage:
-    return made(
-        Usage,
-        input=record.input_tokens,
-        output=record.output_tokens,
-        reasoning=record.reasoning_tokens,
-        cache_read=record.cache_read_tokens,
-        cache_write=record.cache_write_tokens,
-        total_tokens=record.total_tokens,
-        cache_write_1h=record.cache_write_1h_tokens,
-    )
+def _usage(counts: _Counts) -> Usage:
+    return tokens.of(Tokens(**dict(zip(_TOKENS, counts, strict=True))))
