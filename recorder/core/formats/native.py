@@ -29,8 +29,8 @@ _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_p
 # For lines that were accepted once: a limit that was lowered since does not make them wrong.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
 _INFINITE = (inf, -inf)
-_HOLDING = (dict, list)
 _COUNTED = ("usage", "evaluation_usage")
+_JITER_DEPTH = 201  # jiter reads nothing deeper, and of that depth only what is empty inside
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
 _OWN = frozenset(
     "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo".split()
@@ -97,10 +97,10 @@ def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
     """Return a line's object, and whether it was read the quick way: then no key is given twice."""
     if len(line) > limits.event_bytes:
         raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
-    value = _quick(line)
-    is_quick = value is not None
     is_plain = _brackets(line) <= limits.depth
-    if not is_plain and (_depth(line) if value is None else _depth_of(value)) > limits.depth:
+    value = _quick(line) if is_plain else _quick_within(line, limits.depth)
+    is_quick = value is not None
+    if not is_plain and not is_quick and _depth(line) > limits.depth:
         raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
         value = value or _load(line.decode())
@@ -140,6 +140,17 @@ def _quick(line: bytes) -> Json:
     return value
 
 
+def _quick_within(line: bytes, depth: int) -> Json:
+    """Do the same; None too for what is deeper: with as much around it, jiter reads it no longer."""
+    around = max(0, _JITER_DEPTH - depth)
+    value = _quick(b"[" * around + line + b"]" * around)
+    for _ in range(around):
+        if not isinstance(value, list) or len(value) != 1:  # a line like "],[" stands for several values
+            return None
+        value = value[0]
+    return value
+
+
 def _load(text: str) -> Json:
     try:
         value: Json = _DECODER.decode(text)
@@ -155,18 +166,8 @@ def _brackets(line: bytes) -> int:
     return len(line) - len(line.replace(b"{", b"").replace(b"[", b""))
 
 
-def _depth_of(value: Json) -> int:
-    """Return how many arrays and objects stand in each other, in what jiter has read."""
-    found, level = 0, [value] if isinstance(value, _HOLDING) else []
-    while level:
-        found += 1
-        held = [each.values() if isinstance(each, dict) else each for each in level]
-        level = [inside for each in held for inside in each if isinstance(inside, _HOLDING)]
-    return found
-
-
 def _depth(line: bytes) -> int:
-    """Return the same of a line that is not read yet: to read it may go too deep."""
+    """Return how many arrays and objects stand in each other, in a line that may be too deep to read."""
     structure = line.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
     brackets = b"".join(structure.split(b'"')[::2])  # every other piece is inside a string
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)

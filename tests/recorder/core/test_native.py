@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recorder.core.events import Notice, SourceEvent
-from recorder.core.formats import Limits, Refused
+from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
 from recorder.core.formats.native import KNOWN, parse, read_object
 from tests import build
 from tests.phi_core import TAPES, TOLERANCE, events
@@ -36,6 +36,8 @@ BAD = {
         "dup_key",
     ),
     "129 deep": (b'{"type":"X","x":' + b"[" * 128 + b"]" * 128 + b"}", "too_deep"),
+    "129 deep in objects": (b'{"x":' * 128 + b"{}" + b"}" * 128, "too_deep"),
+    "a list's end and another's beginning": (b'{"type":"X","x":[' + b"[]," * 200 + b"[]]}],[{}", "bad_json"),
     "100,000 deep": (b'{"type":"X","x":' + b"[" * 100_000 + b"]" * 100_000 + b"}", "too_deep"),
 }
 
@@ -209,9 +211,9 @@ def test_no_shape_of_fields_makes_the_parser_raise_anything_but_a_refusal(fields
     code_of(build.line(fields))
 
 
-def code_of(line):
+def code_of(line, limits=DEFAULT_LIMITS):
     try:
-        parse(line)
+        parse(line, limits=limits)
     except Refused as refused:
         return refused.code
     return None
@@ -255,3 +257,15 @@ def test_brackets_in_text_are_not_depth(text):
     assert parse(line, limits=Limits(depth=3)).name == "X"
     with pytest.raises(Refused, match="too_deep"):
         parse(deep, limits=Limits(depth=3))
+
+
+@given(_VALUES, st.integers(1, 6), st.sampled_from(["", ',"y":1,"y":2']))
+def test_a_line_is_too_deep_if_it_is_deeper_than_the_limit(value, most, doubled):
+    line = f'{{"type":"X","x":{json.dumps(value)}{doubled}}}'
+
+    assert code_of(line.encode(), Limits(depth=most)) == ("too_deep" if _depth(value) + 1 > most else None)
+
+
+def _depth(value):
+    inside = value.values() if isinstance(value, dict) else value if isinstance(value, list) else None
+    return 0 if inside is None else 1 + max(map(_depth, inside), default=0)
