@@ -17,7 +17,6 @@ from recorder.core.usage import Buckets
 Pair = tuple[str, str]  # model and provider, as they stand on the wire
 MOST_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
-_NANO_OF_RATE = 1_000  # a dollar a million tokens is a thousand nano-dollars a token
 
 
 @dataclass(frozen=True)
@@ -33,16 +32,19 @@ class Rates:
 
     @cached_property
     def whole(self) -> tuple[tuple[int, ...], int]:
-        """Return the rates times ten to a power, and that power: whole numbers are multiplied fastest."""
+        """Return nano-dollars a token, times ten to a power to be whole numbers, and that power: 0 mostly."""
         held = (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output)
-        rates = [rate.normalize(_EXACT) for rate in (*held, self.reasoning)]
+        rates = [rate.scaleb(3, _EXACT).normalize(_EXACT) for rate in (*held, self.reasoning)]
         power = max(0, *(-int(rate.as_tuple().exponent) for rate in rates))
         return tuple(int(rate.scaleb(power, _EXACT)) for rate in rates), power
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rates of requests with more than `over` prompt tokens; they hold for all tokens of the call."""
+    """Rates of requests with more than `over` prompt tokens; they hold for all tokens of the call.
+
+    The first of a price is over 0.
+    """
 
     over: int
     rates: Rates
@@ -79,7 +81,10 @@ class Price:
 
     def rates(self, prompt: int) -> Rates:
         """Return the rates of a request of that size."""
-        return next(band.rates for band in reversed(self.bands) if prompt > band.over or band.over == 0)
+        for band in reversed(self.bands):
+            if prompt > band.over:
+                return band.rates
+        return self.bands[0].rates
 
 
 PriceBook = Mapping[Pair, Sequence[Price]]  # each pair's rows, oldest first
@@ -111,7 +116,9 @@ def cost(tokens: Buckets, price: Price) -> int:
         tokens.visible,
         tokens.reasoning,
     )
-    nano: int = round(sum(map(mul, counts, rates)) * _NANO_OF_RATE, -power) // 10**power
+    nano: int = sum(map(mul, counts, rates))
+    if power:
+        nano = round(nano, -power) // 10**power
     return min(nano, MOST_NANO)
 
 
