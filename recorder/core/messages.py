@@ -39,8 +39,12 @@ def answer_of(message: Json) -> Answer | None:
     """Read an assistant message; None for any other."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return None
-    heads = map(message.get, ("model", "provider", "stopReason", "error_message"))
-    return Answer(*[found if isinstance(found, str) else "" for found in heads])
+    return Answer(
+        field(message, "model"),
+        field(message, "provider"),
+        field(message, "stopReason"),
+        field(message, "error_message"),
+    )
 
 
 def first_answer(messages: Iterable[Json]) -> Answer | None:

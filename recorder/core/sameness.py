@@ -2,7 +2,6 @@
 
 import json
 from hashlib import sha256
-from typing import TypeGuard
 
 from recorder.core.changes import Json
 
@@ -16,9 +15,9 @@ def arguments_key(arguments: Json) -> str:
     """
     if not isinstance(arguments, dict):
         return _key(_CANONICAL.encode(_trimmed(arguments)))
+    if texts := _texts(arguments):  # mostly; to write long ones as JSON would take longest
+        return _key(texts)
     said = {name: _trimmed(value) for name, value in arguments.items() if value is not None}
-    if _are_texts(said):  # mostly; to write long ones as JSON would take longest, and no JSON begins so
-        return _key("".join([f"{len(name)} {len(text)} {name}{text}" for name, text in sorted(said.items())]))
     return _key(_CANONICAL.encode(said))
 
 
@@ -32,8 +31,16 @@ def _trimmed(value: Json) -> Json:
     return value.strip() if isinstance(value, str) else value
 
 
-def _are_texts(values: dict[str, Json]) -> TypeGuard[dict[str, str]]:
-    return set(map(type, values.values())) == {str}
+def _texts(arguments: dict[str, Json]) -> str:
+    """Write arguments that are all texts, as no JSON begins; "" if any is not, or all are unset."""
+    said = []
+    for name, value in sorted(arguments.items()):
+        if isinstance(value, str):
+            text = value.strip()
+            said.append(f"{len(name)} {len(text)} {name}{text}")
+        elif value is not None:
+            return ""
+    return "".join(said)
 
 
 def _key(text: str) -> str:

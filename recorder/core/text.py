@@ -35,7 +35,7 @@ def excerpt(text: str, limit: int) -> str:
     line = " ".join(text[: limit * 2].split())
     if len(line) <= limit and len(text) > limit * 2:
         line = " ".join(text[: max(limit * 4, _GLANCE)].split())
-    return clean(line if len(line) <= limit else line[: limit - 1].rstrip() + "…")
+    return clean(line) if len(line) <= limit else clean(line[: limit - 1].rstrip()) + "…"
 
 
 def prose(text: str) -> str:
