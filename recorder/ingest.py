@@ -13,8 +13,7 @@ from django.db import transaction
 from recorder import notify, store
 from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
 from recorder.core.events import Unread
-from recorder.core.formats import Limits, Parsed, Refused, foreign
-from recorder.core.formats.native import parse
+from recorder.core.formats import Limits, Parsed, Refused, foreign, native
 from recorder.core.needs import needs
 from recorder.core.recorder import Recorder
 from recorder.faults import STORE_ERRORS, blame
@@ -41,9 +40,7 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
     caller's the bells ring when that is committed.
     """
-    reads = [
-        Read(batch, [unread or _parsed(batch.format, line) for line in batch.lines]) for batch in batches
-    ]
+    reads = [Read(batch, [unread] * len(batch.lines) if unread else _parsed(batch)) for batch in batches]
     places = sorted(range(len(reads)), key=lambda place: reads[place].batch.project)
     answers: dict[int, Answer] = {}
     try:
@@ -75,14 +72,9 @@ def _record(project: int, reads: Sequence[Read], recall: Recall) -> tuple[list[A
     return [each.receipt if isinstance(each, Appended) else each for each in appended], bell
 
 
-def _parsed(form: str, line: bytes) -> Parsed | Refused:
-    try:
-        read = parse if form == "native" else foreign.parse
-        return read(line, limits=_limits())
-    except Refused as refused:
-        # Its traceback holds the line and, by way of its callers, itself: garbage of twice the line's size.
-        refused.__context__ = None
-        return refused.with_traceback(None)
+def _parsed(batch: Batch) -> Sequence[Parsed | Refused]:
+    read = native.parse_all if batch.format == "native" else foreign.parse_all
+    return read(batch.lines, limits=_limits())
 
 
 @cache

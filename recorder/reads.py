@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,7 +20,7 @@ class Read:
     """A batch and what each of its lines says, or why it is refused."""
 
     batch: Batch
-    parsed: list[Parsed | Refused]
+    parsed: Sequence[Parsed | Refused]
 
 
 @dataclass(frozen=True, slots=True)

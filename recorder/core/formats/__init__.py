@@ -1,5 +1,7 @@
 """Foreign lines to events: what they share."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 from recorder.core.changes import Json
@@ -37,3 +39,8 @@ class Refused(Exception):
         self.code = code
         self.path = path
         self.message = message
+
+    def bare(self) -> Refused:
+        """Return it without where it was raised: that holds the line and, by way of callers, itself."""
+        self.__context__ = None
+        return self.with_traceback(None)

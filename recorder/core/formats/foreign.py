@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -78,6 +78,17 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Foreign:
     if _FRAMING.match(line):
         return Foreign(None)
     return Foreign(read_object(unframed(line), limits))
+
+
+def parse_all(lines: Iterable[bytes], *, limits: Limits) -> list[Foreign | Refused]:
+    """Read lines: of each, what `parse` returns or raises."""
+    found: list[Foreign | Refused] = []
+    for line in lines:
+        try:
+            found.append(parse(line, limits=limits))
+        except Refused as refused:
+            found.append(refused.bare())
+    return found
 
 
 def unframed(line: bytes) -> bytes:

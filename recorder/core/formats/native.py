@@ -8,6 +8,7 @@ which it finds nothing of the kind.
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from itertools import accumulate
 from math import inf
 from typing import NoReturn, get_args
@@ -30,6 +31,7 @@ _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_p
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
 _INFINITE = (inf, -inf)
 _COUNTED = ("usage", "evaluation_usage")
+_START, _END = b'{"type":"MessageStart",', b'{"type":"MessageEnd",'
 _JITER_DEPTH = 201  # jiter reads nothing deeper, and of that depth only what is empty inside
 _DIGITS = 4000  # Python turns longer digits into an int only when asked to
 _OWN = frozenset(
@@ -60,6 +62,41 @@ class _Doubled(dict[str, Json]):
 def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
     """Read one line. Raises Refused with the protocol's code."""
     fields, is_quick = _object(line, limits)
+    return _event(fields, limits, is_quick=is_quick)
+
+
+def parse_all(lines: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) -> list[Event | Refused]:
+    """Read lines that follow each other: of each, what `parse` returns or raises.
+
+    What a model does not write ends as it starts, so that this is not read twice.
+    """
+    found: list[Event | Refused] = []
+    start, fields = b"", dict[str, Json]()  # of the line read last, if the next may only end it
+    for line in lines:
+        try:
+            if start and _only_ends(start, line):
+                fields, is_quick = {**fields, "type": "MessageEnd"}, True
+            else:
+                fields, is_quick = _object(line, limits)
+            start = line if is_quick and line.startswith(_START) else b""
+            found.append(_event(fields, limits, is_quick=is_quick))
+        except Refused as refused:
+            found.append(refused.bare())
+    return found
+
+
+def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
+    """Check the fields of one event."""
+    try:
+        event: Event = _CHECKS[model](fields)
+    except ValidationError as error:
+        raise _refusal(error) from None
+    if event.type in _OWN and not (fields.get("loop_id") or fields.get("session_id")):
+        raise Refused("missing_field", "session_id", "the event names neither a loop nor a session")
+    return event
+
+
+def _event(fields: dict[str, Json], limits: Limits, *, is_quick: bool) -> Event:
     name = fields.get("type")
     model = KNOWN.get(name) if isinstance(name, str) else None
     if model is None and not is_id(name):
@@ -77,15 +114,10 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
     return event
 
 
-def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
-    """Check the fields of one event."""
-    try:
-        event: Event = _CHECKS[model](fields)
-    except ValidationError as error:
-        raise _refusal(error) from None
-    if event.type in _OWN and not (fields.get("loop_id") or fields.get("session_id")):
-        raise Refused("missing_field", "session_id", "the event names neither a loop nor a session")
-    return event
+def _only_ends(start: bytes, line: bytes) -> bool:
+    """Say whether a message's end is its start in all but the type."""
+    is_as_long = len(line) - len(_END) == len(start) - len(_START)
+    return is_as_long and line.startswith(_END) and start.endswith(line[len(_END) :])
 
 
 def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
