@@ -8,7 +8,10 @@ from recorder.core.changes import EventRecord, Group, Loop, ModelConfig, Session
 from recorder.models import JournalEvent, Price, Spending
 from recorder.spent import FIGURES
 
-OF_EVENT = {"start_event", "end_event", "request_event", "update_event", "resolve_event", "event", "message"}
+OF_EVENT = {
+    *("start_event", "end_event", "title_event", "request_event", "update_event", "resolve_event"),
+    *("event", "message"),
+}
 NAMED = {
     Session: lambda row, _: row.session_id,
     ModelConfig: lambda row, _: row.key,

@@ -175,6 +175,7 @@ class Loop(Spend):
     price: int | None = None  # of that call
     duration_ms: int | None = None
     context_tokens: int | None = None  # size of the last model request: input (+ cache by provider)
+    title_event: int | None = None  # that gave it its title
     start_event: int | None = None
     end_event: int | None = None
 

@@ -41,7 +41,7 @@ def start(step: Step, event: AgentStart) -> Place:
     links.link_refs(step, loop)
     links.adopt_children(step, loop)
     sessions.opened(session, loop)
-    sessions.call(loop, event.title or "")
+    sessions.call(step, loop, event.title or "")
     sessions.doing(loop, "Starting")
     _adopt_orphans(step, loop)
     _adopt(step, loop, event.adopts)
@@ -62,7 +62,7 @@ def end(step: Step, event: AgentEnd, loop: Loop) -> Turn | None:
     outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(step, loop, event.messages))
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
-    _title_from(loop, event.messages)
+    _title_from(step, loop, event.messages)
     if loop.role == "judge":
         groups.judged(step, loop, event.messages)
     loop.end_event = step.id
@@ -181,10 +181,10 @@ def _last_outcome(step: Step, loop: Loop, given: Json) -> Outcome:
     return "completed"
 
 
-def _title_from(loop: Loop, given: Json) -> None:
+def _title_from(step: Step, loop: Loop, given: Json) -> None:
     if not loop.title:
         prompts = (messages.text_of(m) for m in messages.each(given) if messages.role_of(m) == "user")
-        sessions.call(loop, next(prompts, ""))
+        sessions.call(step, loop, next(prompts, ""))
 
 
 def _how_it_ended(loop: Loop, given: Json | Ended) -> str:

@@ -66,13 +66,13 @@ def settle(session: Session) -> None:
         session.status, session.outcome = session.head.status, session.head.outcome
 
 
-def call(loop: Loop, title: str) -> None:
+def call(step: Step, loop: Loop, title: str) -> None:
     """Give a loop, and a session that has none, its title."""
     title = excerpt(title, 200)
     if not title:
         return
     if not loop.title:
-        loop.title = title
+        loop.title, loop.title_event = title, step.id
     if not loop.session.title and loop.role in ("normal", "branch", "sub_agent"):
         loop.session.title = title
 

@@ -42,7 +42,7 @@ def end(step: Step, event: MessageEnd, loop: Loop) -> Turn | None:
     if role == "assistant":
         clear(step, loop)
     elif role == "user":
-        _prompt(loop, event.message, in_turn=turn is not None)
+        _prompt(step, loop, event.message, in_turn=turn is not None)
     return turn
 
 
@@ -52,13 +52,13 @@ def clear(step: Step, loop: Loop) -> None:
         step.remove(block)
 
 
-def _prompt(loop: Loop, message: Json, *, in_turn: bool) -> None:
+def _prompt(step: Step, loop: Loop, message: Json, *, in_turn: bool) -> None:
     text = messages.text_of(message)
     if text.startswith(messages.LIMIT_NOTE) and not in_turn:
         loop.foreseen = loop.foreseen or "limit"
         loop.error = clean(text, 2_000)
     elif not loop.title:
-        sessions.call(loop, text)
+        sessions.call(step, loop, text)
 
 
 def _write(step: Step, loop: Loop, kind: Literal["text", "thinking", "tool_call"], text: str) -> None:

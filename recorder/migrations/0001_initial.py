@@ -167,6 +167,7 @@ class Migration(migrations.Migration):
                 ("is_one_call", models.BooleanField(default=False)),
                 ("duration_ms", models.BigIntegerField(null=True)),
                 ("context_tokens", models.BigIntegerField(null=True)),
+                ("title_event", models.BigIntegerField(null=True)),
                 ("start_event", models.BigIntegerField(null=True)),
                 ("end_event", models.BigIntegerField(null=True)),
                 (

@@ -153,6 +153,7 @@ class LoopRecord(Spend):
     price = models.ForeignKey(Price, models.SET_NULL, null=True, related_name="+", db_index=False)
     duration_ms = models.BigIntegerField(null=True)
     context_tokens = models.BigIntegerField(null=True)
+    title_event = models.BigIntegerField(null=True)
     start_event = models.BigIntegerField(null=True)
     end_event = models.BigIntegerField(null=True)
 

@@ -109,7 +109,8 @@ STREAMS = [
 
 
 def per_loop(play):
-    hidden = ("id", "session", "config", "parent", "start_event", "end_event", "group")
+    events = ("start_event", "end_event", "title_event")
+    hidden = ("id", "session", "config", "parent", "group", *events)
     loops = {
         loop.loop_id: (
             {n: getattr(loop, n) for n in Loop.__dataclass_fields__ if n not in hidden},

@@ -253,6 +253,28 @@ def test_a_session_runs_while_any_loop_runs_and_then_is_what_its_latest_main_loo
     assert (play.session().status, play.session().outcome) == ("completed", "failed")
 
 
+@pytest.mark.parametrize(
+    ("events", "number"),
+    [
+        ([agent_start(title="Given"), turn_start(), message_end(message=user())], 1),
+        (
+            [
+                agent_start(),
+                turn_start(),
+                message_end(),
+                message_end(message=user("")),
+                *[message_end(message=user())] * 2,
+            ],
+            5,
+        ),
+        ([agent_start(), agent_end(messages=[user()])], 2),
+        ([agent_start(), agent_end()], None),
+    ],
+)
+def test_a_loop_knows_which_event_gave_it_its_title(events, number):
+    assert Play(*events).loop().title_event == number
+
+
 def test_a_title_that_was_given_stays():
     play = Play(ours("SessionInfo", None, session_id="s", title="Release"), *small_loop())
 
