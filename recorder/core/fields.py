@@ -22,7 +22,7 @@ ID_BYTES = 512
 COUNT_MAX = 2**53 - 1
 _BIDI = frozenset("\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069")
 _TIME = re.compile(
-    r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d:)(\d\d)(?:\.(\d{1,9}))?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
+    r"(\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:)(\d\d)(?:\.\d{1,9})?([Zz]|[+-](?:[01]\d|2[0-3]):[0-5]\d)", re.ASCII
 )
 
 
@@ -42,13 +42,10 @@ def instant(text: str) -> datetime | None:
     found = _TIME.fullmatch(text)
     if found is None:
         return None
-    day, minute, second, fraction, zone = found.groups()
-    if second == "60":  # a leap second, which datetime does not know
-        second, fraction = "59", "999999"
-    shift = "+00:00" if zone in "Zz" else zone
+    if found[2] == "60":  # a leap second, which datetime does not know
+        text = f"{found[1]}59.999999{found[3]}"
     try:
-        time = datetime.fromisoformat(f"{day}T{minute}{second}.{(fraction or '0')[:6]:0<6}{shift}")
-        return time.astimezone(UTC)
+        return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
         return None
 

@@ -186,10 +186,38 @@ def test_an_id_as_long_as_the_setting_is_taken():
     assert parse(build.line({**build.turn_start(), "loop_id": "1234567890"}), limits=Limits(id_bytes=10))
 
 
-def test_times_are_read_in_utc_and_cut_to_the_microsecond():
-    event = parse(build.line({**build.turn_start(), "timestamp": "2026-02-11t10:00:00.123456789+01:00"}))
+@pytest.mark.parametrize(
+    ("text", "utc"),
+    [
+        ("2026-02-11t10:00:00.123456789+01:00", "2026-02-11T09:00:00.123456+00:00"),
+        ("2026-02-11 10:00:00.1z", "2026-02-11T10:00:00.100000+00:00"),
+        ("2026-02-11T10:00:00-00:00", "2026-02-11T10:00:00+00:00"),
+        ("2016-12-31T23:59:60Z", "2016-12-31T23:59:59.999999+00:00"),
+        ("2017-01-01T00:59:60.5+01:00", "2016-12-31T23:59:59.999999+00:00"),
+    ],
+)
+def test_times_are_read_in_utc_and_cut_to_the_microsecond(text, utc):
+    assert parse(build.line({**build.turn_start(), "timestamp": text})).timestamp.isoformat() == utc
 
-    assert event.timestamp.isoformat() == "2026-02-11T09:00:00.123456+00:00"
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2026-02-11",
+        "2026-02-11T10:00Z",
+        "20260211T100000Z",
+        "2026-W07-3T10:00:00Z",
+        "2026-02-11T10:00:00",
+        "2026-02-11T10:00:00,5Z",
+        "2026-02-11T10:00:00+0100",
+        "2026-02-11T10:00:00+01:00:30",
+        "2026-02-11T10:60:60Z",
+        "0001-01-01T00:00:00+01:00",
+        "٢026-02-11T10:00:00Z",
+    ],
+)
+def test_what_else_iso_8601_knows_is_no_time(text):
+    assert code_of(build.line({**build.turn_start(), "timestamp": text})) == "bad_timestamp"
 
 
 def test_brackets_in_strings_are_not_depth():
