@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import NamedTuple
 
@@ -106,7 +107,7 @@ class Retelling:
 
 def unread(line: Line) -> Line:
     """Return a line on which our own code broke."""
-    return Line(*line[:4], Unread(), line.is_demo, line.origin)
+    return replace(line, event=Unread())
 
 
 def _about(entry: JournalEvent) -> tuple[int, int, datetime, str]:

@@ -36,10 +36,12 @@ class Recorder:
         """Return what lines change, each record once; what does not fit yields an Anomaly."""
         if not lines:
             return []
-        step = Step(self.memory, *lines[0][:4], is_demo=False)
+        first = lines[0]
+        step = Step(self.memory, first.id, first.producer, first.received_at, first.source, first.is_demo)
         for line in lines:  # one step goes along: to make one a line takes longer than most lines do
-            step.id, step.producer, step.at, step.source, event, step.is_demo, step.origin = line
-            _take(step, event)
+            step.id, step.producer, step.at = line.id, line.producer, line.received_at
+            step.source, step.is_demo, step.origin = line.source, line.is_demo, line.origin
+            _take(step, line.event)
         spending.regroup(step.changes)
         return list(step.changes.values())
 

@@ -22,7 +22,8 @@ from recorder.core.memory import Memory
 from recorder.core.text import clean
 
 
-class Line(NamedTuple):
+@dataclass(slots=True, eq=False)  # no tuple: one is made of every line, and read twice
+class Line:
     """One journaled line, read: `id` is the journal's."""
 
     id: int
