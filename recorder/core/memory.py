@@ -79,6 +79,8 @@ class Memory:
     prices: PriceBook = field(default_factory=dict)
     configs: dict[str, ModelConfig] = field(default_factory=dict)
     orphans: dict[str, list[EventRecord]] = field(default_factory=dict)  # by loop_key
+    # Which loop a producer meant when it was asked for last: lines of a loop mostly follow each other.
+    _named: tuple[int, str, Loop | None] = 0, "", None
 
     def add(self, record: Record) -> None:  # noqa: C901, PLR0912  one arm a table
         """Take in a record. Those of one table come in the order in which they were made (their ids')."""
@@ -122,10 +124,15 @@ class Memory:
 
     def named(self, producer: int, loop_id: str) -> Loop | None:
         """Return the loop that a producer means."""
-        return self.own.get((producer, loop_id)) or self.latest.get(loop_id)
+        asker, known, loop = self._named
+        if loop_id != known or producer != asker:
+            loop = self.own.get((producer, loop_id)) or self.latest.get(loop_id)
+            self._named = producer, loop_id, loop
+        return loop
 
     def started(self, loop: Loop) -> None:
         """Find `loop` by its id from now on, and among the running ones of its producer."""
+        self._named = 0, "", None
         key = loop.producer, loop.loop_id
         self.latest[loop.loop_id] = _later(self.latest.get(loop.loop_id), loop)
         self.own[key] = _later(self.own.get(key), loop)

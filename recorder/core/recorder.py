@@ -10,7 +10,7 @@ from datetime import datetime
 from typing import Any, Never
 
 from recorder.core import asides, compactions, groups, loops, sessions, spending, streaming, tools, turns
-from recorder.core.changes import Change, EventRecord, Loop, Session, Turn
+from recorder.core.changes import Change, EventRecord, Loop, Turn
 from recorder.core.events import (
     Aside,
     Event,
@@ -92,14 +92,18 @@ _OF_RUNNING: dict[str, Callable[[Step, Never, Loop], Turn | None]] = {
 
 def _take(step: Step, event: Event) -> None:
     """Let an event change what it is about, and write down where it belongs."""
-    fields = event.__dict__  # many events have no time
+    fields = event.__dict__  # some events have no loop, many no time
     say = _OF_RUNNING.get(fields["type"])
     loop = None if say is None else step.memory.named(step.producer, fields["loop_id"])
     if say is not None and loop is not None and loop.status == "running":  # most events by far
         turn = say(step, event, loop)  # type: ignore[arg-type]  # each takes the events of its own type
-        _file(step, fields, loop.session, loop, turn)
+        _count(step, fields, loop, turn)
+        return
+    place = _place(step, event)
+    if place.loop is None or place.standing == "beside":
+        _file(step, fields, place)
     else:
-        _file(step, fields, *_place(step, event))
+        _count(step, fields, place.loop, place.turn, place.standing)
 
 
 def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
@@ -206,33 +210,41 @@ def _aside(step: Step, event: Aside) -> Place:
     return place
 
 
-def _file(
-    step: Step,
-    fields: dict[str, Any],
-    session: Session | None,
-    loop: Loop | None,
-    turn: Turn | None,
-    standing: Standing = "within",
+def _count(
+    step: Step, fields: dict[str, Any], loop: Loop, turn: Turn | None, standing: Standing = "within"
 ) -> None:
-    """Write down where the line belongs, and count it there."""
-    kind, at, origin, changes = fields["type"], fields.get("timestamp"), step.origin, step.changes
-    counted = 0 if origin == "read" else 1
+    """Write down a line of a loop, and count it there."""
+    kind, at, origin, session = fields["type"], fields.get("timestamp"), step.origin, loop.session
+    is_late = standing == "late"
     sequence = None
-    if loop is not None and standing != "beside":
-        if kind != "MessageUpdate" and origin not in {"told", "kept"}:
-            sequence = loop.sequence
-            loop.sequence += 1
-        loop.events += counted
-        if at is not None and standing != "late":
-            loop.last_event_at = at
-        changes[loop] = loop
-    if session is not None:
-        session.events += counted
-        session.last_event_at = step.at
-        changes[session] = session
+    if kind != "MessageUpdate" and (not origin or origin == "read"):
+        sequence = loop.sequence
+        loop.sequence += 1
+    if origin != "read":
+        loop.events += 1
+        session.events += 1
+    if at is not None and not is_late:
+        loop.last_event_at = at
+    session.last_event_at = step.at
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
-    record = EventRecord(step.id, session, loop, turn, name, sequence, at, standing == "late", origin)
+    record = EventRecord(step.id, session, loop, turn, name, sequence, at, is_late, origin)
+    changes = step.changes
+    changes[loop] = loop
+    changes[session] = session
+    changes[record] = record
+
+
+def _file(step: Step, fields: dict[str, Any], place: Place) -> None:
+    """Write down a line that is of no loop, or about one without being of it."""
+    session, loop, turn, standing = place
+    kind, at, origin = fields["type"], fields.get("timestamp"), step.origin
+    if session is not None:
+        session.events += origin != "read"
+        session.last_event_at = step.at
+        step.touch(session)
+    name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
+    record = EventRecord(step.id, session, loop, turn, name, None, at, origin=origin)
     if standing == "orphan":
         record.loop_key = fields.get("loop_id") or ""
         step.memory.add(record)
-    changes[record] = record
+    step.touch(record)
