@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import groupby
+from itertools import groupby, islice
 
 from django.conf import settings
-from django.db import transaction
+from django.db import connection, transaction
 
 from recorder import notify, store
 from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
+from recorder.core.changes import Change
 from recorder.core.events import Unread
 from recorder.core.formats import Limits, Parsed, Refused, foreign, native
 from recorder.core.needs import needs
@@ -24,6 +25,7 @@ from recorder.recall import Recall
 __all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 
 Answer = Receipt | Unstored
+PORTION_BYTES = 128 * 1024  # of lines: what they say, a few times as much, stays in the processor's cache
 
 
 def ingest(batch: Batch) -> Receipt:
@@ -40,36 +42,88 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
     caller's the bells ring when that is committed.
     """
-    reads = [Read(batch, [unread] * len(batch.lines) if unread else _parsed(batch)) for batch in batches]
-    places = sorted(range(len(reads)), key=lambda place: reads[place].batch.project)
+    places = sorted(range(len(batches)), key=lambda place: batches[place].project)
+    reads: Iterator[Read] = (_read(batches[place], unread) for place in places)
+    if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
+        reads = iter(list(reads))
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
             recall = Recall()
-            for project, group in groupby(places, key=lambda place: reads[place].batch.project):
+            for project, group in groupby(places, key=lambda place: batches[place].project):
                 mine = list(group)
-                given, bell = _record(project, [reads[place] for place in mine], recall)
+                work = _Work(project, [batches[place] for place in mine], recall)
+                given, bell = work.record(islice(reads, len(mine)))
                 answers.update(zip(mine, given, strict=True))
                 transaction.on_commit(partial(notify.ring, bell))
             recall.keep()
     except STORE_ERRORS as error:
         blame(error)
         raise
-    return [answers[place] for place in range(len(reads))]
+    return [answers[place] for place in range(len(batches))]
 
 
-def _record(project: int, reads: Sequence[Read], recall: Recall) -> tuple[list[Answer], notify.Bell]:
-    journal = Journal(project, reads)
-    appended = [journal.append(read) for read in reads]
-    journal.write()
-    taken = [each for each in appended if isinstance(each, Appended)]
-    lines = [line for each in taken for line in each.lines]
-    wanted = replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush))
-    recorder = Recorder(recall.memory(project, wanted, lines))
-    changes = [change for each in taken for change in each.feed(recorder)]
-    saved = store.save(project, changes)
-    bell = replace(saved, quarantined=journal.has_quarantined, claimed=journal.claimed)
-    return [each.receipt if isinstance(each, Appended) else each for each in appended], bell
+class _Work:
+    """What one transaction does in one project."""
+
+    def __init__(self, project: int, batches: Sequence[Batch], recall: Recall) -> None:
+        self.project = project
+        self.journal = Journal(project, batches)
+        self.recall = recall
+        self.changes: list[Change] = []
+        self.bells: list[notify.Bell] = []
+
+    def record(self, reads: Iterable[Read]) -> tuple[list[Answer], notify.Bell]:
+        """Record batches, a few at a time: each line is read, written down, fed and gone."""
+        answers: list[Answer] = []
+        for some in _portions(reads):
+            appended = [self.journal.append(read) for read in some]
+            self._feed([each for each in appended if isinstance(each, Appended)])
+            answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
+        self.journal.write()
+        self._save()
+        bell = replace(
+            notify.merge(self.bells),
+            quarantined=self.journal.has_quarantined,
+            claimed=self.journal.claimed,
+        )
+        return answers, bell
+
+    def _feed(self, appended: Sequence[Appended]) -> None:
+        lines = [line for each in appended for line in each.lines]
+        flushed = frozenset(each.producer for each in appended if each.flush)
+        if not lines and not flushed:
+            return
+        wanted = replace(needs(lines), producers=flushed)
+        memory = self.recall.known(self.project, wanted, lines)
+        if memory is None:
+            self.journal.write_lines()
+            self._save()
+            memory = self.recall.read(self.project, wanted, lines)
+        recorder = Recorder(memory)
+        self.changes += [change for each in appended for change in each.feed(recorder)]
+
+    def _save(self) -> None:
+        self.bells.append(store.save(self.project, self.changes))
+        self.changes = []
+
+
+def _portions(reads: Iterable[Read]) -> Iterator[list[Read]]:
+    """Give batches to be fed together: few, but all where each feeding reads the tables."""
+    some: list[Read] = []
+    size = 0
+    for read in reads:
+        some.append(read)
+        size += read.batch.size
+        if size >= PORTION_BYTES and connection.vendor == "sqlite":
+            yield some
+            some, size = [], 0
+    if some:
+        yield some
+
+
+def _read(batch: Batch, unread: Unread | None) -> Read:
+    return Read(batch, [unread] * len(batch.lines) if unread else _parsed(batch))
 
 
 def _parsed(batch: Batch) -> Sequence[Parsed | Refused]:

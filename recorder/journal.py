@@ -45,12 +45,12 @@ LOCKS = 7_201  # our kind of advisory lock, apart from those that others may tak
 class Journal:
     """The journal of one project within one transaction: appended to batch by batch, then written at once."""
 
-    def __init__(self, project: int, reads: Sequence[Read]) -> None:
+    def __init__(self, project: int, batches: Sequence[Batch]) -> None:
         self.project = project
         lock(project)
-        names = {read.batch.producer for read in reads if read.batch.producer}
+        names = {batch.producer for batch in batches if batch.producer}
         self._producers = {producer.name: producer for producer in producers.named(project, names)}
-        wanted = sum(len(read.batch.lines) + read.batch.flush for read in reads)
+        wanted = sum(len(batch.lines) + batch.flush for batch in batches)
         self._ids = tables.next_ids({LINES: wanted})[LINES]
         self._lines: list[tuple[tables.Value, ...]] = []
         # By producer and number: lines that are not yet in the table.
@@ -107,9 +107,14 @@ class Journal:
         self.claimed[producer.pk] = producer.epoch
         return Claimed(producer.name, producer.high, key=producer.pk, epoch=producer.epoch)
 
+    def write_lines(self) -> None:
+        """Write the lines that were appended so far; `write` does so too."""
+        tables.insert_all(LINES, LINE_COLUMNS, self._lines)
+        self._lines = []
+
     def write(self) -> None:
         """Write the lines and the high waters."""
-        tables.insert_all(LINES, LINE_COLUMNS, self._lines)
+        self.write_lines()
         tables.write(tables.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
         self._note_tokens()
         adapt = tables.moment()

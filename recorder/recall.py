@@ -2,25 +2,31 @@
 
 A Memory goes on as a fresh one would, so keeping it changes no record. It is taken for one transaction and
 given back by its commit. SQLite tells of commits of others, and how many rows this connection has changed.
+What a memory was not read for, it holds all the same if the tables have none of it: it saw every line since.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields, replace
 from functools import partial
+from itertools import chain
 from typing import TypeAlias
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
-from recorder import store, tables
+from recorder import remembering, store, tables
+from recorder.core.links import session_of
 from recorder.core.memory import Memory, Needs
 from recorder.core.recorder import Line
 from recorder.sqlite3.base import DatabaseWrapper
 
 MOST_LINES = 5_000  # fed to one memory: it grows with them
 MOST_PROJECTS = 8
-KINDS = ("session_ids", "homes", "loop_ids", "child_sessions", "config_keys", "pairs", "producers")
+MOST_BESIDE = 100  # loops, configs, pairs: read with what lines need
+KINDS = tuple(each.name for each in fields(Needs))
+READ_ALWAYS = ("config_keys", "pairs", "producers")  # seldom new, or seldom without a record
+NOTHING = Needs()
 
 
 @dataclass(slots=True)
@@ -32,10 +38,33 @@ class Remembered:
     producers: frozenset[int]
     lines: int = 0
 
-    def covers(self, needs: Needs, producers: frozenset[int]) -> bool:
-        """Say whether nothing has to be read. What a loop that starts may meet is read anew."""
-        is_within = all(getattr(needs, kind) <= getattr(self.needs, kind) for kind in KINDS)
-        return is_within and not needs.started and producers <= self.producers
+    def covers(self, project: int, needs: Needs, producers: frozenset[int]) -> bool:
+        """Say whether nothing has to be read; from then on the memory is whole for these needs too."""
+        more = Needs(**{kind: getattr(needs, kind) - getattr(self.needs, kind) for kind in KINDS})
+        senders = producers - self.producers
+        if more == NOTHING and not senders:
+            return True
+        if any(getattr(more, kind) for kind in READ_ALWAYS) or (needs.may_link and not self.needs.may_link):
+            return False
+        if remembering.holds_any(project, more, senders, self.needs.loop_ids | needs.loop_ids):
+            return False
+        self.needs = Needs(**{kind: getattr(self.needs, kind) | getattr(more, kind) for kind in KINDS})
+        self.producers |= senders
+        return True
+
+    def with_running(self, needs: Needs, producers: frozenset[int]) -> tuple[Needs, frozenset[int]]:
+        """Return wider needs, with what goes on: else producers that take turns would read in turns."""
+        running = list(chain.from_iterable(self.memory.open.values()))[-MOST_BESIDE:]
+        configs, pairs = self.needs.config_keys, self.needs.pairs
+        wider = replace(
+            needs,
+            session_ids=needs.session_ids.union(loop.session.session_id for loop in running),
+            homes=needs.homes.union(session_of(loop.loop_id) for loop in running),
+            loop_ids=needs.loop_ids.union(loop.loop_id for loop in running),
+            config_keys=needs.config_keys | (configs if len(configs) <= MOST_BESIDE else NOTHING.config_keys),
+            pairs=needs.pairs | (pairs if len(pairs) <= MOST_BESIDE else NOTHING.pairs),
+        )
+        return wider, producers.union(loop.producer for loop in running)
 
 
 Kept: TypeAlias = dict[int, Remembered]  # by project, the one used last at the end
@@ -48,13 +77,25 @@ class Recall:
     def __init__(self) -> None:
         self._kept = _taken()
 
-    def memory(self, project: int, needs: Needs, lines: Sequence[Line]) -> Memory:
-        """Return a Memory that holds what `needs` names, for these lines."""
-        producers = frozenset(line.producer for line in lines)
-        known = self._kept.pop(project, None)
-        if known is None or known.lines > MOST_LINES or not known.covers(needs, producers):
-            known = Remembered(store.remember(project, needs, producers), needs, producers)
+    def known(self, project: int, needs: Needs, lines: Sequence[Line]) -> Memory | None:
+        """Return a Memory that holds what `needs` names, for these lines; None if it has to be read."""
+        known = self._kept.get(project)
+        if known is None or known.lines > MOST_LINES or not known.covers(project, needs, _senders(lines)):
+            return None
+        return self._used(project, known, lines)
+
+    def read(self, project: int, needs: Needs, lines: Sequence[Line]) -> Memory:
+        """Read such a Memory; what an earlier one learnt has to be in the tables."""
+        producers = _senders(lines)
+        before = self._kept.get(project)
+        if before is not None:
+            needs, producers = before.with_running(needs, producers)
+        known = Remembered(store.remember(project, needs, producers), needs, producers)
+        return self._used(project, known, lines)
+
+    def _used(self, project: int, known: Remembered, lines: Sequence[Line]) -> Memory:
         known.lines += len(lines)
+        self._kept.pop(project, None)
         self._kept[project] = known
         return known.memory
 
@@ -63,6 +104,10 @@ class Recall:
         if (here := _here()) is not None:
             last = dict(list(self._kept.items())[-MOST_PROJECTS:])
             transaction.on_commit(partial(_keep, here, _stamp(here), last))
+
+
+def _senders(lines: Sequence[Line]) -> frozenset[int]:
+    return frozenset(line.producer for line in lines)
 
 
 def _taken() -> Kept:

@@ -158,15 +158,11 @@ class Reading:
             JOIN recorder_session s ON s.id = l.session_id
             JOIN recorder_looprecord p ON p.id IN (l.parent_id, s.parent_id)
         ) SELECT id FROM up"""
-        if self._may_link():
+        if self.needs.may_link:
             self._read(Loop, f"WHERE r.id IN ({up})", several(self._pointed_at(Loop) | set(self._of(Loop))))
         self._read_missing(Loop, self._pointed_at(Loop))
         for kind in (Session, Group, ModelConfig, Turn):
             self._read_missing(kind, self._pointed_at(kind))
-
-    def _may_link(self) -> bool:
-        """Say whether a line may link loops, and so must know what is above them: it names a session."""
-        return bool(self.needs.session_ids or self.needs.started or self.needs.child_sessions)
 
     def _link(self) -> None:
         """Put records in the place of keys; of a record that was not read there is only its key."""
@@ -214,6 +210,31 @@ class Reading:
 
     def _of(self, kind: Kind) -> dict[int, Record]:
         return self.known.get(kind, {})
+
+
+def holds_any(project: int, needs: Needs, producers: frozenset[int], loop_ids: frozenset[str]) -> bool:
+    """Say whether a Reading of `needs` may find anything, or one for `producers` a run of `loop_ids`.
+
+    One query. Configs, prices and what a flush needs are not looked for. Loops and what names them are
+    looked for in all projects: that another has the same ids costs a reading and nothing else.
+    """
+    loops, started = several(needs.loop_ids), several(needs.started)
+    waits = f"parent_id IS NULL AND {among('parent_loop_id')}"
+    looked_for = (
+        ("session", f"project_id = %s AND {among('session_id')}"),
+        ("looprecord", among("loop_id")),
+        ("looprecord", f"{among('producer_id')} AND {among('loop_id')}"),
+        ("eventrecord", f"loop_id IS NULL AND {among('loop_key')}"),
+        ("eventrecord", f"loop_id IS NULL AND {among('loop_key')}"),
+        ("looprecord", waits),
+        ("session", f"{waits} AND parent_loop_id > ''"),
+        ("childloopref", f"child_id IS NULL AND {among('child_loop_id')}"),
+        ("childloopref", f"child_id IS NULL AND {among('child_session_id')}"),
+    )
+    sql = " OR ".join(f"EXISTS (SELECT 1 FROM recorder_{name} WHERE {where})" for name, where in looked_for)
+    sessions, senders = several(needs.session_ids | needs.homes), (several(producers), several(loop_ids))
+    wanted = (project, sessions, loops, *senders, loops, *[started] * 4, several(needs.child_sessions))
+    return bool(read(f"SELECT {sql}", *wanted)[0][0])
 
 
 def _known_by_key(kind: Kind, pk: int) -> Record:

@@ -53,6 +53,11 @@ class Needs:
     # Flushed: all their running loops, and the running groups that they have a branch of.
     producers: frozenset[int] = frozenset()
 
+    @property
+    def may_link(self) -> bool:
+        """Whether a line may link loops, so that what is above them has to be known: it names a session."""
+        return bool(self.session_ids or self.started or self.child_sessions)
+
 
 @dataclass(slots=True)
 class Memory:

@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from threading import Thread
+from unittest.mock import patch
 
 import pytest
 from django.db import connection, transaction
@@ -9,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorder import store
-from recorder.ingest import Batch, ingest, record
+from recorder.ingest import PORTION_BYTES, Batch, ingest, record
 from recorder.models import Project, Session
 from tests import build
 from tests.digest import digest
@@ -60,13 +61,18 @@ def batches(project, stream, sizes):
 
 
 @settings(max_examples=40)
-@given(stream=STREAMS, sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4))
-def test_kept_or_read_anew_the_records_are_the_same(stream, sizes):
+@given(
+    stream=STREAMS,
+    sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
+    together=st.sampled_from([1, 500, PORTION_BYTES]),
+)
+def test_kept_or_read_anew_the_records_are_the_same(stream, sizes, together):
     kept, fresh = (
         Project.objects.create(slug=f"{name}{Project.objects.count()}") for name in ("kept", "fresh")
     )
-    for group in batches(kept, stream, sizes):
-        record(group)
+    with patch("recorder.ingest.PORTION_BYTES", together):
+        for group in batches(kept, stream, sizes):
+            record(group)
     for group in batches(fresh, stream, sizes):
         Project.objects.filter(pk=fresh.pk).update(title="")  # whatever is written, nothing is kept
         record(group)
@@ -100,21 +106,85 @@ def test_nor_is_any_when_projects_take_turns(project, readings):
     assert len(readings) == 2
 
 
-@pytest.mark.parametrize(
-    "more",
-    [
-        {"event": build.message_update("s.b.2")},
-        {"event": build.message_update(), "producer": "q"},
-        {"event": build.agent_start("s.a.1")},
-    ],
-    ids=["another loop", "another producer", "a start"],
-)
-def test_what_was_not_read_is(project, readings, more):
+HELD = {
+    "another loop": [build.message_update("m.a.1")],
+    "its session": [build.agent_start("s.c.3")],
+    "what waits for it": [build.agent_start("x.a.1")],
+    "a session that waits for it": [build.agent_start("h.a.1")],
+    "orphans of it": [build.agent_start("u.a.1")],
+    "orphans that it adopts": [build.agent_start("j.a.1", adopts="u.a.1")],
+    "a call that ran it": [build.agent_start("v.a.1", session="y")],
+    "a call that ran its session": [build.agent_start("v.b.2")],
+}
+
+
+@kept_only
+@pytest.mark.parametrize("events", HELD.values(), ids=HELD)
+def test_what_the_tables_hold_and_the_memory_does_not_is_read(project, readings, events):
+    for event in (
+        build.agent_start("s.b.2"),
+        build.agent_start("m.a.1", session="s"),
+        build.agent_start("w.a.1", parent="x.a.1"),
+        build.agent_start("g.a.1"),
+        build.ours("SubAgentLinked", None, parent_loop_id="h.a.1", child_session_id="g"),
+        build.message_update("u.a.1"),
+        build.turn_start("s.b.2"),
+        build.tool_start("s.b.2"),
+        build.tool_end("s.b.2", child="v.a.1"),
+    ):
+        send(project, event)
+    connection.close()
+    send(project, build.agent_start("b.a.1"))
+    before = len(readings)
+
+    send(project, *events)
+
+    assert len(readings) == before + 1
+
+
+@kept_only
+def test_another_producers_own_loop_of_the_same_id_is_read(project, readings):
+    send(project, build.agent_start(session="one"), producer="q")
+    send(project, build.agent_start(session="two"))
+    connection.close()
+    send(project, build.message_update())
+    before = len(readings)
+
+    send(project, build.message_update(), producer="q")
+
+    assert len(readings) == before + 1
+    assert {each.session_id: each.events for each in Session.objects.all()} == {"one": 2, "two": 2}
+
+
+@kept_only
+def test_what_is_above_a_loop_is_read_once_a_line_may_link_it(project, readings):
+    for event in (
+        build.agent_start("q.a.1"),
+        build.agent_start("r.a.1", parent="q.a.1"),
+        build.agent_start("s.a.1", parent="r.a.1"),
+    ):
+        send(project, event)
+    connection.close()
+    send(project, build.message_update("s.a.1"))
+    before = len(readings)
+
+    send(project, build.agent_start("t.a.1", parent="s.a.1"))
+
+    assert len(readings) == before + 1
+    assert Session.objects.get(session_id="t").parent.loop_id == "s.a.1"
+
+
+@kept_only
+def test_what_nobody_has_seen_is_not_looked_up_in_every_table(project, readings):
     send(project, build.agent_start(), build.turn_start())
 
-    send(project, more.pop("event"), **more)
+    send(project, build.agent_start("t.a.1"), build.turn_start("t.a.1"))
+    send(project, build.message_update(), producer="q")
+    send(project, build.agent_start("s.a.1"))
+    send(project, build.message_update("s.b.2"))
 
-    assert len(readings) == 2
+    assert len(readings) == 1
+    assert Session.objects.count() == 2
 
 
 def in_a_thread(work):
