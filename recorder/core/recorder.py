@@ -45,19 +45,6 @@ class Recorder:
         spending.regroup(step.changes)
         return list(step.changes.values())
 
-    def count(self, line: Line) -> Loop | None:
-        """Count a message of which no more is told than that it came, in its loop; None if it must be fed."""
-        event = line.event
-        loop = self.memory.named(line.producer, event.__dict__["loop_id"])
-        if loop is None or loop.status != "running":
-            return None
-        counted = line.origin != "read"
-        loop.events += counted
-        loop.sequence += event.type != "MessageUpdate"
-        loop.session.events += counted
-        loop.session.last_event_at = line.received_at
-        return loop
-
     def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
         """Abort the loops and groups that a producer leaves open: it is done."""
         step = Step(self.memory, event, producer, at, "", is_demo=False)

@@ -10,9 +10,9 @@ from bisect import bisect_right
 from collections import OrderedDict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from datetime import datetime
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from recorder import pricebook
 from recorder.core.changes import (
@@ -30,7 +30,10 @@ from recorder.core.memory import Memory
 from recorder.core.prices import Pair, Price
 from recorder.core.recorder import Line, Recorder
 from recorder.models import EventRecord as EventRow
-from recorder.past.told import Passed, told
+from recorder.models import JournalEvent
+from recorder.past.known import Known, Span
+from recorder.past.passed import Count, Passed, passing
+from recorder.past.told import told
 from recorder.tables import Value, table
 
 KEPT = 40_000  # events whose histories a process keeps: about 1.5 kB each
@@ -40,38 +43,20 @@ _Prices: TypeAlias = Mapping[Pair, Sequence[Price]]
 _NOT_KEPT = (Spent, Regrouped, EventRecord, TextBlock)
 
 
-class _Counted(NamedTuple):
-    """What a record was before lines that were only counted, and what these made of two of its fields."""
-
-    before: Values
-    places: tuple[int, int]
-    values: tuple[Value, Value]
-
-    def whole(self) -> Values:
-        values = list(self.before)
-        for place, value in zip(self.places, self.values, strict=True):
-            values[place] = value
-        return tuple(values)
-
-
 @dataclass(slots=True)
 class _States:
     """What one record was, since which event; None when it was gone."""
 
     since: list[int] = field(default_factory=list)
-    values: list[Values | _Counted | None] = field(default_factory=list)
+    values: list[Values | None] = field(default_factory=list)
 
     def at(self, event: int) -> Values | None:
         place = bisect_right(self.since, event)
-        found = self.values[place - 1] if place else None
-        return found.whole() if type(found) is _Counted else found
+        return self.values[place - 1] if place else None
 
-    def count(self, event: int, places: tuple[int, int], values: tuple[Value, Value]) -> None:
-        last = self.values[-1]
-        if last is not None:
-            before = last.before if type(last) is _Counted else last
-            self.since.append(event)
-            self.values.append(_Counted(before, places, values))
+    def last(self, event: int) -> int:
+        """Return the last event that changed it."""
+        return self.since[bisect_right(self.since, event) - 1]
 
 
 class History:
@@ -80,7 +65,8 @@ class History:
     def __init__(self, sessions: Sequence[int], prices: _Prices) -> None:
         self.sessions, self.prices = sessions, prices
         self.lock = Lock()
-        self.lines = 0
+        self._told = 0  # lines
+        self._passed = Passed()
         self._end = 0  # the last event that was fed
         self._memory = Memory(prices=prices)
         self._recorder = Recorder(self._memory)
@@ -91,7 +77,14 @@ class History:
         if event > self._end:
             self._feed(event)
         found = ((record, states.at(event)) for record, states in self._states.items())
-        return {record: values for record, values in found if values is not None}
+        then = {record: values for record, values in found if values is not None}
+        self._count(then, event)
+        return then
+
+    @property
+    def lines(self) -> int:
+        """Return how many there were."""
+        return self._told + self._passed.lines
 
     def holds(self, sessions: Sequence[int], prices: _Prices) -> bool:
         """Say whether it is still the history of these sessions."""
@@ -102,25 +95,31 @@ class History:
             return self.lines == fed.count()
 
     def _feed(self, until: int) -> None:
-        for each in told(self.sessions, self._end, until, self._memory.named):
+        span = Span(self.sessions, self._end, until)
+        known = Known(span)
+        messages = passing(span, known.loops, self._passed)
+        for each in told(span, known, messages, self._memory.named):
             if isinstance(each, Line):
-                self.lines += 1
-                if type(each) is Passed and self._pass(each):
-                    continue
+                self._told += 1
                 self._keep(each.id, self._recorder.feed(each))
             else:
                 self._keep(each[2], self._recorder.flush(*each))
         self._end = until
 
-    def _pass(self, line: Line) -> bool:
-        """Keep that a line was counted, if that is all that came of it."""
-        loop = self._recorder.count(line)
-        if loop is None:
-            return False
-        session, (of_loop, of_session) = loop.session, _counted()
-        self._states[loop].count(line.id, of_loop, (loop.events, loop.sequence))
-        self._states[session].count(line.id, of_session, (session.events, session.last_event_at))
-        return True
+    def _count(self, then: dict[Record, Values], event: int) -> None:
+        """Count the messages that passed, up to an event. At most one query."""
+        of_session: dict[Session, Count] = {}
+        for loop in [each for each in then if isinstance(each, Loop)]:
+            passed = self._passed.count(loop.start_event, event)
+            if passed.last:
+                then[loop] = _more(loop, then[loop], events=passed.events, sequence=passed.sequence)
+                of_session[loop.session] = passed | of_session.get(loop.session, Count())
+        at = _received([each.last for each in of_session.values()])
+        for session, passed in of_session.items():
+            values = _more(session, then[session], events=passed.events)
+            if passed.last > self._states[session].last(event):
+                values = changed(session, values, "last_event_at", at[passed.last])
+            then[session] = values
 
     def _keep(self, event: int, changes: Collection[Change]) -> None:
         for change in changes:
@@ -134,11 +133,22 @@ class History:
             states.values.append(table(type(record)).values(record) if record is change else None)
 
 
-@cache
-def _counted() -> tuple[tuple[int, int], tuple[int, int]]:
-    """Return the places of what counting a line changes in a loop, and in a session."""
-    loop, session = table(Loop).fields.index, table(Session).fields.index
-    return (loop("events"), loop("sequence")), (session("events"), session("last_event_at"))
+def changed(record: Record, values: Values, name: str, value: Value) -> Values:
+    """Return the values of a record's fields with another one."""
+    place = table(type(record)).fields.index(name)
+    return (*values[:place], value, *values[place + 1 :])
+
+
+def _more(record: Record, values: Values, **counts: int) -> Values:
+    found = list(values)
+    for name, count in counts.items():
+        found[table(type(record)).fields.index(name)] += count
+    return tuple(found)
+
+
+def _received(lines: Collection[int]) -> dict[int, datetime]:
+    found = JournalEvent.objects.filter(pk__in=lines) if lines else JournalEvent.objects.none()
+    return dict(found.values_list("pk", "received_at"))
 
 
 _histories: OrderedDict[int, History] = OrderedDict()  # by the session that was asked for; the last used last

@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from recorder import tables
 from recorder.core import tokens
-from recorder.core.changes import Loop, Tokens
+from recorder.core.changes import Json, Loop, Tokens
 from recorder.core.events import (
     AgentEnd,
     Event,
@@ -29,6 +29,7 @@ from recorder.core.taken import Asked, Ended, Said
 from recorder.tables import Value
 
 _WITHIN = " AND (start_event BETWEEN %s AND %s OR end_event BETWEEN %s AND %s)"
+_OF_LOOPS = "loop_id IN (SELECT id FROM recorder_looprecord WHERE {})"
 _TOKENS = tuple(each.name for each in dataclasses.fields(Tokens))
 _Counts: TypeAlias = tuple[int, ...]  # in the order of _TOKENS
 _R = TypeVar("_R", bound=NamedTuple)
@@ -47,6 +48,8 @@ class OfLoop(NamedTuple):
     outcome: str
     error: str
     rejection: str | None
+    title_event: int | None
+    start_event: int | None
     end_event: int | None
     tokens: _Counts
 
@@ -82,19 +85,36 @@ class _OfRef(NamedTuple):
     event: int
 
 
-class Known:
-    """What the records of some loops tell of the lines from one event to another. Four queries."""
+class Span(NamedTuple):
+    """Lines of some sessions: after one event, up to another."""
 
-    def __init__(self, loops: Collection[int], first: int, last: int) -> None:
-        ids, span = tables.several(loops), (first, last)
-        self.loops = {each.id: each for each in _read(OfLoop, "looprecord", "id", "", ids)}
+    sessions: Collection[int]
+    after: int
+    until: int
+
+    def here(self, alias: str) -> str:
+        """Return the SQL for being one of these lines, whose parameters are `values`."""
+        return f"{tables.among(f'{alias}.session_id')} AND {alias}.id > %s AND {alias}.id <= %s"
+
+    def values(self) -> tuple[Value, int, int]:
+        return tables.several(self.sessions), self.after, self.until
+
+
+class Known:
+    """What the records of some sessions tell of the lines of a span. Four queries."""
+
+    def __init__(self, span: Span) -> None:
+        ids, within = tables.several(span.sessions), (span.after + 1, span.until)
+        here = tables.among("session_id")
+        of_loops = _OF_LOOPS.format(here)
+        self.loops = {each.id: each for each in _read(OfLoop, "looprecord", here, ids)}
         self._turns: dict[int | None, _OfTurn] = {}
         self._tools: dict[int | None, _OfTool] = {}
-        for turn in _read(_OfTurn, "turn", "loop_id", _WITHIN, ids, *span, *span):
+        for turn in _read(_OfTurn, "turn", of_loops + _WITHIN, ids, *within, *within):
             self._turns[turn.start_event] = self._turns[turn.end_event] = turn
-        for tool in _read(_OfTool, "toolcall", "loop_id", _WITHIN, ids, *span, *span):
+        for tool in _read(_OfTool, "toolcall", of_loops + _WITHIN, ids, *within, *within):
             self._tools[tool.start_event] = self._tools[tool.end_event] = tool
-        refs = _read(_OfRef, "childloopref", "loop_id", " AND event BETWEEN %s AND %s", ids, *span)
+        refs = _read(_OfRef, "childloopref", f"{of_loops} AND event BETWEEN %s AND %s", ids, *within)
         self._naming = {ref.event for ref in refs}  # lines that name the loop of a sub-agent
 
     def has(self, kind: str, event: int, loop: int | None) -> bool:
@@ -109,7 +129,8 @@ class Known:
             case "ToolExecutionEnd":
                 return event in self._tools and event not in self._naming
             case "AgentEnd" if loop is not None:
-                return self.loops[loop].end_event == event and self.loops[loop].role != "judge"
+                of = self.loops[loop]
+                return of.end_event == event != of.title_event and of.role != "judge"
             case _:
                 return False
 
@@ -128,27 +149,25 @@ class Known:
             case _:
                 return _agent_end(of, at)
 
-    def is_named(self, loop: int, kind: str) -> bool:
-        """Say whether a loop has what its first line of a kind mostly names."""
-        of = self.loops[loop]
-        return bool(of.title) if kind == "MessageEnd" else of.config_inferred
+    def prompt(self, event: int, loop: int | None) -> Json:
+        """Return the message with which an event named its loop, as far as it did."""
+        if loop is None or self.loops[loop].title_event != event:
+            return None
+        return {"role": "user", "content": self.loops[loop].title}
 
-    def may_name(self, kind: str, loop: int, before: Loop | None) -> bool:
-        """Say whether a line may have named the title or the config of its loop, as this was `before`."""
+    def may_name(self, loop: int, before: Loop | None) -> bool:
+        """Say whether a line may have named the config of its loop, as this was `before`."""
         if before is None or before.status != "running":
             return False
-        of = self.loops[loop]
-        if kind != "MessageEnd" and of.config_id is not None and before.config is None:
-            return True
-        return kind != "TurnEnd" and bool(of.title) and not before.title
+        return self.loops[loop].config_id is not None and before.config is None
 
 
-def _read(kind: type[_R], table: str, column: str, more: str, *values: Value) -> Iterator[_R]:
+def _read(kind: type[_R], table: str, where: str, *values: Value) -> Iterator[_R]:
     """Read records, of which token counts are the last field if they have any."""
     names = [name for name in kind.__annotations__ if name != "tokens"]
     counts = _TOKENS if "tokens" in kind.__annotations__ else ()
     fields = ", ".join((*names, *counts))
-    sql = f"SELECT {fields} FROM recorder_{table} WHERE {tables.among(column)}{more}"  # noqa: S608  names
+    sql = f"SELECT {fields} FROM recorder_{table} WHERE {where}"  # noqa: S608  names
     rows = tables.read(sql, *values)
     return (kind(*row[: len(names)], *([row[len(names) :]] if counts else ())) for row in rows)
 

@@ -11,7 +11,7 @@ from recorder.core.memory import Memory
 from recorder.core.recorder import Line, Recorder
 from recorder.lines import texts
 from recorder.models import EventRecord
-from recorder.past.history import Values
+from recorder.past.history import Values, changed
 from recorder.past.keys import Keys
 from recorder.tables import Value, table
 
@@ -31,7 +31,7 @@ def streamed(then: Mapping[Record, Values], at: int, keys: Keys) -> dict[Record,
             block.id, block.loop, block.turn = keys.fresh(), loop, turns.get(loop)
             found[block] = table(TextBlock).values(block)
         if blocks:
-            found |= {each: _doing(each, then[each], activity) for each in (loop, loop.session)}
+            found |= {each: changed(each, then[each], "activity", activity) for each in (loop, loop.session)}
     return found
 
 
@@ -55,8 +55,3 @@ def _written(loop: Loop, pieces: Mapping[int, bytes]) -> tuple[list[TextBlock], 
 
 def _field(record: Record, name: str, then: Mapping[Record, Values]) -> Value:
     return then[record][table(type(record)).fields.index(name)]
-
-
-def _doing(record: Record, values: Values, activity: str) -> Values:
-    place = table(type(record)).fields.index("activity")
-    return (*values[:place], activity, *values[place + 1 :])

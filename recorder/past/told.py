@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from datetime import datetime
-from functools import lru_cache
 from itertools import accumulate
 from typing import NamedTuple, TypeAlias
 
 from recorder import tables
-from recorder.core.changes import Loop, Origin
+from recorder.core.changes import Json, Loop, Origin
 from recorder.core.events import (
     Event,
     MessageEnd,
@@ -29,7 +28,8 @@ from recorder.core.shape import made
 from recorder.journal import SOURCES
 from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, Producer, Session
-from recorder.past.known import Known
+from recorder.past.known import Known, Span
+from recorder.past.passed import PASSES
 from recorder.tables import Value, aware
 
 # Read at once: a line is made of pieces of earlier ones, which each reading needs again; but it may be large.
@@ -42,13 +42,7 @@ _COLUMNS = (
     "j.producer_id, e.origin, e.type, e.loop_id, e.loop_key, e.session_id, e.turn_id, j.size, j.received_at,"
     " e.occurred_at"
 )
-_NAMING = ("MessageEnd", "TurnEnd", "AgentEnd")
-
-
-class Passed(Line):
-    """A line of which no more is told than that it came."""
-
-    __slots__ = ()
+_NAMING = ("TurnEnd", "AgentEnd")
 
 
 class Row(NamedTuple):
@@ -73,21 +67,22 @@ class _Source(NamedTuple):
     is_demo: bool
 
 
-def told(sessions: Collection[int], after: int, until: int, loop_of: LoopOf) -> Iterator[Line | Flush]:
-    """Return lines and flushes after one event, up to another."""
-    sources = _sources(sessions)
-    names = dict(Session.objects.filter(pk__in=sessions).values_list("pk", "session_id"))
-    while True:
-        stretch = _Stretch(_rows(sessions, after, until), sources, names, loop_of)
-        end = stretch.rows[-1].pk if stretch.rows else until
+def told(span: Span, known: Known, messages: Collection[int], loop_of: LoopOf) -> Iterator[Line | Flush]:
+    """Return the lines and flushes of a span; of messages that could pass only those that are given."""
+    sources = _sources(span.sessions)
+    names = dict(Session.objects.filter(pk__in=span.sessions).values_list("pk", "session_id"))
+    about = _About(sources, names, known, messages, loop_of)
+    after, end = span.after, 0
+    while end < span.until:
+        rows = _rows(Span(span.sessions, after, span.until), messages)
+        stretch = _Stretch(rows, about)
+        end = span.until if len(stretch.rows) == len(rows) < LINES else stretch.rows[-1].pk
         flushes = _flushes(sources, after, end)
         for row in stretch.rows:
             while flushes and flushes[0][2] < row.pk:
                 yield flushes.pop(0)
             yield stretch.line(row)
         yield from flushes
-        if end == until:
-            return
         after = end
 
 
@@ -97,10 +92,10 @@ def _sources(sessions: Collection[int]) -> dict[int, _Source]:
     return {pk: _Source(form, SOURCES.get(form, form), is_demo) for pk, form, is_demo in found}
 
 
-def _rows(sessions: Collection[int], after: int, until: int) -> list[Row]:
+def _rows(span: Span, messages: Collection[int]) -> list[Row]:
     sql = f"""SELECT e.id, {_COLUMNS} FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
-        WHERE {tables.among("e.session_id")} AND e.id > %s AND e.id <= %s ORDER BY e.id LIMIT {LINES}"""  # noqa: S608
-    return [Row(*row) for row in tables.read(sql, tables.several(sessions), after, until)]
+        WHERE {span.here("e")} AND (NOT {PASSES} OR {tables.among("e.id")}) ORDER BY e.id LIMIT {LINES}"""  # noqa: S608  names
+    return [Row(*row) for row in tables.read(sql, *span.values(), tables.several(messages))]
 
 
 def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
@@ -110,15 +105,21 @@ def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
     return list(found.values_list("producer_id", "received_at", "pk"))
 
 
+class _About(NamedTuple):
+    """What all stretches of a span need."""
+
+    sources: Mapping[int, _Source]
+    names: Mapping[int, str]
+    known: Known
+    messages: Collection[int]  # that are told
+    loop_of: LoopOf
+
+
 class _Stretch:
     """Rows that are taken at once: the text of lines that must be read, and what is known of the others."""
 
-    def __init__(
-        self, rows: list[Row], sources: Mapping[int, _Source], names: Mapping[int, str], loop_of: LoopOf
-    ) -> None:
-        self._sources, self._names, self._loop_of = sources, names, loop_of
-        loops = {row.loop for row in rows if row.loop is not None}
-        self._known = Known(loops, *((rows[0].pk, rows[-1].pk) if rows else (0, 0)))
+    def __init__(self, rows: list[Row], about: _About) -> None:
+        self._about, self._known = about, about.known
         needed = self._needed(rows)
         sizes = accumulate(row.size if row.pk in needed else 0 for row in rows)
         self.rows = [row for row, size in zip(rows, sizes, strict=True) if size <= BYTES] or rows[:1]
@@ -127,45 +128,31 @@ class _Stretch:
 
     def line(self, row: Row) -> Line:
         """Return a line as it was told, or as much of it as is needed."""
-        form, name, is_demo = self._sources[row.producer]
-        received_at = self._received(row)
+        form, name, is_demo = self._about.sources[row.producer]
         text = self._texts.pop(row.pk, None)
         if text is None and row.type in _NAMING and self._may_name(row):
             text = texts([row.pk])[row.pk]
-        if text is None and row.type in _PASSING and not self._is_retold(row):
-            event = _bare(row.type, self._loop_id(row))
-            return Passed(row.pk, row.producer, received_at, name, event, is_demo, row.origin)
         event = self._unread(row, form) if text is None else self._read(row, form, text)
-        return Line(row.pk, row.producer, received_at, name, event, is_demo, row.origin)
+        return Line(row.pk, row.producer, self._received(row), name, event, is_demo, row.origin)
 
     def _needed(self, rows: list[Row]) -> set[int]:
-        """Return the lines that must be read.
-
-        Of streamed text the last piece says what a loop was doing. A loop's first message mostly names it,
-        and its first answer may name its config.
-        """
-        needed: set[int] = set()
-        streams: set[int | None] = set()  # loops whose next line is one more piece
-        first: dict[tuple[int, str], int] = {}
-        for row in reversed(rows):
-            is_update = row.type == "MessageUpdate"
-            if not (is_update and row.loop in streams) and not self._is_known(row):
-                needed.add(row.pk)
-            if row.loop is not None and row.type in ("MessageEnd", "TurnEnd"):
-                first[row.loop, row.type] = row.pk
-            if is_update:
-                streams.add(row.loop)
-            else:
-                streams.discard(row.loop)
-        return needed | {pk for (loop, kind), pk in first.items() if self._known.is_named(loop, kind)}
+        """Return the lines that must be read. A loop's first answer may name its config."""
+        needed = {row.pk for row in rows if not self._is_known(row)}
+        first: dict[int, int] = {}
+        for row in rows:
+            if row.type == "TurnEnd" and row.loop is not None and self._known.loops[row.loop].config_inferred:
+                first.setdefault(row.loop, row.pk)
+        return needed.union(first.values())
 
     def _is_known(self, row: Row) -> bool:
-        """Say whether a line need not be read, unless it names its loop's title or config."""
-        if row.loop is None or self._is_retold(row):
-            return self._is_retold(row)
+        """Say whether a line need not be read, unless it names its loop's config."""
+        if self._is_retold(row):
+            return True
         match row.type:
-            case "MessageStart":
-                return True
+            case "MessageStart" | "MessageUpdate":
+                return row.pk not in self._about.messages
+            case _ if row.loop is None:
+                return False
             case "MessageEnd":
                 return row.turn is not None  # before a turn it may say how its loop ends
             case "TurnRequest":
@@ -175,12 +162,12 @@ class _Stretch:
 
     def _is_retold(self, row: Row) -> bool:
         """Say whether lines before it say what it says."""
-        return row.origin in ("told", "kept") and self._sources[row.producer].form != "native"
+        return row.origin in ("told", "kept") and self._about.sources[row.producer].form != "native"
 
     def _may_name(self, row: Row) -> bool:
         if row.loop is None or self._is_retold(row):
             return False
-        return self._known.may_name(row.type, row.loop, self._loop_of(row.producer, self._loop_id(row)))
+        return self._known.may_name(row.loop, self._about.loop_of(row.producer, self._loop_id(row)))
 
     def _read(self, row: Row, form: str, text: bytes) -> Event:
         if form == "native" or row.origin == "read":
@@ -191,9 +178,13 @@ class _Stretch:
         return self._retold(row, form)
 
     def _unread(self, row: Row, form: str) -> Event:
-        if row.loop is None or self._is_retold(row):
+        if self._is_retold(row):
             return self._retold(row, form)
+        if row.type in _BARE:
+            return _BARE[row.type](self._loop_id(row), self._known.prompt(row.pk, row.loop))
         at = aware(row.occurred_at)
+        if row.loop is None:
+            return self._retold(row, form)
         if row.type == "TurnRequest" and at is not None:
             return _request(self._loop_id(row), at)
         return self._known.event(row.type, row.pk, at, row.loop)
@@ -205,7 +196,7 @@ class _Stretch:
             source=form,
             name=row.type,
             loop_id=self._loop_id(row) or None,
-            session_id=None if row.session is None else self._names[row.session],
+            session_id=None if row.session is None else self._about.names[row.session],
             timestamp=aware(row.occurred_at),
             understood=row.origin in ("told", "kept"),
         )
@@ -219,16 +210,12 @@ class _Stretch:
         return row.loop_key if row.loop is None else self._known.loops[row.loop].loop_id
 
 
-_PASSING: Mapping[str, Callable[[str], Event]] = {
-    "MessageStart": lambda loop: made(MessageStart, loop_id=loop, message=None),
-    "MessageUpdate": lambda loop: made(MessageUpdate, loop_id=loop, message=None, delta=None),
-    "MessageEnd": lambda loop: made(MessageEnd, loop_id=loop, message=None),
+# Of messages at most the prompt is told that named their loop.
+_BARE: Mapping[str, Callable[[str, Json], Event]] = {
+    "MessageStart": lambda loop, _: made(MessageStart, loop_id=loop, message=None),
+    "MessageUpdate": lambda loop, _: made(MessageUpdate, loop_id=loop, message=None, delta=None),
+    "MessageEnd": lambda loop, prompt: made(MessageEnd, loop_id=loop, message=prompt),
 }
-
-
-@lru_cache(maxsize=256)
-def _bare(name: str, loop_id: str) -> Event:
-    return _PASSING[name](loop_id)
 
 
 def _request(loop_id: str, at: datetime) -> TurnRequest:

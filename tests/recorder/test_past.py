@@ -284,5 +284,5 @@ def test_of_a_long_loop_what_stands_in_records_is_not_read_again(project, monkey
     with seen_from(session_of(project, "long"), EventRecord.objects.latest("pk").pk):
         assert LoopRecord.objects.get().turns == 5
     kinds = Counter(EventRecord.objects.filter(pk__in=read).values_list("type", flat=True))
-    # A stream's last piece says what the loop was doing; the other lines name its title and its config.
-    assert kinds == {"AgentStart": 1, "MessageEnd": 1, "MessageUpdate": 5, "TurnEnd": 1}
+    # A stream's last piece says what the loop was doing; the first answer names its config.
+    assert kinds == {"AgentStart": 1, "MessageUpdate": 5, "TurnEnd": 1}
