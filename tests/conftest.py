@@ -9,6 +9,8 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from recorder.past import history
+
 settings.register_profile(
     "house", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
@@ -18,6 +20,12 @@ settings.load_profile("house")
 def pytest_make_parametrize_id(val):
     """Name bytes by their length: packed ones hold the time, and two workers must collect the same names."""
     return f"{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
+@pytest.fixture(autouse=True)
+def _no_history_is_remembered():
+    """Forget the sessions of the test before: in a database that was emptied others have their keys."""
+    history.forget()
 
 
 @pytest.fixture(scope="session")

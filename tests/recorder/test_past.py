@@ -58,11 +58,6 @@ STREAMS = [
 NUMBERS = count(1)
 
 
-@pytest.fixture(autouse=True)
-def _nothing_is_remembered():
-    history.forget()
-
-
 @pytest.fixture
 def project():
     return Project.objects.create(slug="default")
