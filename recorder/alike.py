@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-_BIT_BY_BIT = 64  # so few bytes are compared as one number
+_AT_ONCE = 64  # so few bytes are compared as one number
+_number = int.from_bytes
 
 
 def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
     """Return how many bytes are the same from two places on."""
-    low, high, step = 0, min(len(one) - at, len(other) - start), _BIT_BY_BIT
+    low, high, step = 0, min(len(one) - at, len(other) - start), _AT_ONCE
     while low < high:
         middle = low + step if step < high - low else high
         a, b = one[at + low : at + middle], other[start + low : start + middle]
@@ -20,26 +21,26 @@ def ahead(one: bytes, at: int, other: bytes, start: int) -> int:
 def behind(one: bytes, at: int, other: bytes, start: int, most: int) -> int:
     """Return how many bytes are the same before two places, `most` at most."""
     high = most if most < start else start
-    size, step = 0, _BIT_BY_BIT
+    size, step = 0, _AT_ONCE
     while size < high:
         if high - size < step:
             step = high - size
-        a, b = one[at - size - step : at - size], other[start - size - step : start - size]
-        if a != b:
-            differ = int.from_bytes(a, "little") ^ int.from_bytes(b, "little")
+        at, start = at - step, start - step
+        differ = _number(one[at : at + step], "little") ^ _number(other[start : start + step], "little")
+        if differ:
             return size + step - (differ.bit_length() + 7) // 8
-        size += step
+        size, step = size + step, step * 4
     return high
 
 
 def _same(one: bytes, other: bytes) -> int:
     """Return how many bytes are the same at the beginning of two texts of one length that differ."""
     low, high = 0, len(one)
-    while high - low > _BIT_BY_BIT:
+    while high - low > _AT_ONCE:
         middle = (low + high) // 2
         if one[low:middle] == other[low:middle]:
             low = middle
         else:
             high = middle
-    differ = int.from_bytes(one[low:high], "big") ^ int.from_bytes(other[low:high], "big")
+    differ = _number(one[low:high], "big") ^ _number(other[low:high], "big")
     return high - (differ.bit_length() + 7) // 8

@@ -24,8 +24,9 @@ from recorder.core.recorder import Line
 from recorder.core.text import clean
 from recorder.lines import fingerprints
 from recorder.models import JournalEvent, Producer, QuarantinedLine
-from recorder.pieces import Stored, fingerprint
+from recorder.pieces import fingerprint
 from recorder.reads import Appended, Read, Sender
+from recorder.runs import Own
 from recorder.translation import READERS, Translation
 from recorder.windows import Windows
 
@@ -189,10 +190,9 @@ class Journal:
         sender.written[seq] = raw
         return fed
 
-    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Stored) -> None:
-        self._lines.append(
-            (line, self.project, sender.key, seq, kind, sender.stamp, size, stored.pieces, stored.own)
-        )
+    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Own) -> None:
+        own, pieces = stored
+        self._lines.append((line, self.project, sender.key, seq, kind, sender.stamp, size, pieces, own))
 
     def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
         return self._translation.understood(producer, foreign, batch.received_at)
@@ -204,13 +204,13 @@ class Journal:
         found = []
         for raw in map(native, events):
             line = next(self._ids)
-            self._add(line, sender, None, "read", len(raw), Stored(raw))
+            self._add(line, sender, None, "read", len(raw), (raw, None))
             found.append(sender.line(line, parse(raw, limits=NO_LIMITS), "read"))
         return found
 
     def _flush(self, sender: Sender) -> int:
         line = next(self._ids)
-        self._add(line, sender, None, "flush", 0, Stored(b""))
+        self._add(line, sender, None, "flush", 0, (b"", None))
         return line
 
     def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:

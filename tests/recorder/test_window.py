@@ -1,22 +1,26 @@
 """Bytes that come again are stored once, and every line comes back byte for byte, whatever it is."""
 
 import json
+import pickle
 from datetime import date
+from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.alike import ahead, behind
-from recorder.pieces import restore, sources
-from recorder.window import COST, MOST_HEADS, STEP, Window
+from recorder.pieces import Stored, restore, sources
+from recorder.runs import COST, FINEST, STEP
+from recorder.window import MOST_HEADS, Window
 from recorder.windows import KEPT_BYTES, Windows
 from tests import build
 from tests.long_loop import LongLoop
 from tests.phi_core import FOLDER
 
 DAY = date(2026, 2, 11)
-KINDS = ("MessageEnd", "MessageUpdate", "TurnRequest", "TurnEnd", "SourceEvent")
+KINDS = ("MessageStart", "MessageEnd", "MessageUpdate", "TurnRequest", "TurnEnd", "AgentEnd", "SourceEvent")
+TURN = {"turnId": {"loopId": "s.a.1", "turnIndex": 3}}
 TAPES = sorted(FOLDER.glob("*.events.jsonl"))
 
 words = st.text(st.sampled_from('ab "\\\n\u00e9\U0001f600{}[],:'), max_size=40).map(lambda text: text * 4)
@@ -28,7 +32,8 @@ messages = st.builds(
 def store(lines, window=None, first=1):
     """Return the rows of (kind, loop, line)s that one window has stored."""
     window = window or Window(DAY)
-    return {n: window.store(n, raw, kind, loop) for n, (kind, loop, raw) in enumerate(lines, first)}
+    rows = {n: window.store(n, raw, kind, loop) for n, (kind, loop, raw) in enumerate(lines, first)}
+    return {n: Stored(*row) for n, row in rows.items()}
 
 
 def restored(rows):
@@ -66,6 +71,44 @@ def streams(draw):
             (kind, draw(st.sampled_from(["s.a.1", "s.b.1", None])), draw(st.sampled_from([text, twice])))
         )
     return [(kind, loop, text.encode(errors="surrogatepass")) for kind, loop, text in lines]
+
+
+@st.composite
+def told(draw, message):
+    """A message as another line says it again: with more in it, less, or in another order."""
+    keys = list(message)
+    at = draw(st.integers(0, len(keys)))
+    again = {key: message[key] for key in keys[:at]} | TURN | {key: message[key] for key in keys[at:]}
+    return draw(st.sampled_from([message, again, dict(sorted(message.items())), {"role": "user"}]))
+
+
+@st.composite
+def loops(draw):
+    """Lines of loops that begin and end messages and tell them again, some by the way of others."""
+    said, lines = {"a": [], "b": []}, []
+    spaces = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
+    for text in draw(st.lists(st.text(max_size=300), min_size=1, max_size=12)):
+        loop = draw(st.sampled_from("ab"))
+        message = {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input": 1}}
+        ended = draw(st.sampled_from([message, message, message | {"content": []}]))
+        said[loop].append(ended)
+        turn = draw(st.integers(0, 4))
+        again = [draw(told(each)) for each in said[loop][-turn:]]
+        events = [
+            {"type": "MessageStart", "loop_id": loop, "message": message},
+            {"type": "MessageEnd", "loop_id": loop, "message": ended},
+            {"type": "TurnEnd", "loop_id": loop, "message": again[0], "tool_results": again[1:]},
+            {"type": "AgentEnd", "loop_id": loop, "messages": again * draw(st.integers(1, 3)), "usage": None},
+        ]
+        for event in events[: draw(st.integers(1, 4))]:
+            raw = json.dumps(event, separators=spaces).encode()
+            lines.append((event["type"], loop, raw[: draw(st.sampled_from([len(raw)] * 9 + [220]))]))
+    return lines
+
+
+@given(loops())
+def test_what_is_told_again_comes_back_byte_for_byte(lines):
+    assert restored(store(lines)) == [raw for _, _, raw in lines]
 
 
 @given(streams())
@@ -122,7 +165,7 @@ def test_a_text_that_streams_and_repeats_itself_so_far_stays_small():
     assert own_bytes(rows) < 150 * len(sofar)
 
 
-def test_a_message_that_ends_as_it_began_takes_no_bytes_again():
+def test_a_message_that_ends_as_it_began_takes_no_bytes_again_but_its_kind():
     results = [build.tool_result(f"c{n}", f"{n} tests passed. " * 30) for n in range(3)]
     lines = events(
         build.line(event)
@@ -133,7 +176,33 @@ def test_a_message_that_ends_as_it_began_takes_no_bytes_again():
     rows = store(lines)
 
     assert restored(rows) == [raw for _, _, raw in lines]
-    assert not rows[6].own
+    assert [rows[n].own for n in (2, 4, 6)] == [b'{"type":"MessageEnd"'] * 3
+    assert {n: sources(n, rows[n].pieces) for n in (2, 4, 6)} == {2: {1}, 4: {3}, 6: {5}}
+
+
+@pytest.mark.parametrize("where", [0, 1, 9], ids=["first", "within", "last"])
+def test_what_a_loop_tells_again_is_made_of_its_messages(where):
+    said = [build.assistant(f"{n} said, and much more was {n} said. " * 9) for n in range(40)]
+    again = [
+        dict([*list(message.items())[:where], *TURN.items(), *list(message.items())[where:]])
+        for message in said
+    ]
+    ends = [build.message_end(message=message) for message in said]
+    rows = store(events(map(build.line, [*ends, build.agent_end(messages=again)])))
+
+    assert sources(41, rows[41].pieces) == set(range(1, 41))
+    assert len(rows[41].own) < 40 * 100
+
+
+def test_a_large_line_is_not_made_of_too_many_pieces():
+    text = "A text that comes again and again, and goes on in other ways:"
+    lines = [
+        ("MessageEnd", "a", build.line({"texts": [f"{text} {n}" for n in many]}))
+        for many in (range(4), range(20_000))
+    ]
+    rows = store([(kind, loop, raw.replace(b',"', b',"text":"')) for kind, loop, raw in lines])
+
+    assert (rows[2].pieces or "").count("[") <= 2**FINEST
 
 
 def test_no_line_costs_more_to_put_together_than_is_allowed():
@@ -151,6 +220,24 @@ def test_no_line_costs_more_to_put_together_than_is_allowed():
     assert restored(rows) == [raw for _, _, raw in lines]
 
 
+def test_lines_that_begin_alike_cost_no_more_than_is_allowed():
+    """The first line of each loop is made of the last one's second, which begins as the first one did."""
+    said = [f"{n:05} and much else that is said " * 9 for n in range(800)]
+    lines = [
+        ("MessageEnd", f"{n}", build.line({"type": "MessageEnd", "loop_id": f"{n:05}" * 12, "text": text}))
+        for n, both in enumerate(pairwise(said))
+        for text in both
+    ]
+    rows = store(lines)
+
+    cost = {}
+    for n, row in rows.items():
+        made_of = max((cost[source] for source in sources(n, row.pieces)), default=0)
+        cost[n] = len(lines[n - 1][2]) + STEP + made_of
+    assert max(cost.values()) < COST + STEP + len(lines[-1][2])
+    assert restored(rows) == [raw for _, _, raw in lines]
+
+
 def test_a_window_forgets_and_its_memory_stays_in_bounds():
     window = Window(DAY)
     lines = [
@@ -161,6 +248,7 @@ def test_a_window_forgets_and_its_memory_stays_in_bounds():
     for n, (kind, loop, raw) in enumerate(lines, 1):
         window.store(n, raw, kind, loop)
         assert window.size < 20_000_000
+    assert len(pickle.dumps(window)) < 20_000_000
 
 
 def test_windows_together_stay_in_bounds_and_the_one_used_last_is_kept():
