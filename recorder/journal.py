@@ -35,7 +35,7 @@ PATH, MESSAGE = 500, 1000
 SOURCES = {"native": "phi-core", "cagent-db": "cagent"}
 
 LINES = "recorder_journalevent"
-LINE_COLUMNS = ("id", "project_id", "producer_id", "seq", "kind", "received_at", "size", "pieces", "own")
+COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "pieces", "own")
 QUARANTINE_COLUMNS = (
     "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
 )  # fmt: skip
@@ -53,7 +53,7 @@ class Journal:
         self._producers = {producer.name: producer for producer in producers.named(project, names)}
         wanted = sum(len(batch.lines) + batch.flush for batch in batches)
         self._ids = tables.next_ids({LINES: wanted})[LINES]
-        self._lines: list[tuple[tables.Value, ...]] = []
+        self._rows: dict[str, tables.Values] = {"line": [], "read": [], "flush": []}  # by kind
         # By producer and number: lines that are not yet in the table.
         self._written: dict[int, dict[int, bytes]] = {}
         self._quarantined: list[tuple[tables.Value, ...]] = []
@@ -110,8 +110,9 @@ class Journal:
 
     def write_lines(self) -> None:
         """Write the lines that were appended so far; `write` does so too."""
-        tables.insert_all(LINES, LINE_COLUMNS, self._lines)
-        self._lines = []
+        for kind, rows in self._rows.items():
+            tables.insert_all(LINES, {"project_id": self.project, "kind": kind}, COLUMNS, rows)
+            rows.clear()
 
     def write(self) -> None:
         """Write the lines and the high waters."""
@@ -192,7 +193,7 @@ class Journal:
 
     def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Own) -> None:
         own, pieces = stored
-        self._lines.append((line, self.project, sender.key, seq, kind, sender.stamp, size, pieces, own))
+        self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
 
     def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
         return self._translation.understood(producer, foreign, batch.received_at)
@@ -269,11 +270,10 @@ def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> li
         ids = tables.next_ids({LINES: len(raws)})[LINES]
         keys = [next(ids) for _ in raws]
     at = tables.moment()(entry.received_at)
-    about = (entry.project_id, entry.producer_id, None, "read", at)
-    tables.write(
-        tables.insert(LINES, LINE_COLUMNS),
-        [(key, *about, len(raw), None, raw) for key, raw in zip(keys, raws, strict=True)],
-    )
+    rows: tables.Values = []
+    for key, raw in zip(keys, raws, strict=True):
+        rows += (key, entry.producer_id, None, at, len(raw), None, raw)
+    tables.insert_all(LINES, {"project_id": entry.project_id, "kind": "read"}, COLUMNS, rows)
     return keys
 
 

@@ -125,8 +125,7 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     new = [record for record in written if not record.id]
     _give_keys(new, kept)
     for kind, records in _by_kind(written):
-        table = tables.table(kind)
-        tables.insert_all(table.name, table.columns, table.rows(records, project), table.replace)
+        tables.table(kind).put(records, project)
     for kind, records in reversed(_by_kind(removed)):
         name = tables.table(kind).name
         tables.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])

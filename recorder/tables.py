@@ -7,25 +7,27 @@ costs more than the database.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import fields
 from datetime import UTC, date, datetime
 from functools import lru_cache
-from itertools import chain, count
+from itertools import count
 from operator import attrgetter
-from typing import Any, TypeAlias
+from typing import Any
 
 from django.db import connection, models
 
 from recorder import models as rows
 from recorder.core import changes
 from recorder.fields import JsonText
+from recorder.written import Column, has, written
 
-VALUES = 500  # in one statement, where a row costs half; SQLite may take no more than 999
+# In one statement, where a row costs half. SQLite's statements are kept ready: they are of few sizes.
+ROWS = (64, 8, 1)
+VALUES = 999  # SQLite may take no more
 
 Value = Any  # what a column holds: the database driver's business
-Column: TypeAlias = "models.Field[Any, Any]"
-AsRow = Callable[[Sequence[Value]], Sequence[Value]]
+Values = list[Value]  # of rows, one behind the other
 
 Kind = type[changes.Record]
 MODELS: dict[Kind, type[models.Model]] = {
@@ -42,6 +44,8 @@ MODELS: dict[Kind, type[models.Model]] = {
     changes.EventRecord: rows.EventRecord,
     changes.Anomaly: rows.Anomaly,
 }
+# What nearly all records of a kind have in common: it is sent once for many.
+USUAL: dict[Kind, dict[str, Value]] = {changes.EventRecord: {"late": False, "origin": "", "loop_key": ""}}
 
 
 class Table:
@@ -55,24 +59,42 @@ class Table:
         found = {name: self._column(name) for name in self.fields}
         self.links = {name: _linked(column) for name, column in found.items() if _is_link(name, column)}
         self.has_project = hasattr(self.model, "project_id") and record is not changes.EventRecord
-        self.columns = [str(column.column) for column in found.values()] + ["project_id"] * self.has_project
-        kept = ", ".join(f"{column} = excluded.{column}" for column in self.columns if column != "id")
-        self.replace = f" ON CONFLICT (id) DO UPDATE SET {kept}"
-        self.values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
-        selected = ", ".join(f"r.{name}" for name in self.columns[: len(self.fields)])
+        self.columns = {name: str(column.column) for name, column in found.items()}
+        kept = ", ".join(
+            f"{column} = excluded.{column}" for column in self.columns.values() if column != "id"
+        )
+        self._replace = f" ON CONFLICT (id) DO UPDATE SET {kept}"
+        selected = ", ".join(f"r.{column}" for column in self.columns.values())
         self._select = f"SELECT {selected} FROM {self.name} r"
-        self._as_row = _as_row([_writer(name, column) for name, column in found.items()])
         self._from_row = [(name, _reader(column)) for name, column in found.items()]
+        self.values: Callable[[changes.Record], tuple[Value, ...]] = attrgetter(*self.fields)
+        self._usual = USUAL.get(record, {})
+        self._is_usual = has(self._usual)
+        self._write = written(found, self.links, "each.{name}", moment())
+        self._write_then = written(found, self.links, "each[{at}]", moment())
+        varied = {name: column for name, column in found.items() if name not in self._usual}
+        self._write_usual = written(varied, self.links, "each.{name}", moment())
 
-    def row_of(self, values: Sequence[Value], project: int) -> Sequence[Value]:
+    def put(self, records: Sequence[changes.Record], project: int) -> None:
+        """Write records, in place of those that have their keys; what they point at must have its key."""
+        usual = [each for each in records if self._is_usual(each)]
+        self._insert(self._write_usual(usual), project, self._replace, self._usual)
+        if len(usual) < len(records):
+            others = [each for each in records if not self._is_usual(each)]
+            self._insert(self._write(others), project, self._replace, {})
+
+    def row_of(self, values: Sequence[Value]) -> Values:
         """Return the row of what a record's fields held, at whatever time."""
-        row = self._as_row(values)
-        return (*row, project) if self.has_project else row
+        return self._write_then([values])
 
-    def rows(self, records: Iterable[changes.Record], project: int) -> list[Sequence[Value]]:
-        """Return the rows of records; what they point at must have its key."""
-        rows = list(map(self._as_row, map(self.values, records)))
-        return [(*row, project) for row in rows] if self.has_project else rows
+    def insert(self, rows: Values, project: int) -> None:
+        self._insert(rows, project, "", {})
+
+    def _insert(self, values: Values, project: int, otherwise: str, same: Mapping[str, Value]) -> None:
+        columns = [column for name, column in self.columns.items() if name not in same]
+        if self.has_project:
+            same = {**same, "project_id": project}
+        insert_all(self.name, same, columns, values, otherwise)
 
     def select(self, where: str, *values: Value) -> list[changes.Record]:
         """Return records, oldest first, whose links are still primary keys; `where` may use the alias `r`."""
@@ -112,7 +134,7 @@ def write(sql: str, many: Sequence[Sequence[Value]]) -> None:
     if not many:
         return
     with connection.cursor() as cursor:
-        if len(many) == 1:  # half the price of many on PostgreSQL
+        if len(many) == 1 and connection.vendor == "postgresql":  # half the price of many
             cursor.execute(sql, many[0])
         else:
             cursor.executemany(sql, many)
@@ -123,20 +145,50 @@ def moment() -> Callable[[datetime], Value]:
     return _same if connection.vendor == "postgresql" else _naive_text
 
 
-def insert(name: str, columns: Sequence[str], rows: int = 1) -> str:
-    places = f"({', '.join(['%s'] * len(columns))})"
-    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES {', '.join([places] * rows)}"
+def insert(name: str, columns: Sequence[str]) -> str:
+    return f"{_into(name, columns)} ({', '.join(['%s'] * len(columns))})"
 
 
 def insert_all(
-    name: str, columns: Sequence[str], many: Sequence[Sequence[Value]], otherwise: str = ""
+    name: str, same: Mapping[str, Value], columns: Sequence[str], values: Values, otherwise: str = ""
 ) -> None:
-    """Insert rows; `otherwise` says what becomes of one whose key is there. No two may have one key."""
-    rows = VALUES // len(columns)
-    whole = len(many) - len(many) % rows
-    together = (chain.from_iterable(many[at : at + rows]) for at in range(0, whole, rows))
-    write(insert(name, columns, rows) + otherwise, [list(values) for values in together])
-    write(insert(name, columns) + otherwise, many[whole:])
+    """Insert rows: what is the `same` in all, by column, and the values of `columns`, row by row.
+
+    `otherwise` says what becomes of a row whose key is there. No two may have one key.
+    """
+    common, width, columns = list(same.values()), len(columns), (*same, *columns)
+    if common and connection.vendor == "postgresql":  # SQLite takes a value once for all that have its number
+        values = [value for row in _cut(values, width) for value in (*common, *row)]
+        common, width = [], len(columns)
+    at = 0
+    for size in _sizes(len(values) // width, (VALUES - len(common)) // width):
+        end = len(values) - (len(values) - at) % (size * width)
+        sql = _several(name, columns, len(common), size, otherwise)
+        write(sql, [common + some for some in _cut(values[at:end], size * width)])
+        at = end
+
+
+@lru_cache(maxsize=256)
+def _several(name: str, columns: Sequence[str], common: int, size: int, otherwise: str) -> str:
+    """Return the SQL of as many rows, whose first columns have values in common."""
+    numbers = [f"?{at}" for at in range(1, common + 1)]
+    row = ", ".join(numbers + ["%s"] * (len(columns) - common))
+    return f"{_into(name, columns)} {', '.join([f'({row})'] * size)}{otherwise}"
+
+
+def _into(name: str, columns: Sequence[str]) -> str:
+    return f"INSERT INTO {name} ({', '.join(columns)}) VALUES"
+
+
+def _cut(values: Values, width: int) -> list[Values]:
+    return [values[at : at + width] for at in range(0, len(values), width)]
+
+
+def _sizes(number: int, most: int) -> Sequence[int]:
+    """Return how many rows statements take, those of the first size first, to take that number."""
+    if connection.vendor == "postgresql":
+        return most, number % most or 1
+    return min(most, ROWS[0]), *ROWS[1:]
 
 
 def among(column: str) -> str:
@@ -179,41 +231,12 @@ def _linked(column: Column) -> type[changes.Record]:
     return next(record for record, model in MODELS.items() if model is column.related_model)
 
 
-def _as_row(writers: Sequence[Callable[[Value], Value] | None]) -> AsRow:
-    """Return the function that writes each value as its column has it, None where it stays as it is.
-
-    It is made as text, as dataclasses are: to go through the writers for each row takes three times as long.
-    """
-    wrote = [
-        f"v[{at}]" if writer is None else f"v[{at}] if v[{at}] is None else w{at}(v[{at}])"
-        for at, writer in enumerate(writers)
-    ]
-    names = {f"w{at}": writer for at, writer in enumerate(writers)}
-    made: AsRow = eval(f"lambda v: ({', '.join(wrote)},)", names)  # noqa: S307  of numbers alone
-    return made
-
-
-def _writer(name: str, column: Column) -> Callable[[Value], Value] | None:
-    """Return how a value that is not None becomes a column's, None if it is one as it stands."""
-    if _is_link(name, column):
-        return _key
-    if isinstance(column, models.DateTimeField):
-        return moment()
-    return column.get_prep_value if isinstance(column, JsonText) else None
-
-
 def _reader(column: Column) -> Callable[[Value], Value]:
     if isinstance(column, models.DateTimeField):
         return aware
     if isinstance(column, JsonText):
         return column.from_db_value
     return _same
-
-
-def _key(record: changes.Record) -> int:
-    if not record.id:
-        raise ValueError(f"a {type(record).__name__} is pointed at and was never saved")
-    return record.id
 
 
 def _naive_text(value: datetime) -> str:

@@ -49,12 +49,12 @@ def seen_from(session: SessionRow, at: int) -> Iterator[None]:
         raise NotOfSession
     rows = _rows(session, at)
     with _apart():
-        _stand_in(rows, at)
+        _stand_in(rows, session.project_id, at)
         _let_in_spawner(session.pk, at)
         yield
 
 
-def _rows(session: SessionRow, at: int) -> Mapping[tables.Kind, list[list[tables.Value]]]:
+def _rows(session: SessionRow, at: int) -> Mapping[tables.Kind, tables.Values]:
     """Return the rows of each table."""
     sessions = _with_sub_agents(session.pk)
     day = SessionRow.objects.filter(pk__in=sessions).aggregate(day=Max("pruned_on"))["day"]
@@ -68,12 +68,12 @@ def _rows(session: SessionRow, at: int) -> Mapping[tables.Kind, list[list[tables
         keys = Keys(session.project_id, found.sessions)
         keys.give(then)
         then |= streamed(then, at, keys)
-        rows = defaultdict(list)
+        rows: dict[tables.Kind, tables.Values] = defaultdict(list)
         for record, values in then.items():
             kept = tables.table(type(record))
-            row = list(kept.row_of(values, session.project_id))
+            row = kept.row_of(values)
             row[kept.fields.index("id")] = record.id
-            rows[type(record)].append(row)
+            rows[type(record)] += row
     return rows
 
 
@@ -104,7 +104,7 @@ def _apart() -> Iterator[None]:
             cursor.execute("RELEASE seen")
 
 
-def _stand_in(rows: Mapping[tables.Kind, list[list[tables.Value]]], at: int) -> None:
+def _stand_in(rows: Mapping[tables.Kind, tables.Values], project: int, at: int) -> None:
     real = _schema()
     with connection.cursor() as cursor:
         for kind in _KINDS:
@@ -114,7 +114,7 @@ def _stand_in(rows: Mapping[tables.Kind, list[list[tables.Value]]], at: int) -> 
             f"CREATE TEMPORARY VIEW {_EVENTS} AS SELECT * FROM {real}.{_EVENTS} WHERE id <= {at:d}"  # noqa: S608
         )
     for kind in _KINDS:
-        tables.insert_all(tables.table(kind).name, tables.table(kind).columns, rows[kind])
+        tables.table(kind).insert(rows[kind], project)
 
 
 def _like(table: tables.Table, real: str) -> Iterator[str]:

@@ -11,7 +11,7 @@ from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrap
 KEPT = 512  # statements
 
 # sqlite3 takes these as they are, but looks for an adapter first, and to find none takes ten times as long.
-sqlite3.register_adapter(bytes, bytes)
+sqlite3.register_adapter(bytes, bytes.__bytes__)
 sqlite3.register_adapter(bool, int)
 sqlite3.register_adapter(type(None), {None: None}.get)
 

@@ -1,5 +1,7 @@
 """What our backend for SQLite does in fewer steps than Django's, with the same results."""
 
+from math import nan
+
 import pytest
 from django.db import connection
 
@@ -20,7 +22,8 @@ def test_values_may_have_names():
 
 
 @pytest.mark.parametrize(
-    ("value", "stored"), [(None, None), (b"a\0\xff", b"a\0\xff"), (True, 1), (False, 0), (0, 0), ("", "")]
+    ("value", "stored"),
+    [(None, None), (nan, None), (b"a\0\xff", b"a\0\xff"), (True, 1), (False, 0), (0, 0), ("", "")],
 )
 def test_a_value_is_stored_as_what_it_is(value, stored):
     kinds = {type(None): "null", bytes: "blob", int: "integer", str: "text"}
