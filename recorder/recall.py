@@ -46,7 +46,8 @@ class Remembered:
             return True
         if any(getattr(more, kind) for kind in READ_ALWAYS) or (needs.may_link and not self.needs.may_link):
             return False
-        if remembering.holds_any(project, more, senders, self.needs.loop_ids | needs.loop_ids):
+        theirs = self.needs.loop_ids | needs.loop_ids if senders else NOTHING.loop_ids
+        if remembering.holds_any(project, more, senders, theirs):
             return False
         self.needs = Needs(**{kind: getattr(self.needs, kind) | getattr(more, kind) for kind in KINDS})
         self.producers |= senders
