@@ -355,7 +355,7 @@ class Removed:
     record: Record
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class Spent:
     """A turn or a loop ended, once and for good: it counts in what its project spends."""
 

@@ -124,7 +124,7 @@ def cost(tokens: Buckets, price: Price) -> int:
 
 def reported(said: object) -> int | None:
     """Read what a runtime says that a call cost, in dollars; None if it says nothing that can be right."""
-    if isinstance(said, bool) or not isinstance(said, int | float | str):
+    if said is None or isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
     try:
         dollars = Decimal(repr(said) if isinstance(said, float) else said)

@@ -73,7 +73,7 @@ def buckets(usage: Usage, counted: Convention | None) -> Buckets | None:
     cached = usage.cache_read + usage.cache_write
     uncached = usage.input - cached if counted == "inside" else usage.input
     visible = usage.output - usage.reasoning
-    if min(uncached, visible, usage.cache_write - usage.cache_write_1h) < 0:
+    if uncached < 0 or visible < 0 or usage.cache_write < usage.cache_write_1h:
         return None
     return Buckets(
         uncached, usage.cache_read, usage.cache_write, visible, usage.reasoning, usage.cache_write_1h
