@@ -314,6 +314,13 @@ _RESTS = [
     '"loop_id":"l","message":"\\ud800"}',
     '"loop_id":"long","message":[[[[[[]]]]]]}',
     '"loop_id":"","message":null}',
+    '"loop_id":"l","message":}',
+    '"loop_id":"l","message": [] }',
+    '"loop_id":"l","message":1},{"x":2}',
+    '"loop_id":"a b","message":1}',
+    '"loop_id":"a\\u0020b","message":1}',
+    '"loop_id":"\u00fcber","message":1}',
+    '"loop_id":"a\tb","message":1}',
     '"loop_id":"l"}',
     "",
 ]
@@ -327,11 +334,23 @@ def test_lines_that_follow_each_other_are_read_as_each_alone(lines, limits):
     assert list(map(_outcome, parse_all(lines, limits=limits))) == [_alone(line, limits) for line in lines]
 
 
-@given(st.sampled_from(_RESTS), _LIMITS)
+@pytest.mark.parametrize("rest", _RESTS)
+@given(_LIMITS)
 def test_a_message_that_ends_as_it_starts_is_read_as_if_it_was_alone(rest, limits):
     lines = [f'{{"type":"{kind}",{rest}'.encode() for kind in ("MessageStart", "MessageEnd")]
 
     assert list(map(_outcome, parse_all(lines, limits=limits))) == [_alone(line, limits) for line in lines]
+
+
+_TEXTS = _VALUES.map(json.dumps) | st.text('"\\\\[]{},:1eN. tufal\u00fc\ud800', max_size=12)
+
+
+@given(st.lists(st.tuples(st.sampled_from(_HEADS), _TEXTS | st.sampled_from(["null", "[]"])), max_size=4))
+def test_a_message_is_read_as_if_it_was_alone_whatever_it_holds(parts):
+    texts = [f'{head}"loop_id":"l","message":{text}}}' for head, text in parts]
+    lines = [text.encode(errors="surrogatepass") for text in texts]
+
+    assert list(map(_outcome, parse_all(lines))) == [_alone(line, Limits()) for line in lines]
 
 
 def test_a_message_that_ends_as_it_starts_is_read_once():
