@@ -22,10 +22,9 @@ _SAME, _NEAR, _MUCH = 24, 64, 1000
 _TRIES = 16
 
 # These are tuples, as the collector of garbage does not go through those.
-Kept = tuple[
-    int, bytes, int, int
-]  # a line that others may be made of: key, bytes, cost, where its message begins
 Run = tuple[int, int, int, int, int]  # where, how many bytes, in which line they stand, from where, its cost
+# A line to make others of: key, bytes, cost, where its message begins, and the last run of several.
+Kept = tuple[int, bytes, int, int, Run | None]
 Own = tuple[bytes, str | None]  # what a row holds of its line: its own bytes and, if it has any, its pieces
 
 
@@ -35,7 +34,7 @@ def kept(line: int, raw: bytes, runs: Sequence[Run], message: int = 0) -> Kept:
     for _, _, _, _, cost in runs:
         if cost > most:
             most = cost
-    return line, raw, len(raw) + STEP + most, message
+    return line, raw, len(raw) + STEP + most, message, runs[-1] if len(runs) > 1 else None
 
 
 def stored(line: int, raw: bytes, runs: Sequence[Run]) -> Own:
@@ -63,7 +62,7 @@ def stored(line: int, raw: bytes, runs: Sequence[Run]) -> Own:
 
 def around(raw: bytes, at: int, begin: int, end: int, found: tuple[Kept, int]) -> Run:
     """Return the run between `at` and `end` around a text that begins there and was found in another line."""
-    (held_by, old, cost, _), start = found
+    (held_by, old, cost, _, last), start = found
     if cost >= COST:
         return begin, 0, held_by, start, cost
     close = old.find(QUOTE, start + KEY) + 1
@@ -75,7 +74,11 @@ def around(raw: bytes, at: int, begin: int, end: int, found: tuple[Kept, int]) -
     first = begin - behind(raw, begin, old, start, begin - at) if begin > at else at
     if stop > end:
         stop = end
-    return first, stop - first, held_by, start + first - begin, cost
+    start += first - begin
+    size = stop - first
+    if last is not None and last[0] <= start and start + size <= last[0] + last[1]:
+        start, held_by, cost = start - last[0] + last[3], last[2], last[4]  # from where that line has it
+    return first, size, held_by, start, cost
 
 
 def retold(raw: bytes, at: int, said: Sequence[Kept]) -> list[Run]:
@@ -83,7 +86,7 @@ def retold(raw: bytes, at: int, said: Sequence[Kept]) -> list[Run]:
     runs: list[Run] = []
     shortest = LEAST if len(raw) < LARGE else len(raw) >> FINEST
     look = 0
-    for held_by, old, cost, begin in said:
+    for held_by, old, cost, begin, _ in said:
         first = raw.find(old[begin : begin + LEAST], look, at + _APART)
         if first < 0 or cost >= COST:
             continue
@@ -105,7 +108,7 @@ def retold(raw: bytes, at: int, said: Sequence[Kept]) -> list[Run]:
 
 def alike(raw: bytes, like: Kept) -> Iterator[Run]:
     """Yield what a line has in common with one of its kind, in order."""
-    held_by, old, cost, _ = like
+    held_by, old, cost, _, _ = like
     at = start = common = 0
     for _ in range(_TRIES):
         size = ahead(raw, at, old, start)

@@ -89,7 +89,7 @@ class Window:
         """Return how a message is stored that ends as it began: all but its kind."""
         if self._begun is None:
             return None
-        held_by, like, cost, _ = self._begun
+        held_by, like, cost, _, _ = self._begun
         at = raw.find(b",")
         same = raw[at:]
         size = len(same)

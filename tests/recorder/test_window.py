@@ -180,6 +180,16 @@ def test_a_message_that_ends_as_it_began_takes_no_bytes_again_but_its_kind():
     assert {n: sources(n, rows[n].pieces) for n in (2, 4, 6)} == {2: {1}, 4: {3}, 6: {5}}
 
 
+def test_what_is_said_again_and_again_is_taken_from_where_it_was_said_first():
+    content = [{"type": "text", "text": "Nothing is known of this file, which is not there. " * 9}]
+    lines = [build.line(build.tool_end(call=f"call-{n}", result={"content": content})) for n in range(100)]
+
+    rows = store(events(lines))
+
+    assert restored(rows) == lines
+    assert {source for n, row in rows.items() for source in sources(n, row.pieces)} == {1}
+
+
 @pytest.mark.parametrize("where", [0, 1, 9], ids=["first", "within", "last"])
 def test_what_a_loop_tells_again_is_made_of_its_messages(where):
     said = [build.assistant(f"{n} said, and much more was {n} said. " * 9) for n in range(40)]
