@@ -28,7 +28,9 @@ def event(model: type[_M]) -> type[_M]:
 def made(model: type[_M], **fields: object) -> _M:
     """Return an event of fields that need no check; those that are left out stand at their default."""
     new = object.__new__(model)
-    new.__dict__.update(_defaults[model], **fields)
+    held = new.__dict__
+    held.update(_defaults[model])
+    held.update(fields)  # both at once take twice as long
     return new
 
 

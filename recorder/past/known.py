@@ -13,7 +13,7 @@ from typing import NamedTuple, TypeAlias, TypeVar
 
 from recorder import tables
 from recorder.core import tokens
-from recorder.core.changes import Json, Loop, Tokens
+from recorder.core.changes import Json, Tokens
 from recorder.core.events import (
     AgentEnd,
     Event,
@@ -43,7 +43,7 @@ class OfLoop(NamedTuple):
     role: str
     title: str
     config_id: int | None
-    config_inferred: bool
+    config_inferred: bool  # a line named it, not the loop's start
     activity: str
     outcome: str
     error: str
@@ -154,12 +154,6 @@ class Known:
         if loop is None or self.loops[loop].title_event != event:
             return None
         return {"role": "user", "content": self.loops[loop].title}
-
-    def may_name(self, loop: int, before: Loop | None) -> bool:
-        """Say whether a line may have named the config of its loop, as this was `before`."""
-        if before is None or before.status != "running":
-            return False
-        return self.loops[loop].config_id is not None and before.config is None
 
 
 def _read(kind: type[_R], table: str, where: str, *values: Value) -> Iterator[_R]:

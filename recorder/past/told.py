@@ -123,7 +123,7 @@ class _Stretch:
         needed = self._needed(rows)
         sizes = accumulate(row.size if row.pk in needed else 0 for row in rows)
         self.rows = [row for row, size in zip(rows, sizes, strict=True) if size <= BYTES] or rows[:1]
-        self._last: tuple[Value, Value] = None, None
+        self._received: tuple[Value, Value] = None, None
         self._texts = texts([row.pk for row in self.rows if row.pk in needed])
 
     def line(self, row: Row) -> Line:
@@ -133,7 +133,9 @@ class _Stretch:
         if text is None and row.type in _NAMING and self._may_name(row):
             text = texts([row.pk])[row.pk]
         event = self._unread(row, form) if text is None else self._read(row, form, text)
-        return Line(row.pk, row.producer, self._received(row), name, event, is_demo, row.origin)
+        if row.received_at != self._received[0]:  # lines that are sent together are received at once
+            self._received = row.received_at, aware(row.received_at)
+        return Line(row.pk, row.producer, self._received[1], name, event, is_demo, row.origin)
 
     def _needed(self, rows: list[Row]) -> set[int]:
         """Return the lines that must be read. A loop's first answer may name its config."""
@@ -165,9 +167,11 @@ class _Stretch:
         return row.origin in ("told", "kept") and self._about.sources[row.producer].form != "native"
 
     def _may_name(self, row: Row) -> bool:
-        if row.loop is None or self._is_retold(row):
+        """Say whether a line may name the config of its loop."""
+        if row.loop is None or not self._known.loops[row.loop].config_inferred or self._is_retold(row):
             return False
-        return self._known.may_name(row.loop, self._about.loop_of(row.producer, self._loop_id(row)))
+        before = self._about.loop_of(row.producer, self._loop_id(row))
+        return before is not None and before.status == "running" and before.config is None
 
     def _read(self, row: Row, form: str, text: bytes) -> Event:
         if form == "native" or row.origin == "read":
@@ -180,8 +184,9 @@ class _Stretch:
     def _unread(self, row: Row, form: str) -> Event:
         if self._is_retold(row):
             return self._retold(row, form)
-        if row.type in _BARE:
-            return _BARE[row.type](self._loop_id(row), self._known.prompt(row.pk, row.loop))
+        bare = _BARE.get(row.type)
+        if bare is not None:
+            return bare(self._loop_id(row), self._known.prompt(row.pk, row.loop))
         at = aware(row.occurred_at)
         if row.loop is None:
             return self._retold(row, form)
@@ -200,11 +205,6 @@ class _Stretch:
             timestamp=aware(row.occurred_at),
             understood=row.origin in ("told", "kept"),
         )
-
-    def _received(self, row: Row) -> Value:
-        if row.received_at != self._last[0]:  # lines that are sent together are received at once
-            self._last = row.received_at, aware(row.received_at)
-        return self._last[1]
 
     def _loop_id(self, row: Row) -> str:
         return row.loop_key if row.loop is None else self._known.loops[row.loop].loop_id
