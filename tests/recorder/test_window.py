@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.alike import ahead, behind
-from recorder.pieces import Stored, restore, sources
+from recorder.pieces import Stored, fault, restore, sources
 from recorder.runs import COST, FINEST, STEP
 from recorder.window import MOST_HEADS, Window
 from recorder.windows import KEPT_BYTES, Windows
@@ -87,7 +87,7 @@ def loops(draw):
     """Lines of loops that begin and end messages and tell them again, some by the way of others."""
     said, lines = {"a": [], "b": []}, []
     spaces = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
-    for text in draw(st.lists(st.text(max_size=300), min_size=1, max_size=12)):
+    for text in draw(st.lists(words.map(lambda text: f"It says {text * 4}"), min_size=1, max_size=12)):
         loop = draw(st.sampled_from("ab"))
         message = {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input": 1}}
         ended = draw(st.sampled_from([message, message, message | {"content": []}]))
@@ -108,7 +108,11 @@ def loops(draw):
 
 @given(loops())
 def test_what_is_told_again_comes_back_byte_for_byte(lines):
-    assert restored(store(lines)) == [raw for _, _, raw in lines]
+    rows = store(lines)
+
+    assert restored(rows) == [raw for _, _, raw in lines]
+    sizes = {n: len(raw) for n, (_, _, raw) in enumerate(lines, 1)}
+    assert not any(fault(n, sizes[n], len(row.own), row.pieces, sizes) for n, row in rows.items())
 
 
 @given(streams())
@@ -202,6 +206,19 @@ def test_what_a_loop_tells_again_is_made_of_its_messages(where):
 
     assert sources(41, rows[41].pieces) == set(range(1, 41))
     assert len(rows[41].own) < 40 * 100
+
+
+def test_a_message_that_holds_the_next_one_comes_back():
+    inner = build.user("What was asked is said within the answer too. " * 3)
+    outer = {"role": "assistant", "model": "m" * 60, "asked": inner, "usage": "u" * 60}
+    again = {"role": "assistant", "model": "m" * 60, **TURN, "asked": inner, "usage": "u" * 60}
+    ends = [build.message_end(message=message) for message in (outer, inner)]
+    lines = [build.line(event) for event in (*ends, build.agent_end(messages=[again, inner]))]
+
+    rows = store(events(lines))
+
+    assert restored(rows) == lines
+    assert rows[3].pieces.count("[") == 4
 
 
 def test_a_large_line_is_not_made_of_too_many_pieces():
