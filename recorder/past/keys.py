@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Collection, Mapping
 from itertools import count
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
-from django.db.models import Q, QuerySet
-from django.db.models.functions import Coalesce
-
-from recorder import models
+from recorder import tables
 from recorder.core.changes import (
     Approval,
     ChildRef,
@@ -28,17 +25,34 @@ FRESH = 10**12  # keys from here on are of no row: what there is no longer, or n
 
 _Natural: TypeAlias = tuple[Any, ...]
 
-# What a record is known by, once those it stands under have their keys.
-_NATURAL: Mapping[type[Record], Callable[[Any], _Natural]] = {
-    ModelConfig: lambda config: (config.key,),
-    Session: lambda session: (session.session_id,),
-    Group: lambda group: (group.session.id, group.ordinal),
-    Loop: lambda loop: (loop.session.id, loop.loop_id, loop.run),
-    Turn: lambda turn: (turn.loop.id, turn.ordinal),
-    ToolCall: lambda tool: (tool.loop.id, tool.start_event or tool.end_event),
-    Compaction: lambda each: (each.loop.id, each.start_event or each.end_event),
-    ChildRef: lambda ref: (ref.loop.id, ref.event, ref.child_loop_id),
-    Approval: lambda approval: (approval.session.id, approval.request_event),
+
+class _Known(NamedTuple):
+    """What a record is known by once those it stands under have their keys, and the columns of the same."""
+
+    by: Callable[[Any], _Natural]
+    columns: str
+
+
+_NATURAL: Mapping[type[Record], _Known] = {
+    ModelConfig: _Known(lambda config: (config.key,), "key"),
+    Session: _Known(lambda session: (session.session_id,), "session_id"),
+    Group: _Known(lambda group: (group.session.id, group.ordinal), "session_id, ordinal"),
+    Loop: _Known(lambda loop: (loop.session.id, loop.loop_id, loop.run), "session_id, loop_id, run"),
+    Turn: _Known(lambda turn: (turn.loop.id, turn.ordinal), "loop_id, ordinal"),
+    ToolCall: _Known(
+        lambda tool: (tool.loop.id, tool.start_event or tool.end_event),
+        "loop_id, COALESCE(start_event, end_event)",
+    ),
+    Compaction: _Known(
+        lambda each: (each.loop.id, each.start_event or each.end_event),
+        "loop_id, COALESCE(start_event, end_event)",
+    ),
+    ChildRef: _Known(
+        lambda ref: (ref.loop.id, ref.event, ref.child_loop_id), "loop_id, event, child_loop_id"
+    ),
+    Approval: _Known(
+        lambda approval: (approval.session.id, approval.request_event), "session_id, request_event"
+    ),
 }
 
 
@@ -46,20 +60,18 @@ class Keys:
     """The keys of a project's configs and of all records of some sessions. Nine queries."""
 
     def __init__(self, project: int, sessions: Collection[int]) -> None:
-        here, of_loops = Q(session__in=sessions), Q(loop__session__in=sessions)
-        begun = Coalesce("start_event", "end_event")
+        here, several = tables.among("session_id"), tables.several(sessions)
+        of_loops = f"loop_id IN (SELECT id FROM recorder_looprecord WHERE {here})"  # noqa: S608  names
         self._known: Mapping[type[Record], dict[_Natural, int]] = {
-            ModelConfig: _read(models.ModelConfig.objects.filter(Q(project=project)), "key"),
-            Session: _read(models.Session.objects.filter(Q(pk__in=sessions)), "session_id"),
-            Group: _read(models.ParallelGroupRecord.objects.filter(here), "session_id", "ordinal"),
-            Loop: _read(models.LoopRecord.objects.filter(here), "session_id", "loop_id", "run"),
-            Turn: _read(models.Turn.objects.filter(of_loops), "loop_id", "ordinal"),
-            ToolCall: _read(models.ToolCall.objects.filter(of_loops), "loop_id", begun),
-            Compaction: _read(models.Compaction.objects.filter(of_loops), "loop_id", begun),
-            ChildRef: _read(
-                models.ChildLoopRef.objects.filter(of_loops), "loop_id", "event", "child_loop_id"
-            ),
-            Approval: _read(models.Approval.objects.filter(here), "session_id", "request_event"),
+            ModelConfig: _read(ModelConfig, "project_id = %s", project),
+            Session: _read(Session, tables.among("id"), several),
+            Group: _read(Group, here, several),
+            Loop: _read(Loop, here, several),
+            Approval: _read(Approval, here, several),
+            Turn: _read(Turn, of_loops, several),
+            ToolCall: _read(ToolCall, of_loops, several),
+            Compaction: _read(Compaction, of_loops, several),
+            ChildRef: _read(ChildRef, of_loops, several),
         }
         self._fresh = count(FRESH)
 
@@ -69,9 +81,9 @@ class Keys:
         for record in records:
             by_kind[type(record)].append(record)
         for kind, natural in _NATURAL.items():
-            known = dict(self._known[kind])
+            known = self._known[kind].copy()
             for record in by_kind[kind]:
-                record.id = known.pop(natural(record), 0) or self.fresh()
+                record.id = known.pop(natural.by(record), 0) or self.fresh()
         for kind in by_kind.keys() - _NATURAL.keys():
             for record in by_kind[kind]:
                 record.id = self.fresh()
@@ -81,6 +93,8 @@ class Keys:
         return next(self._fresh)
 
 
-def _read(found: QuerySet[Any], *names: str | Coalesce) -> dict[_Natural, int]:
-    rows = found.order_by("-pk").values_list(*names, "pk")
-    return {row[:-1]: row[-1] for row in rows}
+def _read(kind: type[Record], where: str, value: tables.Value) -> dict[_Natural, int]:
+    """Return the keys of rows; of those that look alike the oldest."""
+    columns, table = _NATURAL[kind].columns, tables.table(kind).name
+    found = tables.read(f"SELECT id, {columns} FROM {table} WHERE {where} ORDER BY id DESC", value)  # noqa: S608  names
+    return {tuple(natural): key for key, *natural in found}
