@@ -101,15 +101,15 @@ class Window:
     def _store_state(self, line: int, raw: bytes, state: State, runs: list[Run]) -> None:
         texts: Begun = []
         like = self._like(*state)
-        at = look = common = 0
+        low = at = common = 0
         for run in alike(raw, like) if like else ():
             first, size, _, _, _ = run
-            self._find(raw, at, look, first, runs, texts)
+            if first - at >= LEAST:
+                self._find(raw, at, text_begin(raw, low, at), first, runs, texts)
             runs.append(run)
-            at, common = first + size, common + size
-            look = text_begin(raw, first, at)
+            low, at, common = first, first + size, common + size
         if len(raw) - common >= TEXTS_WORTH:
-            self._find(raw, at, look, len(raw), runs, texts)
+            self._find(raw, at, text_begin(raw, low, at), len(raw), runs, texts)
         is_next = common * 2 > len(raw)
         if like is None or not is_next or len(raw) > len(like[1]) + GROWN:
             self._hold(kept(line, raw, runs), state)
