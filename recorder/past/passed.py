@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from django.db import connection
@@ -21,7 +21,7 @@ from recorder.past.known import OfLoop, Span
 PASSES = """(e.type IN ('MessageStart', 'MessageUpdate', 'MessageEnd') AND e.loop_id IS NOT NULL
     AND (e.type <> 'MessageEnd' OR e.turn_id IS NOT NULL)
     AND NOT e.late AND e.origin NOT IN ('told', 'kept'))"""
-_GATHERED = {"sqlite": "json_group_array(e.id)", "postgresql": "json_agg(e.id)::text"}
+_KEYS = {"sqlite": "json_group_array(e.id)", "postgresql": "json_agg(e.id)::text"}
 
 
 class Count(NamedTuple):
@@ -71,8 +71,7 @@ def passing(span: Span, loops: Mapping[int, OfLoop], passed: Passed) -> set[int]
     """Add the messages of a span that pass; return those that are told all the same. Two queries at most."""
     found = list(_found(span))
     told = {loop.title_event for loop in loops.values() if loop.title_event is not None}
-    if not all(some.is_numbered for some in found):
-        told.update(_last_pieces(span))
+    told.update(_last_pieces(span, found))
     for some in found:
         begin = loops[some.loop].start_event or 0
         told.update(some.lines[: bisect_left(some.lines, begin)])
@@ -82,16 +81,27 @@ def passing(span: Span, loops: Mapping[int, OfLoop], passed: Passed) -> set[int]
 
 
 def _found(span: Span) -> Iterator[_Alike]:
-    sql = f"""SELECT e.loop_id, e.origin <> 'read', e.type <> 'MessageUpdate', {_GATHERED[connection.vendor]}
-        FROM recorder_eventrecord e WHERE {span.here("e")} AND {PASSES} GROUP BY 1, 2, 3"""  # noqa: S608  names
-    for loop, is_counted, is_numbered, lines in tables.read(sql, *span.values()):
+    rows = _gathered("e.loop_id, e.origin <> 'read', e.type <> 'MessageUpdate'", PASSES, span)
+    for loop, is_counted, is_numbered, lines in rows:
         yield _Alike(loop, is_counted, is_numbered, sorted(json.loads(lines)))
 
 
-def _last_pieces(span: Span) -> Iterator[int]:
+def _last_pieces(span: Span, found: Iterable[_Alike]) -> Iterator[int]:
     """Return the pieces of text after which something else came in their loops, or nothing yet."""
-    sql = f"""SELECT id FROM (
-            SELECT e.id, e.type, LEAD(e.type, 1, '') OVER (PARTITION BY e.loop_id ORDER BY e.id) AS following
-            FROM recorder_eventrecord e WHERE {span.here("e")} AND e.loop_id IS NOT NULL) pieces
-        WHERE type = 'MessageUpdate' AND following <> 'MessageUpdate'"""  # noqa: S608  names
-    return (line for (line,) in tables.read(sql, *span.values()))
+    pieces: dict[int, list[int]] = defaultdict(list)
+    for some in found:
+        if not some.is_numbered:
+            pieces[some.loop] = sorted([*pieces[some.loop], *some.lines])
+    if not pieces:
+        return
+    yield from (lines[-1] for lines in pieces.values())
+    for loop, others in _gathered("e.loop_id", "e.type <> 'MessageUpdate'", span):
+        lines = pieces.get(loop, [])
+        yield from {lines[at - 1] for other in json.loads(others) if (at := bisect_left(lines, other))}
+
+
+def _gathered(by: str, where: str, span: Span) -> list[tuple[tables.Value, ...]]:
+    """Return the keys of lines as JSON, for all that are alike."""
+    keys = _KEYS[connection.vendor]
+    sql = f"SELECT {by}, {keys} FROM recorder_eventrecord e WHERE {span.here('e')} AND {where} GROUP BY {by}"  # noqa: S608  names
+    return tables.read(sql, *span.values())
