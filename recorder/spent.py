@@ -5,11 +5,11 @@ They are exact after any batching: a line is fed once, so what it spends is adde
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, field, fields, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from itertools import chain
-from typing import Literal
+from operator import add
+from typing import NamedTuple
 
 from django.db import connection
 
@@ -18,42 +18,22 @@ from recorder.core.changes import Loop, ModelConfig, Regrouped, Segment, Spent, 
 from recorder.core.prices import MOST_NANO
 
 TABLE = "recorder_spending"
-Span = Literal["hour", "day"]
+# What is added up.
+FIGURES = (
+    *("loops", "failed", "errors", "turns"),
+    *("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens"),
+    *("cost_nano", "priced", "reported", "unpriced", "unreconciled"),
+)
+Figures = Sequence[int]  # in that order
 
 
-@dataclass(slots=True)
-class Figures:
-    """What is added up."""
-
-    loops: int = 0
-    failed: int = 0
-    errors: int = 0
-    turns: int = 0
-    uncached_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    visible_tokens: int = 0
-    reasoning_tokens: int = 0
-    cost_nano: int = 0
-    priced: int = 0
-    reported: int = 0
-    unpriced: int = 0
-    unreconciled: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where it is added."""
 
-    span: Span
-    start: datetime
+    hour: int  # from the beginning of the calendar
     config: ModelConfig | int | None  # its key: as stored records have it
     agent_id: str
     segment: Segment
-
-
-FIGURES = tuple(each.name for each in fields(Figures))
-BUCKETS = tuple(name for name in FIGURES if name.endswith("_tokens"))
 
 
 @dataclass(slots=True)
@@ -67,41 +47,37 @@ class Sums:
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
-        hour = record.ended_at.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
-        self._add(Place("hour", hour, record.config, loop.agent_id, segment), figures(record), sign)
+        at = record.ended_at.astimezone(UTC)
+        place = Place(at.toordinal() * 24 + at.hour, record.config, loop.agent_id, segment)
+        self._add(place, [sign * count for count in figures(record)])
 
-    def _add(self, place: Place, more: Mapping[str, int], sign: int = 1) -> None:
-        sums = self.by_place.setdefault(place, Figures())
-        for name, count in more.items():
-            setattr(sums, name, getattr(sums, name) + sign * count)
+    def _add(self, place: Place, more: Figures) -> None:
+        had = self.by_place.get(place)
+        self.by_place[place] = list(map(add, had, more)) if had else more
 
     def _by_day(self) -> Mapping[Place, Figures]:
         days = Sums()
-        for place, sums in self.by_place.items():
-            days._add(replace(place, span="day", start=place.start.replace(hour=0)), asdict(sums))
+        for (hour, config, agent_id, segment), sums in self.by_place.items():
+            days._add(Place(hour // 24 * 24, config, agent_id, segment), sums)
         return days.by_place
 
     def write(self, project: int) -> None:
         """Add them to what the table holds, by the hour and by the day."""
-        moment = tables.moment()
-        rows: list[tuple[tables.Value, ...]] = [
-            (
-                *(project, place.span, moment(place.start)),
-                *(_key(place.config), place.agent_id, place.segment),
-                *(max(-MOST_NANO, min(MOST_NANO, getattr(sums, name))) for name in FIGURES),
-            )
-            for place, sums in chain(self.by_place.items(), self._by_day().items())
-            if any(getattr(sums, name) for name in FIGURES)
+        rows = [
+            (project, span, *_key(place), *(max(-MOST_NANO, min(MOST_NANO, count)) for count in sums))
+            for span, by_place in (("hour", self.by_place), ("day", self._by_day()))
+            for place, sums in by_place.items()
+            if any(sums)
         ]
         tables.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
 
 
-def figures(record: Turn | Loop) -> Mapping[str, int]:
+def figures(record: Turn | Loop) -> Figures:
     """Return what a turn that ended adds, or a loop: itself, and its call if its turns say nothing."""
     if isinstance(record, Turn):
-        return {"turns": 1, **_of_call(record)}
-    own = {"loops": 1, "failed": int(record.outcome == "failed"), "errors": record.errors}
-    return {**own, **_of_call(record)} if record.is_one_call else own
+        return (0, 0, 0, 1, *_of_call(record))
+    own = (1, int(record.outcome == "failed"), record.errors, 0)
+    return (*own, *(_of_call(record) if record.is_one_call else _NO_CALL))
 
 
 def changed(changes: Iterable[object]) -> Sums:
@@ -166,19 +142,33 @@ def stored(of_loops: str, *values: tables.Value) -> Iterable[Turn | Loop]:
     )
 
 
-def _of_call(call: Turn | Loop) -> dict[str, int]:
-    adds = {
-        "cost_nano": call.cost_nano or 0,
-        "priced": int(call.cost_nano is not None),
-        "reported": int(call.cost_source == "reported"),
-        "unpriced": call.unpriced,
-        "unreconciled": call.unreconciled,
-    }
-    return adds if call.unreconciled else {**adds, **{name: getattr(call, name) or 0 for name in BUCKETS}}
+def _of_call(call: Turn | Loop) -> Figures:
+    buckets: Figures = (
+        call.uncached_tokens or 0,
+        call.cache_read_tokens,
+        call.cache_write_tokens,
+        call.visible_tokens or 0,
+        call.reasoning_tokens,
+    )
+    return (
+        *(_NO_BUCKETS if call.unreconciled else buckets),
+        call.cost_nano or 0,
+        int(call.cost_nano is not None),
+        int(call.cost_source == "reported"),
+        call.unpriced,
+        call.unreconciled,
+    )
 
 
-def _key(config: ModelConfig | int | None) -> int | None:
-    return config.id if isinstance(config, ModelConfig) else config
+_NO_BUCKETS = (0,) * 5
+_NO_CALL = (0,) * 10
+
+
+def _key(place: Place) -> tuple[tables.Value, ...]:
+    """Return the columns of a place: its first moment, its config's key, and the rest."""
+    start = datetime.fromordinal(place.hour // 24).replace(hour=place.hour % 24, tzinfo=UTC)
+    config = place.config.id if isinstance(place.config, ModelConfig) else place.config
+    return tables.moment()(start), config, place.agent_id, place.segment
 
 
 def _addition() -> str:
