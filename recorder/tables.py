@@ -83,9 +83,11 @@ class Table:
             others = [each for each in records if not self._is_usual(each)]
             self._insert(self._write(others), project, self._replace, {})
 
-    def row_of(self, values: Sequence[Value]) -> Values:
-        """Return the row of what a record's fields held, at whatever time."""
-        return self._write_then([values])
+    def rows_of(self, many: Iterable[Sequence[Value]], keys: Iterable[int]) -> Values:
+        """Return the rows of what records' fields held, at whatever time, with these keys."""
+        rows = self._write_then(many)
+        rows[self.fields.index("id") :: len(self.fields)] = keys
+        return rows
 
     def insert(self, rows: Values, project: int) -> None:
         self._insert(rows, project, "", {})

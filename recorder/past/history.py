@@ -34,7 +34,7 @@ from recorder.past.passed import Count, Passed, passing
 from recorder.past.told import told
 from recorder.tables import Value, table
 
-KEPT = 40_000  # events whose histories a process keeps: about 1.5 kB each
+KEPT = 40_000  # events whose histories a process keeps: about 1 kB each
 
 Values: TypeAlias = tuple[Value, ...]
 _Prices: TypeAlias = Mapping[Pair, Sequence[Price]]

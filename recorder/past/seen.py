@@ -7,7 +7,6 @@ Keys are those that the records have now. What is no record (lines, prices, conf
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -17,11 +16,11 @@ from django.db.models import Max
 
 from recorder import tables
 from recorder.core import changes
-from recorder.core.changes import Session
+from recorder.core.changes import Record, Session
 from recorder.lines import Pruned
 from recorder.models import EventRecord, LoopRecord
 from recorder.models import Session as SessionRow
-from recorder.past.history import history
+from recorder.past.history import Values, history
 from recorder.past.keys import Keys
 from recorder.past.streamed import streamed
 
@@ -68,13 +67,12 @@ def _rows(session: SessionRow, at: int) -> Mapping[tables.Kind, tables.Values]:
         keys = Keys(session.project_id, found.sessions)
         keys.give(then)
         then |= streamed(then, at, keys)
-        rows: dict[tables.Kind, tables.Values] = defaultdict(list)
-        for record, values in then.items():
-            kept = tables.table(type(record))
-            row = kept.row_of(values)
-            row[kept.fields.index("id")] = record.id
-            rows[type(record)] += row
-    return rows
+        return {kind: _rows_of(kind, then) for kind in _KINDS}
+
+
+def _rows_of(kind: tables.Kind, then: Mapping[Record, Values]) -> tables.Values:
+    records = [record for record in then if type(record) is kind]
+    return tables.table(kind).rows_of([then[each] for each in records], [each.id for each in records])
 
 
 def _with_sub_agents(session: int) -> list[int]:
