@@ -5,7 +5,7 @@ The only module that writes records. `remember` runs a fixed number of queries h
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
@@ -149,9 +149,9 @@ def forget(project: int) -> Kept:
 
 
 def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]]]:
-    found: dict[type[Record], list[Record]] = {}
+    found: dict[type[Record], list[Record]] = defaultdict(list)
     for record in records:
-        found.setdefault(type(record), []).append(record)
+        found[type(record)].append(record)
     return [(kind, found[kind]) for kind in ORDER if kind in found]
 
 
@@ -167,13 +167,14 @@ def forget_demo(project: int) -> Bell:
 
 def _give_keys(new: list[Record], kept: Kept) -> None:
     """Give each new record its primary key, in the order in which they were made."""
-    for record in new:
-        record.id = kept.key(record)
-    keyless = [record for record in new if not record.id]
-    wanted = Counter(tables.table(type(record)).name for record in keyless)
-    ids = tables.next_ids(wanted)
-    for record in keyless:
-        record.id = next(ids[tables.table(type(record)).name])
+    if kept is not NOTHING_KEPT:
+        for record in new:
+            record.id = kept.key(record)
+    keyless = _by_kind(record for record in new if not record.id)
+    ids = tables.next_ids({tables.table(kind).name: len(records) for kind, records in keyless})
+    for kind, records in keyless:
+        for record, key in zip(records, ids[tables.table(kind).name], strict=False):  # SQLite's do not end
+            record.id = key
 
 
 def _kept(project: int) -> Kept:
