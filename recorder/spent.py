@@ -86,10 +86,10 @@ def changed(changes: Iterable[object]) -> Sums:
     was: dict[Loop, Segment] = {}
     ended: list[Turn | Loop] = []
     for change in changes:
-        if isinstance(change, Regrouped):
-            was.setdefault(change.loop, change.was)
-        elif isinstance(change, Spent):
+        if type(change) is Spent:
             ended.append(change.record)
+        elif type(change) is Regrouped:
+            was.setdefault(change.loop, change.was)
     moved = {loop: segment for loop, segment in was.items() if loop.id and loop.segment != segment}
     _move(sums, moved)
     for record in ended:

@@ -116,10 +116,10 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     sums = spent.changed(changes)
     last: dict[Record, bool] = {}
     for change in changes:
-        if isinstance(change, Removed):
+        if type(change) is Removed:
             last[change.record] = True
-        elif not isinstance(change, _OF_SUMS):
-            last[change] = False
+        elif type(change) not in _OF_SUMS:
+            last[change] = False  # type: ignore[index]  # no type check sees that it is a record
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]
