@@ -41,3 +41,12 @@ def test_a_sheet_needs_no_importance_no_ids_and_nothing_from_elsewhere(sheet):
     assert not re.search(r"url\((?!\"\.\./)", css)
     assert not re.search(r"(?:^|[\s,}])#[a-z][\w-]*\s*[{,.:>]", css)
     assert css.count("{") == css.count("}")
+
+
+def test_gradients_that_repeat_are_mixed_in_srgb():
+    """Between colours of oklch Firefox repeats hard edges at wrong places, unless they are mixed in sRGB."""
+    sheets = "".join(sheet.read_text() for sheet in SHEETS)
+    repeating = re.findall(r"repeating-[a-z]+-gradient\([^,]*", sheets)
+
+    assert repeating
+    assert all(begin.endswith(" in srgb") for begin in repeating)
