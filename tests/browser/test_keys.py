@@ -9,6 +9,10 @@ from tests.browser.axe import serious
 
 TAPES = Path(__file__).parents[1] / "tapes" / "phi-core"
 CURRENT = "[role=treeitem][tabindex='0']"
+GROUND = """async (each) => {
+  await Promise.allSettled(each.getAnimations().map((one) => one.finished));
+  return getComputedStyle(each).backgroundColor;
+}"""
 
 
 @pytest.fixture(scope="module")
@@ -250,8 +254,10 @@ def replay(page):
         page.locator(f"[data-scrub][data-number='{number}']").wait_for()
         page.locator(f"[role=slider][aria-valuenow='{number}']").wait_for()
         yield key
+    idle = page.locator("[data-play]").evaluate(GROUND)
     page.keyboard.press("Space")  # at the end it begins anew
     page.locator("[data-play][aria-pressed=true]").wait_for()
+    assert page.locator("[data-play]").evaluate(GROUND) == idle  # else the sign for pause is white on white
     page.locator("[data-scrub]:not([data-number='1'])").wait_for()
     page.keyboard.press("Space")
     page.locator("[data-play][aria-pressed=false]").wait_for()
