@@ -80,3 +80,22 @@ def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width
         assert box["x"] + box["width"] <= room["x"] + room["width"]
     assert strip.locator(".tw").bounding_box()["y"] < strip.locator(".cfg").bounding_box()["y"] + 20
     assert room["height"] < 60
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_on_a_phone_the_tab_that_is_shown_is_in_view(window, recorded, is_known):
+    watched = window(viewport=PHONE)
+    if not is_known:  # as a browser without scroll-initial-target has it
+        watched.context.route("**/*.css", without_initial_target)
+        watched.context.add_init_script("CSS.supports = () => false;")
+    page = watched.open(recorded["narrow0"] + "?tab=json")
+    strip, tab = (
+        page.locator(each).bounding_box() for each in (".loop-nav .tabs", ".loop-nav [aria-current]")
+    )
+    assert strip["x"] <= tab["x"]
+    assert tab["x"] + tab["width"] <= strip["x"] + strip["width"] + 1
+
+
+def without_initial_target(route):
+    answer = route.fetch()
+    route.fulfill(response=answer, body=answer.text().replace("scroll-initial-target: nearest;", ""))
