@@ -1,11 +1,11 @@
-"""What is shown when nothing can be: a bug, a request that cannot be read, a store that does not answer now.
+"""What is shown when nothing can be: a bug, a request that is not obeyed, a store that does not answer now.
 
 These pages know the request alone. They ask no database, and say nothing of what went wrong inside.
 """
 
 from math import ceil
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
@@ -25,6 +25,14 @@ class Away(MiddlewareMixin):
         response["Retry-After"] = str(ceil(busy.retry_after_ms / 1000))
         return response
 
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Give words to an address that only takes forms: who enters it again would see an empty page."""
+        if response.status_code != 405 or not isinstance(response, HttpResponse) or response.content:
+            return response
+        page = _page(request, 405)
+        page["Allow"] = response["Allow"]
+        return page
+
 
 def broken(request: HttpRequest) -> HttpResponse:
     """Answer 500: Django's handler of bugs."""
@@ -36,7 +44,12 @@ def senseless(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 400)
 
 
-def _page(request: HttpRequest, status: int) -> HttpResponse:
+def refused(request: HttpRequest, why: str, status: int = 400) -> HttpResponse:
+    """Answer a form that is not obeyed, and say why: a stale or a forged one, the pages send none such."""
+    return _page(request, status, "refused", why)
+
+
+def _page(request: HttpRequest, status: int, name: str = "", why: str = "") -> HttpResponse:
     can_repeat = request.method in ("GET", "HEAD")
-    shown = render_to_string(f"{status}.html", {**look(request), "can_repeat": can_repeat})
-    return HttpResponse(shown, status=status)
+    shown = {**look(request), "can_repeat": can_repeat, "why": why}
+    return HttpResponse(render_to_string(f"{name or status}.html", shown), status=status)

@@ -2,11 +2,12 @@
 
 from contextlib import suppress
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
 
 from dashboard.access import member, require
+from dashboard.away import refused
 from recorder import server
 from recorder.demo.forget import forget_demo
 from recorder.demo.player import AlreadyPlayingError, play_in_background
@@ -20,12 +21,8 @@ def play(request: HttpRequest, project: Project) -> HttpResponse:
     require(request, project, Membership.Role.MEMBER)
     url = server.address()
     if url is None:
-        return HttpResponse(
-            "This server does not know its own address. Start it with `manage.py up`, or run "
-            "`manage.py demo --url` with its address.\n",
-            content_type="text/plain",
-            status=503,
-        )
+        why = "This server does not know its own address: start it with manage.py up."
+        return refused(request, why, 503)
     with suppress(AlreadyPlayingError):
         play_in_background(project, url)
     return redirect("sessions", project.slug)
@@ -37,6 +34,6 @@ def remove(request: HttpRequest, project: Project) -> HttpResponse:
     """Remove all demo data of the project, whose name must be typed: it cannot be taken back."""
     require(request, project, Membership.Role.MEMBER)
     if request.POST.get("name") != project.slug:
-        return HttpResponseBadRequest("Type the name of the project to remove its demo data.\n", "text/plain")
+        return refused(request, "Type the name of the project to remove its demo data.")
     forget_demo(project)
     return redirect("sessions", project.slug)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
@@ -12,6 +12,7 @@ from dashboard.access import member, require
 from dashboard.attention.asked import LATEST, Asked
 from dashboard.attention.live import AttentionPage
 from dashboard.attention.queries import ended
+from dashboard.away import refused
 from dashboard.numbers import whole_number
 from recorder import seen
 from recorder.models import Membership, Project
@@ -48,7 +49,7 @@ def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
     elif upto is not None:
         loops = ended.failed_loops(project.pk, user.pk, upto=upto)
     else:
-        return HttpResponseBadRequest("Name the session, or up to which moment.\n", content_type="text/plain")
+        return refused(request, "Name the session, or up to which moment.")
     seen.mark(user, project, loops, timezone.now())
     if "HX-Request" in request.headers:  # its open pages are told
         return HttpResponse(status=204)

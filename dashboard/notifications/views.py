@@ -7,12 +7,13 @@ from dataclasses import asdict
 from django.conf import settings
 from django.contrib.auth.decorators import login_required
 from django.contrib.auth.models import User
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest, JsonResponse
+from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from dashboard.access import next_place
+from dashboard.away import refused
 from dashboard.lifecycle.policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
 from dashboard.numbers import whole_number
@@ -56,7 +57,7 @@ def mute(request: HttpRequest) -> HttpResponse:
     assert isinstance(request.user, User)
     row = POLICY.get(request.POST.get("row", ""))
     if row is None or not row.says:
-        return HttpResponseBadRequest("There is no such row that notifies.\n", content_type="text/plain")
+        return refused(request, "There is no such row that notifies.")
     is_muted = request.POST.get("notify") != "on"
     if is_muted:
         request.user.mutes.get_or_create(row=row.key)

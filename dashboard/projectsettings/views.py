@@ -3,7 +3,7 @@
 import tomllib
 from pathlib import Path
 
-from django.http import HttpRequest, HttpResponse, HttpResponseBadRequest
+from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.views.decorators.cache import never_cache
@@ -11,6 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard import links
 from dashboard.access import may, member, require
+from dashboard.away import refused
 from dashboard.numbers import whole_number
 from dashboard.projectsettings import queries
 from recorder import tokens
@@ -48,9 +49,7 @@ def retention(request: HttpRequest, project: Project) -> HttpResponse:
     given = request.POST.get("days", "")
     days = whole_number(given)
     if given and not 1 <= (days or 0) <= MOST_DAYS:
-        return HttpResponseBadRequest(
-            f"Bodies are kept for 1 to {MOST_DAYS} days, or for good.\n", content_type="text/plain"
-        )
+        return refused(request, f"Bodies are kept for 1 to {MOST_DAYS} days, or for good.")
     project.retention_days = days
     project.save(update_fields=["retention_days"])
     return redirect(reverse("settings", args=[project.slug]) + "#retention")
@@ -66,9 +65,7 @@ def make_token(request: HttpRequest, project: Project) -> HttpResponse:
     try:
         token = tokens.issue(project, name, request.POST.getlist("scope"), user=user)
     except ValueError:
-        return HttpResponseBadRequest(
-            "A token needs a scope: ingest, read or both.\n", content_type="text/plain"
-        )
+        return refused(request, "A token needs a scope: ingest, read or both.")
     return _page(request, project, name, token)
 
 

@@ -49,7 +49,7 @@ def test_the_front_door_leads_to_the_sign_in_page(client, db):
     assert client.get("/")["Location"] == "/signin?next=/"
 
 
-@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "500", "503"])
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "405", "500", "503", "refused"])
 def test_an_error_page_needs_neither_database_nor_request(name):
     html = render_to_string(f"{name}.html")
 

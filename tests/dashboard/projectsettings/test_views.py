@@ -122,11 +122,44 @@ def test_names_are_only_text(client, someone):
     assert b"<img" not in client.get(PAGE).content
 
 
+@pytest.mark.parametrize(
+    ("path", "form", "why"),
+    [
+        ("settings/tokens", {"name": "ci"}, "A token needs a scope"),
+        ("settings/retention", {"days": "0"}, "1 to 36500 days"),
+        ("attention/seen", {}, "Name the session"),
+        ("demo/remove", {"name": "other"}, "Type the name of the project"),
+    ],
+)
+def test_a_refused_form_is_answered_with_a_page_that_says_why(client, someone, path, form, why):
+    someone("admin")
+    answer = client.post(f"/p/acme/{path}", form)
+
+    assert answer.status_code == 400
+    assert_refused(answer.content.decode(), why)
+
+
+def test_a_switch_that_there_is_not_is_refused_with_a_page(client, someone):
+    someone("viewer")
+    answer = client.post("/notifications/mute", {"row": "none"})
+
+    assert answer.status_code == 400
+    assert_refused(answer.content.decode(), "no such row")
+
+
+def assert_refused(html, why):
+    assert "<h1>Nothing was changed</h1>" in html
+    assert why in html
+    assert 'rel="stylesheet"' in html
+
+
 def test_nothing_changes_on_a_get(client, someone):
     someone("admin")
     for path in (f"{PAGE}/title", f"{PAGE}/tokens", f"{PAGE}/tokens/abc/revoke"):
         assert resolve(path)
-        assert client.get(path).status_code == 405
+        answer = client.get(path)
+        assert (answer.status_code, answer["Allow"]) == (405, "POST")
+        assert "<h1>There is nothing to read here</h1>" in answer.content.decode()
 
 
 @pytest.mark.parametrize("rows", [1, 50])
