@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
 from itertools import groupby, islice
@@ -15,8 +15,8 @@ from recorder.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unst
 from recorder.core.changes import Change
 from recorder.core.events import Unread
 from recorder.core.formats import Limits, Parsed, Refused, foreign, native
-from recorder.core.needs import needs
-from recorder.core.recorder import Recorder
+from recorder.core.memory import Memory, Needs
+from recorder.core.recorder import Line, Recorder, needs
 from recorder.faults import STORE_ERRORS, blame
 from recorder.journal import Journal
 from recorder.reads import Appended, Read
@@ -73,12 +73,19 @@ class _Work:
         self.changes: list[Change] = []
         self.bells: list[notify.Bell] = []
 
-    def record(self, reads: Iterable[Read]) -> tuple[list[Answer], notify.Bell]:
-        """Record batches, a few at a time: each line is read, written down, fed and gone."""
+    def record(self, reads: Iterator[Read]) -> tuple[list[Answer], notify.Bell]:
+        """Record batches, a few at a time: each line is read, written down, fed and gone.
+
+        If the tables have to be read, they are for all batches that are left, which then go together.
+        """
         answers: list[Answer] = []
-        for some in _portions(reads):
-            appended = [self.journal.append(read) for read in some]
-            self._feed([each for each in appended if isinstance(each, Appended)])
+        while appended := [self.journal.append(read) for read in _portion(reads)]:
+            memory = self.recall.known(self.project, *_wanted(appended))
+            if memory is None:
+                appended += [self.journal.append(read) for read in reads]
+                memory = self._remember(*_wanted(appended))
+            recorder = Recorder(memory)
+            self.changes += [change for each in _taken(appended) for change in each.feed(recorder)]
             answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
         self.journal.write()
         self._save()
@@ -89,37 +96,36 @@ class _Work:
         )
         return answers, bell
 
-    def _feed(self, appended: Sequence[Appended]) -> None:
-        lines = [line for each in appended for line in each.lines]
-        flushed = frozenset(each.producer for each in appended if each.flush)
-        if not lines and not flushed:
-            return
-        wanted = replace(needs(lines), producers=flushed)
-        memory = self.recall.known(self.project, wanted, lines)
-        if memory is None:
-            self.journal.write_lines()
-            self._save()
-            memory = self.recall.read(self.project, wanted, lines)
-        recorder = Recorder(memory)
-        self.changes += [change for each in appended for change in each.feed(recorder)]
+    def _remember(self, wanted: Needs, lines: Sequence[Line]) -> Memory:
+        """Read what some lines touch, once the tables tell what was fed before."""
+        self.journal.write_lines()
+        self._save()
+        return self.recall.read(self.project, wanted, lines)
 
     def _save(self) -> None:
         self.bells.append(store.save(self.project, self.changes))
         self.changes = []
 
 
-def _portions(reads: Iterable[Read]) -> Iterator[list[Read]]:
-    """Give batches to be fed together: few, but all where each feeding reads the tables."""
+def _portion(reads: Iterator[Read]) -> list[Read]:
+    """Return the next batches to be fed together, none at the end."""
     some: list[Read] = []
     size = 0
-    for read in reads:
+    while size < PORTION_BYTES and (read := next(reads, None)):
         some.append(read)
         size += read.batch.size
-        if size >= PORTION_BYTES and connection.vendor == "sqlite":
-            yield some
-            some, size = [], 0
-    if some:
-        yield some
+    return some
+
+
+def _taken(appended: Sequence[Appended | Unstored]) -> list[Appended]:
+    return [each for each in appended if isinstance(each, Appended)]
+
+
+def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[Needs, list[Line]]:
+    """Return what the recorder needs for what is new in batches, and their lines."""
+    taken = _taken(appended)
+    lines = [line for each in taken for line in each.lines]
+    return replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush)), lines
 
 
 def _read(batch: Batch, unread: Unread | None) -> Read:

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
+from datetime import datetime
 from functools import partial
-from itertools import chain
+from heapq import nlargest
+from itertools import chain, islice
 from typing import TypeAlias
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 from recorder import remembering, store, tables
+from recorder.core.changes import Loop
 from recorder.core.links import session_of
 from recorder.core.memory import Memory, Needs
 from recorder.core.recorder import Line
 from recorder.sqlite3.base import DatabaseWrapper
 
-MOST_LINES = 5_000  # fed to one memory: it grows with them
+MOST_LINES = 10_000  # fed to one memory: it grows with them
 MOST_PROJECTS = 8
-MOST_BESIDE = 100  # loops, configs, pairs: read with what lines need
+MOST_BESIDE, MOST_CONFIGS = 16, 100  # loops, and configs or pairs: read with what lines need
 KINDS = tuple(each.name for each in fields(Needs))
 READ_ALWAYS = ("config_keys", "pairs", "producers")  # seldom new, or seldom without a record
 NOTHING = Needs()
@@ -55,15 +58,14 @@ class Remembered:
 
     def with_running(self, needs: Needs, producers: frozenset[int]) -> tuple[Needs, frozenset[int]]:
         """Return wider needs, with what goes on: else producers that take turns would read in turns."""
-        running = list(chain.from_iterable(self.memory.open.values()))[-MOST_BESIDE:]
-        configs, pairs = self.needs.config_keys, self.needs.pairs
+        running = nlargest(MOST_BESIDE, chain.from_iterable(self.memory.open.values()), key=_heard_of)
         wider = replace(
             needs,
             session_ids=needs.session_ids.union(loop.session.session_id for loop in running),
             homes=needs.homes.union(session_of(loop.loop_id) for loop in running),
             loop_ids=needs.loop_ids.union(loop.loop_id for loop in running),
-            config_keys=needs.config_keys | (configs if len(configs) <= MOST_BESIDE else NOTHING.config_keys),
-            pairs=needs.pairs | (pairs if len(pairs) <= MOST_BESIDE else NOTHING.pairs),
+            config_keys=needs.config_keys.union(islice(self.needs.config_keys, MOST_CONFIGS)),
+            pairs=needs.pairs.union(islice(self.needs.pairs, MOST_CONFIGS)),
         )
         return wider, producers.union(loop.producer for loop in running)
 
@@ -105,6 +107,10 @@ class Recall:
         if (here := _here()) is not None:
             last = dict(list(self._kept.items())[-MOST_PROJECTS:])
             transaction.on_commit(partial(_keep, here, _stamp(here), last))
+
+
+def _heard_of(loop: Loop) -> datetime:
+    return loop.session.last_event_at
 
 
 def _senders(lines: Sequence[Line]) -> frozenset[int]:
