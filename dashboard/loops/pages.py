@@ -28,9 +28,14 @@ class Shown:
     later: str = ""
     other: str = ""  # the same turns as they were written, or rendered
     is_last: bool = True  # what comes next belongs here
-    most: int = windows.PAGE  # turns of a page
+    most: int = windows.PAGE  # turns or events of a page
     most_bytes: int = TURNS_BYTES
-    url: str = ""  # of the newest turns
+    url: str = ""  # of the newest turns or events
+
+    @property
+    def gap_order(self) -> float:
+        """Return where a link to what comes before the list stands in it."""
+        return self.page.first - 0.5
 
     @property
     def container(self) -> str:
@@ -89,7 +94,9 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
     )
     earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
     later = address(session, loop, asked, after=window.later) if window.later is not None else ""
-    return Shown(page, _drawn(page), earlier, later, is_last=window.later is None)
+    newest = address(session, loop, asked)
+    is_last = window.later is None
+    return Shown(page, _drawn(page), earlier, later, is_last=is_last, most=events.PAGE, url=newest)
 
 
 def address(session: Session, loop: int, asked: Asked, **change: int) -> str:

@@ -68,6 +68,8 @@ def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> 
         )
     if asked.tab == "conversation" and asked.before is not None and is_htmx(request):
         return render(request, "session/earlier.html", context | {"turns": context["drawn"].get("turn", [])})
+    if asked.tab == "events" and is_htmx(request):
+        return render(request, "session/events_piece.html", context)
     may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
     return render(request, "session/detail.html", context | {"may_pin": may_pin})
 

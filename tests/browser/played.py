@@ -15,8 +15,7 @@ SCRIPTS = {
     "clock.js": ROOT / "static" / "js" / "clock.js",
     "morph.js": ROOT / "static" / "js" / "morph.js",
     "live.js": ROOT / "static" / "js" / "live.js",
-    "turns.js": ROOT / "static" / "js" / "turns.js",
-    "gaps.js": ROOT / "static" / "js" / "gaps.js",
+    "window.js": ROOT / "static" / "js" / "window.js",
     "follow.js": ROOT / "static" / "js" / "follow.js",
     "keys.js": ROOT / "static" / "js" / "keys.js",
 }
@@ -26,13 +25,14 @@ PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
 <script src="/htmx.js" defer></script><script src="/ws.js" defer></script>
 <script src="/idiomorph.js" defer></script><script type="module" src="/morph.js"></script>
 <script type="module" src="/clock.js"></script>
-<script type="module" src="/live.js"></script><script type="module" src="/turns.js"></script>
+<script type="module" src="/live.js"></script>
 <script type="module" src="/follow.js"></script>
 <script type="module" src="/keys.js"></script></head>
 <body><div hx-ext="ws,morph" ws-connect="/p/default/live/session">
 <p data-connection><i class="dot dot-off"></i><span>Not live</span></p>
 <button data-follow data-key="f" aria-pressed="false" aria-controls="pane">Follow</button>
-<button data-unseen hidden></button><input id="search"><div id="pane">BODY</div></div></body></html>"""
+<button data-unseen hidden></button><input id="search">
+<div id="pane" tabindex="0">BODY</div></div></body></html>"""
 CSS = "#pane { height: 300px; overflow-y: auto } section { height: 100px } section.tall { height: 900px }"
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"
 

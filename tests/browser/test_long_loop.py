@@ -26,7 +26,7 @@ def test_a_page_that_is_followed_shows_what_a_reload_shows_and_leads_to_all_befo
     for start in range(10, 100, 15):
         agent.send(*turns(*range(start, start + 15)))
         page.get_by_text(f"Answer {start + 14}.").wait_for()
-    page.wait_for_function("document.querySelectorAll('[data-window] > .turn').length == 30")
+    page.wait_for_function("() => document.querySelectorAll('[data-window] > .turn').length == 30")
     assert listed(page) == list(range(70, 100))
 
     reloaded = window().open(page.url)

@@ -28,7 +28,6 @@ from recorder.lines import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
 PAGE = 100
-REDRAWN = 400  # rows of an open page that a reconnect draws again
 SUMMED_BYTES = 256 * 1024  # a larger line is not read for its one-line summary
 DELTAS_SHOWN = 500
 DELTA = "MessageUpdate"
@@ -48,6 +47,7 @@ class EventRow:
 
     pk: int
     into: str
+    after: int  # the event before it in its list, 0 for the first
     deltas: int  # streaming deltas right before it
     deltas_url: str
     sequence: int | None
@@ -142,7 +142,7 @@ def between(scope: Scope, first: int, last: int | None) -> list[int]:
     """Return the events that an open page shows: from one on, up to another or to the newest. One query."""
     shown = scope.rows.filter(pk__gte=first)
     bounded = shown if last is None else shown.filter(pk__lte=last)
-    return list(bounded.order_by("-pk").values_list("pk", flat=True)[:REDRAWN])[::-1]
+    return list(bounded.order_by("-pk").values_list("pk", flat=True)[:PAGE])[::-1]
 
 
 def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
@@ -157,7 +157,9 @@ def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
     )
     bodies = texts([record.pk for record in found if record.journal.size <= SUMMED_BYTES])
     return {
-        record.pk: _row(scope, record, _Read(bodies.get(record.pk), record.deltas, record.begun))
+        record.pk: _row(
+            scope, record, _Read(bodies.get(record.pk), record.previous, record.deltas, record.begun)
+        )
         for record in found
     }
 
@@ -187,12 +189,7 @@ def _same(scope: Scope) -> Q:
 
 
 def _previous(scope: Scope) -> Coalesce:
-    before = (
-        EventRecord.objects.filter(_same(scope), pk__lt=OuterRef("pk"))
-        .exclude(type=DELTA)
-        .exclude(origin="told")
-    )
-    return _or_zero(before.order_by("-pk").values("pk")[:1])
+    return _or_zero(scope.rows.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("pk")[:1])
 
 
 def _deltas(scope: Scope) -> Coalesce | Value:
@@ -220,6 +217,7 @@ class _Read:
     """What the query adds to an event."""
 
     body: bytes | None  # None when it is too large to read for a line, or pruned
+    previous: int
     deltas: int
     begun: datetime | None  # when its loop's start was received
 
@@ -234,6 +232,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
     return EventRow(
         pk=record.pk,
         into=scope.container,
+        after=read.previous,
         deltas=read.deltas,
         deltas_url=links.loop_deltas(slug, scope.session, scope.loop, record.pk) if has_url else "",
         sequence=record.sequence,
