@@ -2,6 +2,7 @@
 // server's to say (dashboard/notifications/policy.py).
 const ASKED = "approval-requested";
 const QUIET_MS = 45_000; // the channel says something every 15 s: quieter, it is dead
+const AGAIN_MS = 1000; // before the server is asked again what it did not answer
 const PACE_MS = 250; // between looks: what rings meanwhile is told together
 const { serviceWorker } = navigator;
 const rest = (ms) => new Promise((rested) => setTimeout(rested, ms));
@@ -23,14 +24,26 @@ function asked({ reader, waiting }) {
   return fresh;
 }
 
+// Returns what the server says of some sessions: to somebody who has signed out, that there is nothing to tell.
+async function news(query) {
+  const answer = await fetch(`/notifications/now?${query}`, { signal: AbortSignal.timeout(10_000) });
+  if (answer.status == 401) return { reader: 0, rows: {}, muted: [], titles: {}, waiting: [] };
+  if (!answer.ok) throw answer;
+  return answer.json();
+}
+
 async function tell() {
   const frames = rung.filter((frame) => !rows || Object.hasOwn(rows, row(frame))).slice(-100);
   rung = [];
   if (!frames.length) return;
   const query = frames.map(({ url }) => `session=${session(url) ?? ""}`).join("&");
-  const answer = await fetch(`/notifications/now?${query}`, { signal: AbortSignal.timeout(10_000) }).catch(() => ({}));
-  if (!answer.ok) return void rung.unshift(...frames); // the next frame, or the next channel, tells them
-  const now = await answer.json();
+  const now = await news(query).catch(() => null);
+  if (!now) {
+    rung.unshift(...frames);
+    await rest(AGAIN_MS);
+    return soon();
+  }
+  const { active } = await serviceWorker.ready; // now, so that what is noted as told is handed over in one go
   rows = now.rows;
   const notes = new Map(); // one a session, the latest; that it waits outranks what else happened
   for (const frame of frames) {
@@ -40,16 +53,21 @@ async function tell() {
       notes.set(session(frame.url), { title: title ?? frame.session_id, says, url: title && frame.url });
   }
   for (const { url, title } of asked(now)) notes.set(session(url), { title, says: rows[ASKED], url });
-  if (notes.size) (await serviceWorker.ready).active.postMessage([...notes.values()]);
+  if (notes.size) active.postMessage([...notes.values()]);
   await rest(PACE_MS);
+}
+
+function soon() {
+  telling = telling.then(tell, tell);
 }
 
 function heard(frame) {
   rung.push(frame);
-  telling = telling.then(tell, tell);
+  soon();
 }
 
 async function listen() {
+  await serviceWorker.register("/worker.js");
   const dead = new AbortController();
   let watch;
   const wait = () => {
@@ -57,7 +75,7 @@ async function listen() {
     watch = setTimeout(() => dead.abort(), QUIET_MS);
   };
   wait();
-  const answer = await fetch("/api/v1/lifecycle", { signal: dead.signal });
+  const answer = await fetch("/api/v1/lifecycle", { signal: dead.signal, cache: "no-store" });
   if (!answer.ok) return answer.status;
   pause = 1000;
   heard({ type: ASKED }); // somebody may have asked while nobody listened
@@ -71,7 +89,6 @@ async function listen() {
 
 // Ends when the reader has signed out.
 export async function follow() {
-  await serviceWorker.register("/worker.js");
   while ((await listen().catch(() => 0)) != 401) {
     await rest(pause);
     pause = Math.min(2 * pause, 10_000);

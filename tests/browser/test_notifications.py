@@ -54,6 +54,11 @@ LOCKED = """async (wanted) => {
     await new Promise((passed) => setTimeout(passed, 10));
   }
 }"""
+REFUSED_ONCE = """const register = ServiceWorkerContainer.prototype.register;
+ServiceWorkerContainer.prototype.register = function (url) {
+  ServiceWorkerContainer.prototype.register = register;
+  return Promise.reject(new TypeError("no network"));
+};"""
 numbers = count()
 
 
@@ -224,6 +229,28 @@ def test_one_tab_follows_for_all_and_the_next_takes_over_without_telling_twice(t
         first.close()
     assert tabs.told() == []
     tabs.tabs = [second, tabs.tab(LOOKS)]
+
+
+@pytest.mark.parametrize("instead", [{"status": 503}, {"body": "{", "content_type": "application/json"}])
+def test_what_the_server_could_not_say_at_once_is_told_although_nothing_else_rings(tabs, instead):
+    answers = [instead]
+
+    def answer(route):
+        route.fulfill(**answers.pop()) if answers else route.continue_()
+
+    tabs.context.route(NEWS, answer)
+    place = session_of(tabs.agent_does(ends("failed")))
+    assert [each["tag"] for each in tabs.worker.evaluate(HEARD, place)] == [place]
+    tabs.context.unroute(NEWS)
+    assert answers == []
+
+
+def test_a_tab_whose_worker_could_not_be_had_tries_again(browser, server, signed_in):
+    with another(browser, signed_in) as context:
+        context.add_init_script(REFUSED_ONCE)
+        page = context.new_page()
+        with page.expect_response(CHANNEL):
+            page.goto(server.url + LOOKS)
 
 
 def test_what_was_asked_while_no_tab_was_open_is_told_once_one_is(tabs):
