@@ -47,6 +47,17 @@ def test_keys_and_pointer_move_the_readout(window, server, spent, has_scripts):
     assert [readouts.nth(n).is_visible() for n in range(7)] == [n == 3 for n in range(7)]
 
 
+def test_through_a_readout_nothing_of_the_one_below_shines(window, spent):
+    page = window(viewport={"width": 1200, "height": 900}).open("/p/default/costs?since=7d")
+    page.locator(".bar").nth(3).hover()
+    place = page.locator(".bar").nth(3).locator(".readout").bounding_box()
+    before = page.screenshot(clip=place)
+
+    page.locator(".chart-box > .readout").evaluate("each => { each.style.visibility = 'hidden'; }")
+
+    assert page.screenshot(clip=place) == before
+
+
 def test_a_price_of_one_window_is_seen_in_another(window, spent):
     other = window().open("/p/default/costs")
     page = window().open("/p/default/costs")
