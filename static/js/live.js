@@ -68,11 +68,11 @@ addEventListener("htmx:wsOpen", ({ detail }) => {
   socket = { now: detail.event.target, reconnect: detail.socketWrapper.reconnect };
   become("catching-up");
 });
-addEventListener("htmx:wsClose", ({ detail: { event } }) => {
+addEventListener("htmx:wsClose", ({ detail: { event, socketWrapper } }) => {
   if (socket && event.target != socket.now) return;
   become(event.code == 4401 ? "signed-out" : "lost");
   // After these hx-ws comes back by itself.
-  if (![1006, 1011, 1012, 1013, 4401].includes(event.code)) setTimeout(socket.reconnect, 1000);
+  if (![1006, 1011, 1012, 1013, 4401].includes(event.code)) setTimeout(socketWrapper.reconnect, 1000);
 });
 addEventListener("live:frame", ({ detail }) => {
   heard = Date.now();

@@ -46,10 +46,15 @@ class Wire:
         self.acks = []
         self.number = 0
         self.is_away = False
+        self.turns_away = 0  # so many sockets, before they are open
 
     def opened(self, socket):
         if self.is_away:
             socket.close(code=1011)
+            return
+        if self.turns_away:
+            self.turns_away -= 1
+            socket.close(code=1001)
             return
         socket.on_message(lambda said: self.acks.append(said))  # noqa: PLW0108  playwright marks what it is given
         self.sockets.append(socket)
@@ -73,12 +78,13 @@ def open_page(browser):
     """Return a way to open a page with the given content, connected."""
     contexts = []
 
-    def open_page(body):
+    def open_page(body, turns_away=0):
         context = browser.new_context()
         contexts.append(context)
         page = context.new_page()
         page.route("http://frames.test/**", lambda route: _answer(route, body))
         wire = Wire(page)
+        wire.turns_away = turns_away
         page.route_web_socket(re.compile("/live/"), wire.opened)
         page.errors = []
         page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)

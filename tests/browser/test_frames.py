@@ -166,6 +166,13 @@ def test_a_server_that_says_goodbye_is_waited_for(open_page):
     assert page.locator("[data-connection]").inner_text() == "Live"
 
 
+def test_a_socket_that_closes_before_it_is_open_is_tried_again(open_page):
+    page, wire = open_page("", turns_away=1)
+    wire.send()
+    page.locator("[data-connection=live]").wait_for()
+    assert not page.errors
+
+
 def test_who_has_signed_out_is_told_so_and_does_not_come_back(open_page):
     page, wire = open_page("")
     wire.send()
