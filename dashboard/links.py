@@ -67,6 +67,12 @@ def turn_calls(slug: str, session_pk: int, loop: int, turn: int, **query: Value)
     return _with(_to("turn-calls", slug, session_pk, loop, turn), _at(session_pk) | query)
 
 
+def turn_passage(slug: str, session_pk: int, loop: int, turn: int, first: int, last: int) -> str:
+    """Return what was told in a turn, or right before it, from one event up to another."""
+    query = _at(session_pk) | {"first": first, "last": last}
+    return _with(_to("turn-passage", slug, session_pk, loop, turn), query)
+
+
 def event(slug: str, pk: int) -> str:
     """Return the permalink of one recorded event."""
     return _to("event", slug, pk)

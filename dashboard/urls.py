@@ -58,6 +58,11 @@ urlpatterns = [
         loops.turn_calls,
         name="turn-calls",
     ),
+    path(
+        "p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/turns/<key:turn>/passage",
+        loops.turn_passage,
+        name="turn-passage",
+    ),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/record", loops.loop_record, name="loop-record"),
     path(
         "p/<slug:slug>/sessions/<key:pk>/compactions/<key:compaction>", compactions.detail, name="compaction"

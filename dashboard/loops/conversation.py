@@ -7,10 +7,12 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 
 from dashboard import links
+from dashboard.loops import passages
 from dashboard.loops.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
 from dashboard.loops.items import CutOff, Groups, Item, Question, Shortened, Tool
 from dashboard.loops.messages import Messages, pictures, result_text
-from dashboard.loops.notes import note
+from dashboard.loops.notes import SILENT, note
+from dashboard.loops.passages import Address, Told
 from dashboard.streaming import Block
 from recorder.core.changes import Json
 from recorder.core.text import one_line
@@ -51,10 +53,16 @@ class Reading:
     questions: Mapping[int, Question] = field(default_factory=dict)  # by the event that asked
     folded: Folded | None = None
     is_group: bool = False  # of calls, with others after it
+    address: Address | None = None  # of passages; without it none are folded
 
     def items(self) -> list[Item]:
         """Return what to show."""
         return _Reader(self).read()
+
+    def passage(self, first: int, last: int) -> Sequence[Item]:
+        """Return what a passage from one event up to another holds. Raises LookupError if there is none."""
+        assert self.address is not None
+        return passages.opened(_Reader(self).told(), first, last, self.address)
 
     @property
     def pruned_on(self) -> date | None:
@@ -93,15 +101,23 @@ class _Reader:
         self._current: Body | None = None
 
     def read(self) -> list[Item]:
-        folded = self._reading.folded
-        found: list[Item] = []
-        for body in self._reading.bodies:
-            if folded and body.id >= folded.until:
-                found.append(folded.groups)
-                folded = None
-            found += self._items(body)
+        told, address = self.told(), self._reading.address
+        items = passages.folded(told, address) if address else (item for each in told for item in each.items)
+        found = list(items)
         for body in self._begun.values():
             found += self._message(body)
+        return found
+
+    def told(self) -> list[Told]:
+        """Return what each line shows."""
+        folded = self._reading.folded
+        found: list[Told] = []
+        for body in self._reading.bodies:
+            if folded and body.id >= folded.until:
+                found.append(Told(body, [folded.groups], parts=True))
+                folded = None
+            parts = body.id in self._by_event or body.id in self._questions
+            found.append(Told(body, list(self._items(body)), "" if parts else _kind(body), parts=parts))
         return found
 
     def _items(self, body: Body) -> Iterator[Item]:
@@ -206,6 +222,16 @@ def _asked_for(bodies: Sequence[Body]) -> set[str]:
         for part in items(obj(body.event.get("message")).get("content"))
         if obj(part).get("type") == "toolCall"
     }
+
+
+def _kind(body: Body) -> str:
+    """Return what a line counts as, whatever comes later: message, note, or "" for neither."""
+    if body.pruned_on is not None:
+        return ""
+    if body.type == "MessageEnd":
+        return "message" if _role(body) != "toolResult" else ""
+    is_of_call = body.type == "ProgressMessage" and string(body.event.get("tool_call_id"))
+    return "" if body.type in SILENT or is_of_call else "note"
 
 
 def _role(body: Body) -> str:

@@ -214,9 +214,34 @@ class Groups:
     part: str = "groups"
 
 
-Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff | Groups
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """Messages and notes in a row that are folded away until somebody opens them."""
+
+    first: int  # event
+    messages: int
+    notes: int
+    failed: int  # notes that say of an error
+    since: datetime
+    until: datetime
+    dom_id: str
+    url: str  # of what is inside
+
+
+@dataclass(frozen=True, slots=True)
+class Passages:
+    """The passages of a row, before what is shown of it."""
+
+    passages: tuple[Passage, ...]
+    is_raw: bool = False  # what is inside is wanted as it was written
+    part: str = "passages"
+
+
+Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff | Groups | Passages
 
 
 def as_written(items: Iterable[Item]) -> list[Item]:
     """Return items with Markdown left as the text that it is."""
-    return [replace(item, is_raw=True) if isinstance(item, Said | Groups) else item for item in items]
+    return [
+        replace(item, is_raw=True) if isinstance(item, Said | Groups | Passages) else item for item in items
+    ]

@@ -201,6 +201,25 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     return render(request, "session/called.html", context)
 
 
+@require_safe
+@member
+@may_be_pruned
+def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
+    """Give messages and notes in a row of a turn."""
+    first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
+    if not header.is_of(project.pk, pk) or first is None or last is None:
+        raise Http404
+    asked, found = Asked.parse(request.GET), header.session_of(project.pk, pk)
+    try:
+        with past.looked_back(found, asked.at):
+            inside = folds.passage(pk, loop, turn, first, last)
+    except (NotOfSession, LookupError) as error:
+        raise Http404 from error
+    items = as_written(inside) if asked.is_raw else inside
+    context = {"id": f"passage-{first}-{last}-inside", "items": items}
+    return render(request, "session/called.html", context)
+
+
 def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
     try:
         return look_up(project.pk, pk)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from dashboard import links, streaming
 from dashboard.loops import folding
@@ -62,10 +63,10 @@ def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[
         place = own[0].slug, session, loop, ordinal
         groups = _groups(place, own, folding.within(stretch))
         return [Groups(groups, 0, len(own))]
-    return _read(turn, own, stretch)
+    return _read(session, turn, own, stretch)
 
 
-def _read(turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
+def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
     chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
     since, until = _begin(chosen), _begin(own[stretch.end :])
     where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {tables.among('e.id')}"
@@ -80,7 +81,37 @@ def _read(turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]
         is_open=turn.state == "open",
         questions=questions.asked_in(found),
         is_group=True,
+        address=partial(links.turn_passage, own[0].slug, session, turn.loop_id, turn.ordinal),
     ).items()
+
+
+def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Sequence[Item]:
+    """Return what a passage of a turn, or of what stands right before it, holds. Eleven queries at most.
+
+    Raises LookupError where there is no such passage.
+    """
+    of_loop = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal)
+    turn = of_loop.select_related("loop__session__project").first()
+    if turn is None:
+        raise LookupError(ordinal)
+    slug = turn.loop.session.project.slug
+    address = partial(links.turn_passage, slug, session, loop, ordinal)
+    begin = min(turn.start_event or first, first)
+    found = lines.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
+    own = calls.calls("c.turn_id = %s", turn.pk)
+    if all(line.body.id != first for line in found):
+        between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
+        found = lines.read(between, loop, first, last)
+        own = calls.calls(calls.outside_turns(), tables.several([loop]))
+    return Reading(
+        slug,
+        [line.body for line in found],
+        [each.call for each in own],
+        streaming.of_turns([turn.pk]).get(turn.pk, {}),
+        is_open=turn.state == "open",
+        questions=questions.asked_in(found),
+        address=address,
+    ).passage(first, last)
 
 
 def _fold(turn: int, place: Place, own: Sequence[Placed], groups: Sequence[Stretch]) -> Fold:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from functools import partial
 from typing import Any
 
 from django.db.models import Max, OuterRef, QuerySet, Subquery
@@ -14,6 +15,7 @@ from dashboard import links, streaming
 from dashboard.breakdown import Breakdown, breakdown
 from dashboard.loops.conversation import Reading
 from dashboard.loops.items import Item, as_written
+from dashboard.loops.passages import Address
 from dashboard.loops.queries import calls, folds, lines, questions
 from dashboard.money import COST
 from dashboard.streaming import Block
@@ -112,6 +114,10 @@ class _Span:
         return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
 
     @property
+    def address(self) -> Address:
+        return partial(links.turn_passage, *self.place)
+
+    @property
     def as_of(self) -> str:
         event = self.turn.end_event or self.turn.start_event
         return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
@@ -142,8 +148,11 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
         others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
         is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
         fold = folded[turn.pk].folded if turn.pk in folded else None
-        reading = Reading(slug, inside, own, blocks, is_open=is_open, questions=asked, folded=fold)
-        views[turn.pk] = _view(span, reading, Reading(slug, loose, others, questions=asked))
+        reading = Reading(
+            slug, inside, own, blocks, is_open=is_open, questions=asked, folded=fold, address=span.address
+        )
+        before = Reading(slug, loose, others, questions=asked, address=span.address)
+        views[turn.pk] = _view(span, reading, before)
     return views
 
 

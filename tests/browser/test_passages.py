@@ -1,0 +1,36 @@
+"""A turn of many messages in a browser: its passages open, `e` goes into them, a redraw leaves them."""
+
+from tests import build
+
+
+def told(*numbers, failed=()):
+    for n in numbers:
+        if n in failed:
+            yield build.ours("ErrorRaised", message=f"word {n}.", code="x", scope="loop")
+        else:
+            yield build.message_end(message=build.assistant(f"word {n}."))
+
+
+def test_an_opened_passage_stays_as_it_was_loaded_and_errors_in_it_are_found(server, window):
+    agent = server.agent()
+    agent.send(build.agent_start(), build.turn_start(), *told(*range(65), failed={7, 62}))
+    one = window()
+    page = one.open(server.session_url("s"))
+    assert page.locator(".turn .msg").count() == 4
+
+    page.keyboard.press("e")
+    page.locator(".turn").get_by_text("word 7.").wait_for()
+    assert page.locator(".calls[open]").count() == 1
+    assert page.locator(".turn .msg").count() == 23
+
+    page.locator(".calls:not([open]) > summary").first.focus()
+    page.keyboard.press("Enter")
+    page.locator(".turn").get_by_text("word 20.").wait_for()
+    agent.send(*told(*range(65, 90)))
+    page.locator(".turn").get_by_text("word 89.").wait_for()
+    page.wait_for_function("() => document.querySelectorAll('.calls').length == 4")
+    assert page.locator(".calls[open]").count() == 2
+    assert page.locator(".turn").get_by_text("word 7.").is_visible()
+    assert page.locator(".turn").get_by_text("word 20.").is_visible()
+    assert page.evaluate("document.activeElement.closest('.calls[open]') != null")
+    assert one.faults == []
