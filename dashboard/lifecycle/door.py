@@ -34,7 +34,6 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = fra
         return
     try:
         subscriber = Subscriber(await _projects(scope))
-        await feed.subscribe(subscriber)
     except Fault as fault:
         await reply(send, fault.status, fault.body, **fault.headers)
         return
@@ -43,6 +42,7 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = fra
         await reply(send, later.status, later.body, **later.headers)
         return
     try:
+        await feed.subscribe(subscriber)
         await _stream(scope, receive, send, subscriber, tell)
     finally:
         feed.unsubscribe(subscriber)

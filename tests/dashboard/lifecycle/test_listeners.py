@@ -1,6 +1,7 @@
 """Who hears the channel: readers of a project alone, each at their own pace."""
 
 import asyncio
+from threading import Event
 
 import pytest
 from channels.db import database_sync_to_async
@@ -10,7 +11,7 @@ from django.contrib.auth.models import User
 from dashboard.lifecycle import door
 from dashboard.lifecycle import feed as lifecycle_feed
 from dashboard.lifecycle.feed import KEPT, Subscriber, feed
-from dashboard.lifecycle.rings import Ring
+from dashboard.lifecycle.rings import Ring, Rings
 from recorder import tokens
 from recorder.models import Project
 from tests import build
@@ -79,6 +80,24 @@ async def test_fifty_subscribers_of_whom_one_never_reads(project, token):
     for each in scopes:
         await each.__aexit__(None, None, None)
     assert not feed._subscribers
+
+
+async def test_who_leaves_before_the_channel_begins_is_forgotten(project, monkeypatch):
+    async def theirs(_):
+        return frozenset((project.pk,))
+
+    asked, answer = Event(), Event()
+    monkeypatch.setattr(door, "_projects", theirs)
+    monkeypatch.setattr(Rings, "begin", lambda _: asked.set() or answer.wait())
+    coming = asyncio.create_task(door.lifecycle({"method": "GET"}, None, None))
+    try:
+        await asyncio.to_thread(asked.wait)
+        assert feed._subscribers
+        coming.cancel()
+        await asyncio.gather(coming, return_exceptions=True)
+        assert not feed._subscribers
+    finally:
+        answer.set()
 
 
 async def test_who_reads_loses_nothing_of_a_burst(project, token):
