@@ -119,12 +119,7 @@ def _in_halves(batch: Batch) -> Answer:
     ended = _in_halves(replace(batch, producer=begun.producer, first=first, lines=batch.lines[half:]))
     if not isinstance(ended, Receipt):
         return ended
-    return replace(
-        ended,
-        accepted=begun.accepted + ended.accepted,
-        duplicates=begun.duplicates + ended.duplicates,
-        rejected=[*begun.rejected, *ended.rejected],
-    )
+    return begun.followed_by(ended)
 
 
 def _unread(batch: Batch, error: Exception) -> Answer:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
 from typing import Literal
@@ -37,6 +38,24 @@ class Batch:
     def size(self) -> int:
         return sum(map(len, self.lines))
 
+    def parts(self, size: int) -> Iterator[Batch]:
+        """Yield the batch in parts of about `size` bytes, to be taken in order.
+
+        It stays whole if its producer is not known yet, or is taken over.
+        """
+        at = held = 0
+        is_whole = self.producer is None or self.claim
+        for end, line in enumerate(() if is_whole else self.lines[:-1], 1):
+            held += len(line)
+            if held >= size:
+                yield self._part(at, end, flush=False)
+                at, held = end, 0
+        yield self._part(at, len(self.lines), flush=self.flush) if at else self
+
+    def _part(self, start: int, end: int, *, flush: bool) -> Batch:
+        first = None if self.first is None else self.first + start
+        return replace(self, first=first, lines=self.lines[start:end], flush=flush)
+
 
 def lines_of(body: bytes | BytesIO) -> list[bytes]:
     """Return the lines of a body, or of the rest of it; blank ones are none."""
@@ -64,6 +83,15 @@ class Receipt:
     accepted: int = 0
     duplicates: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+
+    def followed_by(self, rest: Receipt) -> Receipt:
+        """Return one receipt for a batch that was taken in two parts."""
+        return replace(
+            rest,
+            accepted=self.accepted + rest.accepted,
+            duplicates=self.duplicates + rest.duplicates,
+            rejected=[*self.rejected, *rest.rejected],
+        )
 
 
 @dataclass(frozen=True, slots=True)

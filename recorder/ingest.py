@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache, partial
-from itertools import groupby, islice
+from itertools import islice
 
 from django.conf import settings
 from django.db import connection, transaction
@@ -42,19 +42,22 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
     caller's the bells ring when that is committed.
     """
-    places = sorted(range(len(batches)), key=lambda place: batches[place].project)
-    reads: Iterator[Read] = (_read(batches[place], unread) for place in places)
+    parts: dict[int, list[tuple[int, Batch]]] = {}  # of which batch, by project
+    for place in sorted(range(len(batches)), key=lambda place: batches[place].project):
+        some = parts.setdefault(batches[place].project, [])
+        some += [(place, part) for part in batches[place].parts(PORTION_BYTES)]
+    reads: Iterator[Read] = (_read(part, unread) for mine in parts.values() for _, part in mine)
     if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
         reads = iter(list(reads))
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
             recall = Recall()
-            for project, group in groupby(places, key=lambda place: batches[place].project):
-                mine = list(group)
-                work = _Work(project, [batches[place] for place in mine], recall)
+            for project, mine in parts.items():
+                work = _Work(project, [part for _, part in mine], recall)
                 given, bell = work.record(islice(reads, len(mine)))
-                answers.update(zip(mine, given, strict=True))
+                for (place, _), answer in zip(mine, given, strict=True):
+                    answers[place] = _joined(answers.get(place), answer)
                 transaction.on_commit(partial(notify.ring, bell))
             recall.keep()
     except STORE_ERRORS as error:
@@ -115,6 +118,13 @@ def _portion(reads: Iterator[Read]) -> list[Read]:
         some.append(read)
         size += read.batch.size
     return some
+
+
+def _joined(begun: Answer | None, answer: Answer) -> Answer:
+    """Return the answer to a batch; what refuses its first part refuses all of it."""
+    if isinstance(begun, Receipt) and isinstance(answer, Receipt):
+        return begun.followed_by(answer)
+    return answer if begun is None else begun
 
 
 def _taken(appended: Sequence[Appended | Unstored]) -> list[Appended]:

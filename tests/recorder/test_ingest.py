@@ -1,5 +1,8 @@
 """The way of a line: groups of batches, one transaction, and nothing half stored."""
 
+from datetime import UTC, datetime
+from unittest.mock import patch
+
 import pytest
 from django.db import OperationalError, connection
 from hypothesis import given, settings
@@ -59,6 +62,38 @@ def test_answers_come_in_the_order_of_the_batches_whatever_their_projects(projec
     ]
 
     assert [answer.accepted for answer in record(batches)] == [1, 2, 1, 3]
+
+
+SENT = st.lists(st.sampled_from([*GOOD, LINES[3], b"{", b'{"type":"Newer","loop_id":"s.a.1"}']), max_size=6)
+
+
+@settings(max_examples=60)
+@given(
+    sends=st.lists(
+        st.tuples(st.none() | st.integers(0, 8), SENT, st.sampled_from("pq"), st.booleans()), max_size=8
+    ),
+    size=st.sampled_from([1, 150, 400]),
+)
+def test_a_batch_that_is_fed_in_parts_is_answered_and_recorded_as_a_whole(sends, size):
+    whole, parts = (
+        Project.objects.create(slug=f"{name}{Project.objects.count()}") for name in ("whole", "parts")
+    )
+    at = datetime(2026, 11, 1, tzinfo=UTC)
+    groups = [
+        [batch(each, first, lines, name, flush=flush, received_at=at) for first, lines, name, flush in sends]
+        for each in (whole, parts)
+    ]
+
+    expected = record(groups[0])
+    with patch("recorder.ingest.PORTION_BYTES", size):
+        answers = record(groups[1])
+
+    assert [_told(each) for each in answers] == [_told(each) for each in expected]
+    assert digest(parts) == digest(whole)
+
+
+def _told(answer):
+    return answer.from_ if isinstance(answer, Gap) else answer
 
 
 def test_a_gap_of_a_new_producer_leaves_no_producer(project):
