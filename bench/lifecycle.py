@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import random
 import re
 import socket
 import statistics
@@ -126,10 +127,11 @@ def latency(target: Target, number: int, marks: int) -> tuple[object, ...]:
         while told != (told := sum(subscribers.frames)):
             time.sleep(2)  # until the burst has been told
         burst = min(subscribers.frames) / (2 * BURST)
-        durable = []
+        durable, moments = [], random.Random(1)
         for mark in range(marks):
             durable.append(agent.say(build.agent_start(f"mark-{mark}-{LONG}.a.1"))[1])
-            time.sleep(EACH_S)  # a steady rate
+            # At any moment: the channel gathers for as long, and would be met at the same one each time.
+            time.sleep(moments.uniform(0, 2 * EACH_S))
         time.sleep(1)  # for the last
         memory = target.rss_mib()
         agent.close()
