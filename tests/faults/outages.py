@@ -32,6 +32,7 @@ BEFORE_S = 2.0
 FELT_S = 60.0
 RETURN_S = 30.0
 MIB = 1024 * 1024
+FULL_AGAIN_S = 5
 LET_GO_S = 10
 DISK_BYTES = 256 * MIB
 LEFT_BYTES = MIB // 4
@@ -68,7 +69,7 @@ def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
         _until_felt(server)
         acks_felt = _acks(producers)
         time.sleep(seconds)
-        ready_while, page_while = status(server, "/readyz"), status(server, "/api/v1/sessions")
+        ready_while, page_while = _ready_while(server), status(server, "/api/v1/sessions")
         acks_while = _acks(producers) - acks_felt
     served_again_s = until_served(producers)
     ready_after = status(server, "/readyz")
@@ -156,6 +157,14 @@ def _readiness(server: Server) -> str:
     except urllib.error.HTTPError as refused:
         with refused:
             return str(json.load(refused)["status"])
+
+
+def _ready_while(server: Server) -> int:
+    """Return what readyz says; on a full disk it is well for a moment when the log has given space back."""
+    deadline = time.monotonic() + FULL_AGAIN_S
+    while (said := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
+        time.sleep(0.1)
+    return said
 
 
 def _acks(producers: list[Producer]) -> int:
