@@ -152,7 +152,7 @@ def steady(target: Target, number: int, rate: int, rounds: int) -> tuple[object,
     for round_, each in _turns(number, rounds):
         with listening(target, each), busy(target, rate, f"steady-{round_}-{each}") as pace:
             cpu = target.cpu_s()
-            time.sleep(STEADY_S)
+            time.sleep(STEADY_S)  # what this costs is measured
             cpu = target.cpu_s() - cpu
             achieved = pace.rate()
         found[each].append((cpu * 1e6 / STEADY_S / achieved, *quantiles(pace.took), achieved))

@@ -32,12 +32,13 @@ BEFORE_S = 2.0
 FELT_S = 60.0
 RETURN_S = 30.0
 MIB = 1024 * 1024
-FULL_AGAIN_S = 5
+FULL_AGAIN_S = 5.0  # its log gives space back now and then, and some more events are taken
 LET_GO_S = 10
 DISK_BYTES = 256 * MIB
 LEFT_BYTES = MIB // 4
 
-Outage = Callable[[], AbstractContextManager[None]]
+# Gives for how long, in seconds, a server may seem well meanwhile before it feels it again.
+Outage = Callable[[], AbstractContextManager[float]]
 
 
 @dataclass
@@ -65,11 +66,11 @@ def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
         producer.start()
     time.sleep(BEFORE_S)
     acks_before = _acks(producers)
-    with outage():
+    with outage() as well_s:
         _until_felt(server)
         acks_felt = _acks(producers)
         time.sleep(seconds)
-        ready_while, page_while = _ready_while(server), status(server, "/api/v1/sessions")
+        ready_while, page_while = _ready_while(server, well_s), status(server, "/api/v1/sessions")
         acks_while = _acks(producers) - acks_felt
     served_again_s = until_served(producers)
     ready_after = status(server, "/readyz")
@@ -79,12 +80,12 @@ def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
 
 
 @contextmanager
-def lock(server: Server) -> Iterator[None]:
+def lock(server: Server) -> Iterator[float]:
     """Hold SQLite's one write lock."""
     path = server.folder / "loopscope.sqlite3"
     with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as holder:
         holder.execute("BEGIN IMMEDIATE")
-        yield
+        yield 0.0
         holder.execute("ROLLBACK")
 
 
@@ -119,22 +120,22 @@ def _let_go(place: Path) -> None:
 
 
 @contextmanager
-def full(server: Server) -> Iterator[None]:
+def full(server: Server) -> Iterator[float]:
     """Fill the server's file system, all but a little, and let its producers fill that."""
     filler = server.folder / "filler"
     with filler.open("wb") as file:
         room = os.statvfs(server.folder)
         os.posix_fallocate(file.fileno(), 0, room.f_bavail * room.f_frsize - LEFT_BYTES)
     _until_felt(server, "disk_full")
-    yield
+    yield FULL_AGAIN_S
     filler.unlink()
 
 
 @contextmanager
-def killed(service: Service) -> Iterator[None]:
+def killed(service: Service) -> Iterator[float]:
     """Kill a service and start it again."""
     service.kill()
-    yield
+    yield 0.0
     service.start()
 
 
@@ -159,9 +160,9 @@ def _readiness(server: Server) -> str:
             return str(json.load(refused)["status"])
 
 
-def _ready_while(server: Server) -> int:
-    """Return what readyz says; on a full disk it is well for a moment when the log has given space back."""
-    deadline = time.monotonic() + FULL_AGAIN_S
+def _ready_while(server: Server, well_s: float) -> int:
+    """Return what readyz says, once it says no more that all is well."""
+    deadline = time.monotonic() + well_s
     while (said := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
         time.sleep(0.1)
     return said
