@@ -41,7 +41,7 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	@git ls-files 'templates/*.html' | xargs $(VENV)/bin/djade --check --target-version 5.2
+	@git ls-files 'dashboard/templates/*.html' | xargs $(VENV)/bin/djade --check --target-version 5.2
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(DEV) ## Measure; each figure comes with the machine and the date
@@ -53,7 +53,7 @@ screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; fou
 fmt: $(DEV) ## Mend what can be mended by a program
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	git ls-files 'templates/*.html' | xargs $(VENV)/bin/djade --target-version 5.2
+	git ls-files 'dashboard/templates/*.html' | xargs $(VENV)/bin/djade --target-version 5.2
 
 chromium: # A browser for the tests: Debian's, fetched when it is missing and apt is there
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \

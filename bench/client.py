@@ -14,8 +14,8 @@ from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
 from bench.machine import report
-from recorder.client import Client
-from recorder.client.lines import line_of
+from loopscope_client import Client
+from loopscope_client.transport.encoding import line_of
 
 CALLS, PAUSE_S = 10_000, 0.0003  # an agent does other things too; without a pause the scheduler is measured
 COLUMNS = ("server", "event", "bytes", "p50", "**p99**", "longest")

@@ -15,7 +15,7 @@ from bench.live import quantiles
 from bench.machine import loopscope, report
 from bench.viewers import Reader
 from tests.browser.server import Server
-from tests.dashboard.evaluations.branches import branch, end, judge, start
+from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
 
 COLUMNS = ("page", "**CPU ms**", "p50 ms", "p95 ms", "**p95 : session**", "KiB")
 PIECE = 400  # events a request

@@ -17,12 +17,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from bench.ingest_client import Line, frame, greet
 from bench.machine import Target, loopscope, report
 from bench.throughput import send
 from bench.viewers import Reader, Viewers, watching
-from bench.wire import Line, frame, greet
 from bench.workload import Batch, tape
-from tests.one_loop import Loop
+from tests.small_loop import Loop
 
 COLUMNS = (
     "viewers",

@@ -1,4 +1,4 @@
-"""Where the time of the hot path goes: lines through `recorder.ingest.record`, in process, on scratch SQLite.
+"""CPU time of the ingest hot path by stage: `recorder.ingest.pipeline.record`, in process, on SQLite.
 
 python bench/pipeline.py [--loops 40] [--turns 30] [--group 4] [--stored 1000000] [--profile]
 
@@ -62,8 +62,8 @@ def _prepare() -> None:
 
 
 def _run(asked: argparse.Namespace) -> None:
-    from recorder.batch import Batch  # noqa: PLC0415
-    from recorder.ingest import record  # noqa: PLC0415
+    from recorder.ingest.pipeline import record  # noqa: PLC0415
+    from recorder.journal.batch import Batch  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
 
     project = Project.objects.create(slug="bench").pk
@@ -120,13 +120,14 @@ def _print(events: int, wall: float, cpu: float, spent: dict[str, float]) -> Non
 
 def _stages() -> dict[str, float]:
     """Put a clock around each stage; return where they note the CPU time."""
-    from recorder import ingest, store  # noqa: PLC0415
     from recorder.core.recorder import Recorder  # noqa: PLC0415
-    from recorder.journal import Journal  # noqa: PLC0415
+    from recorder.ingest import pipeline  # noqa: PLC0415
+    from recorder.journal.append import Journal  # noqa: PLC0415
+    from recorder.projection import store  # noqa: PLC0415
 
     spent: dict[str, float] = {}
-    _clock(spent, "parse", ingest, "_parsed")
-    _clock(spent, "needs", ingest, "needs")
+    _clock(spent, "parse", pipeline, "_parsed")
+    _clock(spent, "needs", pipeline, "needs")
     _clock(spent, "remember", store, "remember")
     _clock(spent, "feed", Recorder, "feed")
     _clock(spent, "save", store, "save")

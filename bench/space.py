@@ -41,16 +41,16 @@ def main() -> None:
 def _measure(plays: int) -> None:
     from django.db import connection  # noqa: PLC0415
 
-    from recorder import pruning  # noqa: PLC0415
-    from recorder.consolidation.run import consolidate  # noqa: PLC0415
+    from recorder.insights.consolidate import consolidate  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
-    from tests.storage import database_bytes  # noqa: PLC0415
+    from recorder.operations import retention  # noqa: PLC0415
+    from tests.journal_bytes import database_bytes  # noqa: PLC0415
 
     project = Project.objects.create(slug="space", retention_days=30)
     lines = _record(project.pk, plays)
     consolidate(project, lambda *_: None)
     before = database_bytes()
-    pruning.prune(project, datetime.now(UTC))
+    retention.prune(project, datetime.now(UTC))
     free = _free()
     with connection.cursor() as cursor:
         cursor.execute("VACUUM")
@@ -61,8 +61,8 @@ def _measure(plays: int) -> None:
 
 def _record(project: int, plays: int) -> int:
     from recorder.demo.player import _batches, _line  # noqa: PLC0415
-    from recorder.demo.programme import moments  # noqa: PLC0415
-    from recorder.ingest import Batch, ingest  # noqa: PLC0415
+    from recorder.demo.schedule import moments  # noqa: PLC0415
+    from recorder.ingest.pipeline import Batch, ingest  # noqa: PLC0415
 
     came, lines = datetime.now(UTC) - AGE, 0
     for n in range(plays):

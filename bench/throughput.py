@@ -19,8 +19,8 @@ import threading
 import time
 from pathlib import Path
 
+from bench.ingest_client import DOORS
 from bench.machine import Target, floor, loopscope, report
-from bench.wire import DOORS
 from bench.workload import Batch, tape
 
 EVENTS = {1: 1_000, 10: 4_000, 100: 10_000, 500: 10_000}  # in one measurement, by batch

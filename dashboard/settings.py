@@ -113,14 +113,14 @@ INSTALLED_APPS = [
 ]
 
 MIDDLEWARE = [
-    "dashboard.csp.ContentSecurityPolicy",
+    "dashboard.security.csp.ContentSecurityPolicy",
     "django.middleware.security.SecurityMiddleware",
-    "dashboard.static.StaticFiles",
+    "dashboard.web.static_files.StaticFiles",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "dashboard.away.Away",
+    "dashboard.web.errors.Away",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -132,13 +132,13 @@ LOGIN_URL = "/signin"
 TEMPLATES: list[dict[str, Any]] = [
     {
         "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE / "templates"],
+        "DIRS": [BASE / "dashboard" / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
-                "dashboard.shell.look.look",
+                "dashboard.web.appearance.look",
             ],
         },
     }
@@ -159,7 +159,7 @@ SQLITE = {
 
 DATABASES: dict[str, dict[str, Any]] = {"default": _database(f"sqlite:///{DATA / 'loopscope.sqlite3'}")}
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
-    DATABASES["default"] |= {"ENGINE": "recorder.sqlite3", "OPTIONS": SQLITE}
+    DATABASES["default"] |= {"ENGINE": "recorder.database.sqlite", "OPTIONS": SQLITE}
 else:
     DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after an outage the pool is full of dead ones
     DATABASES["default"]["OPTIONS"] = {
@@ -196,7 +196,7 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
-STATICFILES_DIRS = [BASE / "static"]
+STATICFILES_DIRS = [BASE / "dashboard" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {

@@ -3,25 +3,27 @@
 from django.urls import path, register_converter
 from django.urls.converters import IntConverter
 
-from dashboard import away, demo
-from dashboard.account import views as account
 from dashboard.api.app import api
-from dashboard.attention import views as attention
-from dashboard.compactions import views as compactions
-from dashboard.costs import views as costs
-from dashboard.evaluations import views as evaluations
-from dashboard.find import views as find
-from dashboard.insights import views as insights
-from dashboard.integrity import views as integrity
-from dashboard.leaderboard import views as leaderboard
-from dashboard.loops import finding, past, recorded
-from dashboard.loops import views as loops
-from dashboard.metrics import metrics
 from dashboard.notifications import views as notifications
-from dashboard.projectsettings import views as projectsettings
-from dashboard.sessions import views as sessions
+from dashboard.pages.account import views as account
+from dashboard.pages.attention import views as attention
+from dashboard.pages.compactions import views as compactions
+from dashboard.pages.costs import views as costs
+from dashboard.pages.evaluations import views as evaluations
+from dashboard.pages.insights import views as insights
+from dashboard.pages.integrity import views as integrity
+from dashboard.pages.leaderboard import views as leaderboard
+from dashboard.pages.search import views as find
+from dashboard.pages.session import as_of
+from dashboard.pages.session import views as loops
+from dashboard.pages.session.events import attachments
+from dashboard.pages.session.navigation import views
+from dashboard.pages.sessions import views as sessions
+from dashboard.pages.settings import views as projectsettings
+from dashboard.pages.welcome import views as welcome
+from dashboard.server.metrics import metrics
 from dashboard.shell import views as shell
-from dashboard.welcome import views as welcome
+from dashboard.web import demo_actions, errors
 
 
 class Key(IntConverter):
@@ -32,7 +34,7 @@ class Key(IntConverter):
 
 register_converter(Key, "key")
 
-handler400, handler500 = away.senseless, away.broken
+handler400, handler500 = errors.senseless, errors.broken
 
 urlpatterns = [
     path("", shell.home, name="home"),
@@ -48,9 +50,9 @@ urlpatterns = [
     path("p/<slug:slug>/sessions/compare", sessions.compare, name="sessions-compare"),
     path("p/<slug:slug>/sessions/<key:pk>", loops.session, name="session"),
     path("p/<slug:slug>/sessions/<key:pk>/pin", loops.pin, name="session-pin"),
-    path("p/<slug:slug>/sessions/<key:pk>/step", past.step, name="session-step"),
-    path("p/<slug:slug>/sessions/<key:pk>/jump", finding.jump, name="session-jump"),
-    path("p/<slug:slug>/sessions/<key:pk>/search", finding.search, name="session-search"),
+    path("p/<slug:slug>/sessions/<key:pk>/step", as_of.step, name="session-step"),
+    path("p/<slug:slug>/sessions/<key:pk>/jump", views.jump, name="session-jump"),
+    path("p/<slug:slug>/sessions/<key:pk>/search", views.search, name="session-search"),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>", loops.loop, name="loop"),
     path("p/<slug:slug>/sessions/<key:pk>/loops/<key:loop>/deltas", loops.loop_deltas, name="loop-deltas"),
     path(
@@ -71,8 +73,8 @@ urlpatterns = [
     path("p/<slug:slug>/compactions", compactions.index, name="compactions"),
     path("p/<slug:slug>/events/<key:pk>", loops.event, name="event"),
     path("p/<slug:slug>/events/<key:pk>/raw", loops.event_raw, name="event-raw"),
-    path("p/<slug:slug>/events/<key:pk>/image", recorded.event_image, name="event-image"),
-    path("p/<slug:slug>/events/<key:pk>/text", recorded.event_text, name="event-text"),
+    path("p/<slug:slug>/events/<key:pk>/image", attachments.event_image, name="event-image"),
+    path("p/<slug:slug>/events/<key:pk>/text", attachments.event_text, name="event-text"),
     path("p/<slug:slug>/attention", attention.index, name="attention"),
     path("p/<slug:slug>/attention/seen", attention.mark_seen, name="attention-seen"),
     path("p/<slug:slug>/evaluations", evaluations.index, name="evaluations"),
@@ -90,8 +92,8 @@ urlpatterns = [
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),
-    path("p/<slug:slug>/demo", demo.play, name="demo-play"),
-    path("p/<slug:slug>/demo/remove", demo.remove, name="demo-remove"),
+    path("p/<slug:slug>/demo", demo_actions.play, name="demo-play"),
+    path("p/<slug:slug>/demo/remove", demo_actions.remove, name="demo-remove"),
     path("p/<slug:slug>/settings", projectsettings.settings, name="settings"),
     path("p/<slug:slug>/settings/title", projectsettings.rename, name="settings-rename"),
     path("p/<slug:slug>/settings/retention", projectsettings.retention, name="settings-retention"),

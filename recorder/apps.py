@@ -3,7 +3,7 @@
 from django.apps import AppConfig
 from django.db.models.signals import post_migrate
 
-from recorder import append_only
+from recorder.journal import immutability
 
 
 class RecorderConfig(AppConfig):
@@ -11,4 +11,4 @@ class RecorderConfig(AppConfig):
 
     def ready(self) -> None:
         """Have the journal guarded in every database that this app's tables are made in."""
-        post_migrate.connect(append_only.keep, sender=self)
+        post_migrate.connect(immutability.keep, sender=self)

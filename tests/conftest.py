@@ -9,7 +9,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
-from recorder.past import history
+from recorder.projection.as_of import record_versions
 
 settings.register_profile(
     "house", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -25,7 +25,7 @@ def pytest_make_parametrize_id(val):
 @pytest.fixture(autouse=True)
 def _no_history_is_remembered():
     """Forget the sessions of the test before: in a database that was emptied others have their keys."""
-    history.forget()
+    record_versions.forget()
 
 
 @pytest.fixture(scope="session")
@@ -58,7 +58,7 @@ def pytest_collection_modifyitems(config, items):
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
-    if "sqlite3" in django_settings.DATABASES["default"]["ENGINE"]:
+    if "sqlite" in django_settings.DATABASES["default"]["ENGINE"]:
         return
     others = [item for item in items if item.get_closest_marker("sqlite")]
     items[:] = [item for item in items if item not in others]

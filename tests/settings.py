@@ -15,7 +15,7 @@ os.environ.setdefault("LOOPSCOPE_TESTS_SHARED", FOLDER)  # a worker is told that
 from dashboard.settings import *  # noqa: E402, F403
 from dashboard.settings import BASE, CHANNEL_LAYERS, DATABASES, REDIS_URL, STATIC_ROOT, STORAGES  # noqa: E402
 
-if "sqlite3" in DATABASES["default"]["ENGINE"]:
+if "sqlite" in DATABASES["default"]["ENGINE"]:
     # A file, as in real life: in memory, a second thread would not wait for a lock but fail.
     DATABASES["default"]["TEST"] = {"NAME": f"{FOLDER}/test.sqlite3"}
 else:

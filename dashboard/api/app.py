@@ -10,11 +10,11 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError
 
-from dashboard.access import NotSignedIn, Reader, reader
-from dashboard.api import records, sessions
-from dashboard.lifecycle.described import described
-from recorder.faults import passing
-from recorder.lines import Pruned
+from dashboard.api import endpoints, session_endpoints
+from dashboard.lifecycle.openapi import described
+from dashboard.security.access import NotSignedIn, Reader, reader
+from recorder.database.errors import passing
+from recorder.journal.read import Pruned
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
 Times are RFC 3339 UTC. A record is named by the `id` of its item; ids survive a rebuild. Money is in dollars,
@@ -88,8 +88,8 @@ def _away(request: HttpRequest, error: Exception) -> HttpResponse:
     return response
 
 
-api.add_router("", sessions.router)
-api.add_router("", records.router)
+api.add_router("", session_endpoints.router)
+api.add_router("", endpoints.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -8,8 +8,8 @@ from typing import Annotated, Any, Literal
 from ninja import Schema
 from pydantic import Field, PlainSerializer
 
-from dashboard.api.amounts import Buckets, Money, Spent, Usage, WithSubAgents
-from recorder.core.verdict import Verdict
+from dashboard.api.money_fields import Buckets, Money, Spent, Usage, WithSubAgents
+from recorder.core.handlers.verdict import Verdict
 
 Content = Literal["none", "block", "request", "summary"]
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]

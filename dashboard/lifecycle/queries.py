@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from dashboard import links
+from dashboard.web import links
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
 GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they lead to their session, not to one of many loops

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.contrib.auth.models import User
 
-from dashboard import links
-from dashboard.access import projects_of
+from dashboard.security.access import projects_of
+from dashboard.web import links
 from recorder.models import Approval, Mute, Session
 
 WAITING_SHOWN = 100

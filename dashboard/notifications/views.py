@@ -12,13 +12,13 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from dashboard.access import next_place
-from dashboard.away import refused
-from dashboard.lifecycle.policy import ASKED, POLICY, ROWS
+from dashboard.lifecycle.notification_policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
-from dashboard.numbers import whole_number
+from dashboard.security.access import next_place
+from dashboard.web.errors import refused
+from dashboard.web.numbers import whole_number
 
-WORKER = settings.BASE / "static" / "js" / "worker.js"
+WORKER = settings.BASE / "dashboard" / "static" / "js" / "worker.js"
 SESSIONS_AT_ONCE = 100
 
 

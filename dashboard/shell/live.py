@@ -2,11 +2,11 @@
 
 from dataclasses import dataclass
 
-from dashboard.attending import Counts
-from dashboard.panels import Panel
+from dashboard.live.panel import Panel
+from dashboard.live.viewer import Page, Wants
+from dashboard.shared.attention import Counts
 from dashboard.shell.queries import live_now
-from dashboard.viewer import Page, Wants
-from recorder.notify import Bell
+from recorder.pubsub.invalidation import Bell
 
 LIVE_NOW = Panel("shell/live", live_now, every_ms=1000)
 

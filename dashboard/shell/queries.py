@@ -19,7 +19,7 @@ from django.db.models import (
 )
 from django.db.models.functions import RowNumber
 
-from dashboard.worded import worded
+from dashboard.shared.compiled_query import worded
 from recorder.models import Project, Session
 
 SHOWN = 6

@@ -5,7 +5,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_safe
 
-from dashboard.access import projects_of
+from dashboard.security.access import projects_of
 from dashboard.shell.queries import has_sessions
 
 

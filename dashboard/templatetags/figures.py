@@ -10,24 +10,25 @@ from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
-from dashboard import formats, money, usage
+from dashboard.rendering import number_format
+from dashboard.shared import costs, usage_bar
 
 register = template.Library()
 
-register.filter("tokens", formats.tokens)
-register.filter("exact", formats.exact)
-register.filter("money", formats.money)
-register.filter("duration", formats.duration)
-register.filter("ticks", formats.ticks)
-register.filter("spoken", formats.spoken)
-register.filter("money", formats.money)
-register.filter("size", formats.size)
-register.filter("percent", formats.percent)
-register.filter("points", formats.points)
-register.filter("rate", formats.rate)
-register.filter("odds", formats.odds)
-register.filter("plural", formats.plural)
-register.filter("short_id", formats.short_id)
+register.filter("tokens", number_format.tokens)
+register.filter("exact", number_format.exact)
+register.filter("money", number_format.money)
+register.filter("duration", number_format.duration)
+register.filter("ticks", number_format.ticks)
+register.filter("spoken", number_format.spoken)
+register.filter("money", number_format.money)
+register.filter("size", number_format.size)
+register.filter("percent", number_format.percent)
+register.filter("points", number_format.points)
+register.filter("rate", number_format.rate)
+register.filter("odds", number_format.odds)
+register.filter("plural", number_format.plural)
+register.filter("short_id", number_format.short_id)
 
 GLYPHS = {  # state: (glyph, tone, words)
     "pending": ("pending", "mute", "Pending"),
@@ -66,9 +67,9 @@ class _Row(Protocol):
     @property
     def other_errors(self) -> int: ...
     @property
-    def spent(self) -> money.Spent | None: ...
+    def spent(self) -> costs.Spent | None: ...
     @property
-    def whole(self) -> money.Cost | None: ...
+    def whole(self) -> costs.Cost | None: ...
 
 
 @register.filter
@@ -76,13 +77,13 @@ def said(row: _Row) -> str:
     """Say how a row of the tree stands: completed, 1 failed tool, 69.6 cents."""
     words = [status_word(row.state).lower()]
     if row.failed_tools:
-        words.append(formats.plural(row.failed_tools, "failed tool"))
+        words.append(number_format.plural(row.failed_tools, "failed tool"))
     if row.other_errors:
-        words.append(formats.plural(row.other_errors, "error"))
+        words.append(number_format.plural(row.other_errors, "error"))
     if row.spent and (row.spent.cost_nano is not None or row.spent.unpriced):
-        words.append(formats.spoken(row.spent.cost_nano, row.spent.unpriced))
+        words.append(number_format.spoken(row.spent.cost_nano, row.spent.unpriced))
     if row.whole:
-        words.append(f"with sub-agents {formats.spoken(row.whole.cost_nano, row.whole.unpriced)}")
+        words.append(f"with sub-agents {number_format.spoken(row.whole.cost_nano, row.whole.unpriced)}")
     return ", ".join(words)
 
 
@@ -117,17 +118,17 @@ def logo() -> SafeString:
 def amount(count: int | None) -> SafeString:
     """Write a token count with the exact one on hover."""
     if count is None or count < 1_000:
-        return format_html("{}", formats.tokens(count))
-    return format_html('<span title="{}">{}</span>', formats.exact(count), formats.tokens(count))
+        return format_html("{}", number_format.tokens(count))
+    return format_html('<span title="{}">{}</span>', number_format.exact(count), number_format.tokens(count))
 
 
 @register.simple_tag
-def cost(spent: money.Spent) -> SafeString:
+def cost(spent: costs.Spent) -> SafeString:
     """Write what something cost, with the exact amount and where it comes from on hover."""
-    shown = formats.money(spent.cost_nano, spent.unpriced)
+    shown = number_format.money(spent.cost_nano, spent.unpriced)
     if spent.cost_nano is None and not spent.unpriced:
         return format_html('<span title="{}">{}</span>', "nothing spent", shown)
-    return format_html('<span title="{}">{}</span>', money.words(spent), shown)
+    return format_html('<span title="{}">{}</span>', costs.words(spent), shown)
 
 
 @register.filter
@@ -140,7 +141,7 @@ def asking(url: str, query: str) -> str:
 def when(moment: datetime | None) -> SafeString | str:
     """Write a moment that the page turns into "2s ago". The text is fixed: a redraw equals a reload."""
     if moment is None:
-        return formats.NONE
+        return number_format.NONE
     utc = moment.astimezone(UTC)
     return _time("data-when", utc, f"{utc.day} {utc:%b %H:%M}")
 
@@ -149,7 +150,7 @@ def when(moment: datetime | None) -> SafeString | str:
 def clock(moment: datetime | None) -> SafeString | str:
     """Write a moment as clock time; the page turns it into the reader's."""
     if moment is None:
-        return formats.NONE
+        return number_format.NONE
     utc = moment.astimezone(UTC)
     return _time("data-clock", utc, f"{utc:%H:%M:%S}")
 
@@ -158,23 +159,23 @@ def clock(moment: datetime | None) -> SafeString | str:
 def lasted(started: datetime | None, ended: datetime | None = None) -> SafeString | str:
     """Write how long something took; while it runs, the page counts up from its start."""
     if started is None:
-        return formats.NONE
+        return number_format.NONE
     if ended is None:
         return _time("data-start", started.astimezone(UTC), f"since {started.astimezone(UTC):%H:%M}")
-    return formats.duration(max(ended - started, timedelta()))
+    return number_format.duration(max(ended - started, timedelta()))
 
 
 @register.simple_tag
-def meter(shown: usage.Usage, extra: str = "") -> SafeString:
+def meter(shown: usage_bar.Usage, extra: str = "") -> SafeString:
     """Draw token usage as a bar of five kinds, its numbers in the label. `extra` may be meter-l."""
-    laid = usage.segments([(kind.css, kind.count) for kind in usage.kinds(shown)])
-    return _bar(laid, extra, usage.words(shown))
+    laid = usage_bar.segments([(kind.css, kind.count) for kind in usage_bar.kinds(shown)])
+    return _bar(laid, extra, usage_bar.words(shown))
 
 
 @register.simple_tag
 def mix(parts: Sequence[tuple[str, int]]) -> SafeString:
     """Draw amounts side by side, each in its colour; decoration, as the sum stands beside it."""
-    return _bar(usage.segments(parts), "", "")
+    return _bar(usage_bar.segments(parts), "", "")
 
 
 @register.filter
@@ -186,19 +187,19 @@ def magnitude(nano: int) -> str:
 @register.simple_tag
 def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
     """Draw one part of a whole."""
-    return _bar([usage.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)
+    return _bar([usage_bar.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)
 
 
 @register.simple_tag
-def stacked(laid: Sequence[usage.Segment]) -> SafeString:
+def stacked(laid: Sequence[usage_bar.Segment]) -> SafeString:
     """Draw parts side by side; the words beside it say what they are."""
     return _bar(list(laid), "meter-l", "")
 
 
 @register.inclusion_tag("_shared/_legend.html")
-def legend(shown: usage.Usage) -> dict[str, list[usage.Kind]]:
+def legend(shown: usage_bar.Usage) -> dict[str, list[usage_bar.Kind]]:
     """Write the five token kinds with their numbers."""
-    return {"kinds": usage.kinds(shown)}
+    return {"kinds": usage_bar.kinds(shown)}
 
 
 @register.simple_tag
@@ -233,7 +234,7 @@ def _time(kind: str, utc: datetime, text: str) -> SafeString:
     return format_html('<time datetime="{}" title="{}" {}>{}</time>', iso, title, kind, text)
 
 
-def _bar(laid: list[usage.Segment], extra: str, label: str) -> SafeString:
+def _bar(laid: list[usage_bar.Segment], extra: str, label: str) -> SafeString:
     name = (
         format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")
     )

@@ -3,7 +3,7 @@
 from django import template
 from django.contrib.auth.models import User
 
-from dashboard.lifecycle.policy import ROWS
+from dashboard.lifecycle.notification_policy import ROWS
 from dashboard.notifications import queries
 
 register = template.Library()

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from django import template
 from django.contrib.auth.models import AnonymousUser, User
 
-from dashboard import access
-from dashboard.attending import Count, Counts
+from dashboard.security import access
+from dashboard.shared.attention import Count, Counts
 from dashboard.shell.live import LIVE_NOW, attention_of
 from recorder.models import Project
 

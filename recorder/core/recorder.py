@@ -9,19 +9,29 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Never
 
-from recorder.core import asides, compactions, groups, loops, sessions, spending, streaming, tools, turns
-from recorder.core.changes import Change, EventRecord, Loop, Turn
+from recorder.core.content.text import clean
+from recorder.core.context import NOWHERE, Line, Place, Standing, Step
 from recorder.core.events import (
     Aside,
     Event,
     LoopEvent,
     SourceEvent,
 )
-from recorder.core.links import session_of
-from recorder.core.memory import Memory
-from recorder.core.needs import needs
-from recorder.core.step import NOWHERE, Line, Place, Standing, Step
-from recorder.core.text import clean
+from recorder.core.handlers import annotations as handlers_annotations
+from recorder.core.handlers import (
+    compactions,
+    loops,
+    parallel_groups,
+    sessions,
+    streaming_text,
+    tool_calls,
+    turns,
+)
+from recorder.core.handlers.lineage import session_of
+from recorder.core.money import billing
+from recorder.core.records import Change, EventRecord, Loop, Turn
+from recorder.core.state import Memory
+from recorder.core.state_keys import needs
 
 __all__ = ["Line", "Recorder", "needs"]
 
@@ -42,7 +52,7 @@ class Recorder:
             step.id, step.producer, step.at = line.id, line.producer, line.received_at
             step.source, step.is_demo, step.origin = line.source, line.is_demo, line.origin
             _take(step, line.event)
-        spending.regroup(step.changes)
+        billing.regroup(step.changes)
         return list(step.changes.values())
 
     def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
@@ -51,8 +61,8 @@ class Recorder:
         running = self.memory.open.get(producer, ())
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
             loops.abort(step, loop)
-        groups.leave(step, producer)
-        spending.regroup(step.changes)
+        parallel_groups.leave(step, producer)
+        billing.regroup(step.changes)
         return list(step.changes.values())
 
 
@@ -61,14 +71,14 @@ _OF_RUNNING: dict[str, Callable[[Step, Never, Loop], Turn | None]] = {
     "TurnStart": turns.start,
     "TurnRequest": turns.request,
     "TurnEnd": turns.end,
-    "MessageStart": streaming.start,
-    "MessageUpdate": streaming.update,
-    "MessageEnd": streaming.end,
-    "ToolExecutionStart": tools.start,
-    "ToolExecutionUpdate": tools.update,
-    "ToolExecutionEnd": tools.end,
-    "ProgressMessage": tools.progress,
-    "InputRejected": asides.reject_input,
+    "MessageStart": streaming_text.start,
+    "MessageUpdate": streaming_text.update,
+    "MessageEnd": streaming_text.end,
+    "ToolExecutionStart": tool_calls.start,
+    "ToolExecutionUpdate": tool_calls.update,
+    "ToolExecutionEnd": tool_calls.end,
+    "ProgressMessage": tool_calls.progress,
+    "InputRejected": handlers_annotations.reject_input,
     "CompactionStarted": compactions.start,
     "CompactionEnded": compactions.end,
     "PrunApplied": turns.say_nothing,
@@ -99,11 +109,11 @@ def _place(step: Step, event: Event) -> Place:  # noqa: PLR0911  one arm a famil
         case "AgentStart":
             return loops.start(step, event)
         case "ParallelLoopStart":
-            return groups.start(step, event)
+            return parallel_groups.start(step, event)
         case "ParallelLoopEnd":
-            return groups.end(step, event)
+            return parallel_groups.end(step, event)
         case "SubAgentLinked":
-            return asides.link(step, event)
+            return handlers_annotations.link(step, event)
         case "SourceEvent":
             return _unknown(step, event)
         case "Unread":
@@ -192,7 +202,7 @@ def _aside(step: Step, event: Aside) -> Place:
         sessions.find_or_make(step, event.session_id, event.timestamp or step.at)
     place = _where(step, event.loop_id, event.session_id)
     if place.session is not None:
-        asides.take(step, event, place.session, place.loop)
+        handlers_annotations.take(step, event, place.session, place.loop)
         step.touch(place.session)
     return place
 

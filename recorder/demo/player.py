@@ -15,11 +15,11 @@ from threading import Thread
 from django.db import connection, transaction
 from django.utils import timezone
 
-from recorder import tokens
-from recorder.consolidation.run import consolidate_demo
-from recorder.demo.door import Door, DoorError
-from recorder.demo.programme import SECONDS, Moment, moments
+from recorder.access import tokens
+from recorder.demo.http_client import Door, DoorError
+from recorder.demo.schedule import SECONDS, Moment, moments
 from recorder.demo.tape import line
+from recorder.insights.consolidate import consolidate_demo
 from recorder.models import AccessToken, Project
 
 log = logging.getLogger(__name__)

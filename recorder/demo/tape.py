@@ -18,8 +18,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-from recorder.core.changes import Json
-from recorder.core.fields import instant
+from recorder.core.events.fields import instant
+from recorder.core.records import Json
 
 Event = dict[str, Json]
 FOLDER = Path(__file__).parent / "tapes"

@@ -13,10 +13,10 @@ from itertools import islice
 from pathlib import Path
 
 from recorder.core.formats.aidaemon import USAGE, fingerprint
-from recorder.core.formats.foreign import Fields, arguments, native
+from recorder.core.formats.base import Fields, arguments, native
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.send import Sender
-from recorder.imports.stores import columns, fields, opened
+from recorder.imports.sqlite_snapshot import columns, fields, opened
+from recorder.imports.submit import Sender
 from recorder.models import Producer, Project
 
 FORMAT = "aidaemon"

@@ -13,15 +13,15 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from recorder.core.changes import Json
-from recorder.core.formats.cagent.store import ITEMS, SESSIONS
-from recorder.core.formats.foreign import Fields, native
+from recorder.core.formats.base import Fields, native
+from recorder.core.formats.cagent.database_rows import ITEMS, SESSIONS
+from recorder.core.records import Json
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.send import Sender
-from recorder.imports.stores import columns, fields, names, opened
-from recorder.lines import fingerprints
+from recorder.imports.sqlite_snapshot import columns, fields, names, opened
+from recorder.imports.submit import Sender
+from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.read import fingerprints
 from recorder.models import JournalEvent, LoopRecord, Project
-from recorder.pieces import fingerprint
 
 FORMAT = "cagent-db"
 BATCH = 200

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from recorder.batch import Rejected
+from recorder.journal.batch import Rejected
 
 SHOWN = 20  # rejected lines named one by one; the rest is counted
 

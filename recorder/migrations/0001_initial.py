@@ -2,7 +2,7 @@
 
 import django.db.models.deletion
 import django.db.models.functions.comparison
-import recorder.fields
+import recorder.models.fields
 from django.conf import settings
 from django.db import migrations, models
 
@@ -48,7 +48,7 @@ class Migration(migrations.Migration):
                 ("model", models.CharField(max_length=512)),
                 ("provider", models.CharField(max_length=512)),
                 ("config_id", models.CharField(blank=True, max_length=512)),
-                ("snapshot", recorder.fields.JsonText(null=True)),
+                ("snapshot", recorder.models.fields.JsonText(null=True)),
                 ("slot", models.PositiveSmallIntegerField(default=1)),
             ],
         ),
@@ -71,7 +71,7 @@ class Migration(migrations.Migration):
                 ("daily", models.CharField(blank=True, max_length=11)),
                 ("after_event", models.BigIntegerField(default=0)),
                 ("until_event", models.BigIntegerField(null=True)),
-                ("bands", recorder.fields.JsonText(default=list)),
+                ("bands", recorder.models.fields.JsonText(default=list)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("created_by", models.CharField(blank=True, max_length=200)),
             ],
@@ -89,7 +89,7 @@ class Migration(migrations.Migration):
                 ("high", models.BigIntegerField(default=-1)),
                 ("epoch", models.BigIntegerField(default=0)),
                 ("format", models.CharField(default="native", max_length=20)),
-                ("reading", recorder.fields.JsonText(null=True)),
+                ("reading", recorder.models.fields.JsonText(null=True)),
                 ("is_demo", models.BooleanField(default=False)),
                 ("created_at", models.DateTimeField(auto_now_add=True)),
                 ("last_seen_at", models.DateTimeField(blank=True, null=True)),
@@ -148,7 +148,7 @@ class Migration(migrations.Migration):
                 ("branch_index", models.PositiveIntegerField(null=True)),
                 ("is_selected", models.BooleanField(null=True)),
                 ("config_inferred", models.BooleanField(default=False)),
-                ("metadata", recorder.fields.JsonText(null=True)),
+                ("metadata", recorder.models.fields.JsonText(null=True)),
                 ("title", models.CharField(blank=True, max_length=200)),
                 ("activity", models.CharField(blank=True, max_length=300)),
                 ("started_at", models.DateTimeField(null=True)),
@@ -244,11 +244,11 @@ class Migration(migrations.Migration):
                 ("unpriced", models.PositiveIntegerField(default=0)),
                 ("cost_source", models.CharField(default="none", max_length=8)),
                 ("ordinal", models.PositiveIntegerField()),
-                ("loop_ids", recorder.fields.JsonText()),
+                ("loop_ids", recorder.models.fields.JsonText()),
                 ("status", models.CharField(default="running", max_length=10)),
                 ("selected_loop_id", models.CharField(blank=True, max_length=512)),
                 ("selected_config_index", models.BigIntegerField(null=True)),
-                ("named", recorder.fields.JsonText()),
+                ("named", recorder.models.fields.JsonText()),
                 ("verdict", models.CharField(default="none", max_length=8)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("ended_at", models.DateTimeField(null=True)),
@@ -429,7 +429,7 @@ class Migration(migrations.Migration):
                 ("key", models.CharField(max_length=32)),
                 ("is_demo", models.BooleanField(default=False)),
                 ("agent_id", models.CharField(blank=True, max_length=512)),
-                ("steps", recorder.fields.JsonText(default=list)),
+                ("steps", recorder.models.fields.JsonText(default=list)),
                 ("about", models.CharField(blank=True, max_length=100)),
                 ("said", models.TextField(blank=True)),
                 ("is_changed", models.BooleanField(default=False)),
@@ -439,7 +439,7 @@ class Migration(migrations.Migration):
                 ("times", models.PositiveBigIntegerField(default=0)),
                 ("worked", models.PositiveBigIntegerField(default=0)),
                 ("loops", models.PositiveBigIntegerField(default=0)),
-                ("durations", recorder.fields.JsonText(default=dict)),
+                ("durations", recorder.models.fields.JsonText(default=dict)),
                 ("median_ms", models.BigIntegerField(null=True)),
                 ("first_at", models.DateTimeField()),
                 ("last_at", models.DateTimeField()),
@@ -641,7 +641,7 @@ class Migration(migrations.Migration):
                 ("session_id", models.CharField(max_length=512)),
                 ("agent_id", models.CharField(blank=True, max_length=512)),
                 ("source", models.CharField(default="phi-core", max_length=20)),
-                ("formation", recorder.fields.JsonText(null=True)),
+                ("formation", recorder.models.fields.JsonText(null=True)),
                 ("scope", models.CharField(default="ephemeral", max_length=12)),
                 ("title", models.CharField(blank=True, max_length=200)),
                 ("title_given", models.BooleanField(default=False)),
@@ -732,8 +732,8 @@ class Migration(migrations.Migration):
                 ("tool_call_id", models.CharField(blank=True, max_length=512)),
                 ("command", models.TextField(blank=True)),
                 ("risk", models.CharField(blank=True, max_length=100)),
-                ("warnings", recorder.fields.JsonText(null=True)),
-                ("options", recorder.fields.JsonText(null=True)),
+                ("warnings", recorder.models.fields.JsonText(null=True)),
+                ("options", recorder.models.fields.JsonText(null=True)),
                 ("requested_at", models.DateTimeField()),
                 ("resolved_at", models.DateTimeField(null=True)),
                 ("decision", models.CharField(blank=True, max_length=12)),
@@ -1022,7 +1022,7 @@ class Migration(migrations.Migration):
                 ("loops_compacted", models.BigIntegerField(null=True)),
                 ("content", models.CharField(default="none", max_length=8)),
                 ("summary", models.TextField(blank=True)),
-                ("block", recorder.fields.JsonText(null=True)),
+                ("block", recorder.models.fields.JsonText(null=True)),
                 ("started_at", models.DateTimeField(null=True)),
                 ("ended_at", models.DateTimeField(null=True)),
                 ("start_event", models.BigIntegerField(null=True)),
@@ -1048,7 +1048,7 @@ class Migration(migrations.Migration):
             fields=[
                 (
                     "journal",
-                    recorder.fields.LineKey(
+                    recorder.models.fields.LineKey(
                         db_column="id",
                         on_delete=django.db.models.deletion.CASCADE,
                         primary_key=True,
@@ -1102,7 +1102,7 @@ class Migration(migrations.Migration):
                     ),
                 ),
                 ("loop", models.BigIntegerField()),
-                ("events", recorder.fields.JsonText(default=list)),
+                ("events", recorder.models.fields.JsonText(default=list)),
                 ("times", models.PositiveIntegerField(default=1)),
                 ("worked", models.PositiveIntegerField(default=0)),
                 ("text", models.CharField(blank=True, max_length=300)),

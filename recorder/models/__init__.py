@@ -1,10 +1,9 @@
 """The tables: the journal, which is the truth, and the records, which are an index over it."""
 
 from recorder.models.access import AccessToken, Membership, Mute, Project, Seen, SignInLink
-from recorder.models.clock import DailyJob
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
-from recorder.models.money import Price, Repricing, Spend, Spending, Tokens
+from recorder.models.pricing import Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
     KNOWN_COST,
     Anomaly,
@@ -20,6 +19,7 @@ from recorder.models.records import (
     ToolCall,
     Turn,
 )
+from recorder.models.scheduler import DailyJob
 
 __all__ = (
     "KNOWN_COST",

@@ -1,10 +1,10 @@
-"""What consolidation has read, and what it learned; see `recorder.consolidation`."""
+"""What consolidation has read, and what it learned; see `recorder.insights`."""
 
 from django.db import models
 
-from recorder.fields import JsonText
 from recorder.models.access import Project
-from recorder.models.money import ID
+from recorder.models.fields import JsonText
+from recorder.models.pricing import ID
 
 
 class Insight(models.Model):

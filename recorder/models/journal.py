@@ -2,9 +2,9 @@
 
 from django.db import models
 
-from recorder.fields import JsonText
 from recorder.models.access import Project
-from recorder.models.money import ID
+from recorder.models.fields import JsonText
+from recorder.models.pricing import ID
 
 
 class Producer(models.Model):
@@ -25,12 +25,12 @@ class Producer(models.Model):
 
 
 class JournalEvent(models.Model):
-    """One recorded line. Never changed, which the database sees to (`recorder.append_only`).
+    """One recorded line. Never changed, which the database sees to (`recorder.journal.immutability`).
 
     `consolidated_at` alone is ever set, and pruning takes the body and says when.
 
     `own` are the bytes that no earlier line of the producer held, `pieces` says where the others are, and
-    `recorder.lines` puts them together. Of a pruned line `own` is its fingerprint.
+    `recorder.journal.read` puts them together. Of a pruned line `own` is its fingerprint.
 
     A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
     A `read` is what the foreign line after it says in native words; it has no number either.

@@ -1,11 +1,11 @@
-"""The records, an index over the journal; each is explained at its change in `recorder.core.changes`."""
+"""The records, an index over the journal; each is explained at its change in `recorder.core.records`."""
 
 from django.db import models
 
-from recorder.fields import JsonText, LineKey
 from recorder.models.access import Project
+from recorder.models.fields import JsonText, LineKey
 from recorder.models.journal import JournalEvent, Producer
-from recorder.models.money import ID, Price, Spend
+from recorder.models.pricing import ID, Price, Spend
 
 ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions sort on, whatever they are narrowed to
 
@@ -16,7 +16,7 @@ KNOWN_COST = models.Func(
 
 
 class ModelConfig(models.Model):
-    """See `recorder.core.changes.ModelConfig`, as for every record below."""
+    """See `recorder.core.records.ModelConfig`, as for every record below."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="configs")
     key = models.CharField(max_length=64)

@@ -9,7 +9,7 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser import pages
-from tests.browser.played import open_page  # noqa: F401  a fixture
+from tests.browser.played_socket import open_page  # noqa: F401  a fixture
 from tests.browser.server import Server
 
 ARGS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from tests import build
 from tests.browser.server import Server
-from tests.dashboard.attention.moments import asking, failing
-from tests.dashboard.leaderboard.four import evaluation
+from tests.dashboard.pages.attention.loop_states import asking, failing
+from tests.dashboard.pages.leaderboard.expected_standings import evaluation
 
 TAPE = Path(__file__).parents[1] / "tapes" / "hostile.events.jsonl"
 MARKUP = '"><img src=x onerror="window.__pwned=3">'

@@ -1,6 +1,6 @@
 """Following the newest turn, and being left alone when one does not."""
 
-from tests.browser.played import turn
+from tests.browser.played_socket import turn
 
 TURNS = '<div id="session-turns-1">' + "".join(turn(n, oob=False) for n in range(1, 9)) + "</div>"
 

@@ -1,6 +1,6 @@
 """What a frame costs the page: no more than what changed, and never all at once."""
 
-from tests.browser.played import panel
+from tests.browser.played_socket import panel
 
 
 def test_between_the_panels_of_a_large_frame_the_page_is_free(open_page):

@@ -1,6 +1,6 @@
 """What the page does with frames, on a page made for it: the socket is played by the test."""
 
-from tests.browser.played import panel, turn
+from tests.browser.played_socket import panel, turn
 
 
 def test_a_frame_replaces_a_panel_by_its_id_and_is_acknowledged(open_page):

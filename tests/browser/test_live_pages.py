@@ -12,8 +12,8 @@ from playwright.sync_api import expect
 from websockets.sync.client import connect
 
 from tests import build
-from tests.dashboard.attention.moments import asking, failing
-from tests.one_loop import Loop
+from tests.dashboard.pages.attention.loop_states import asking, failing
+from tests.small_loop import Loop
 
 NUMBERS = re.compile(r"«(\d+)»")
 LAST = 249

@@ -6,7 +6,7 @@ from itertools import count
 
 import pytest
 
-from dashboard.lifecycle.policy import POLICY
+from dashboard.lifecycle.notification_policy import POLICY
 from tests import build
 
 LOOKS = "/p/default/attention"

@@ -2,8 +2,8 @@
 
 import pytest
 
-from recorder import tokens
-from tests.dashboard.opened import OpenPage, Place, in_thread, leave_thread
+from recorder.access import tokens
+from tests.dashboard.open_page import OpenPage, Place, in_thread, leave_thread
 
 
 @pytest.fixture

@@ -2,9 +2,9 @@
 
 import pytest
 
-from recorder import tokens
+from recorder.access import tokens
 from recorder.models import Project
-from tests.doors import HOST, request
+from tests.endpoint_clients import HOST, request
 
 
 def read(path, method, *more):

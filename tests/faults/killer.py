@@ -16,8 +16,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 from tests.browser.server import Server
+from tests.faults.compare_ledgers import Outcome, compare
 from tests.faults.databases import fresh
-from tests.faults.ledgers import Outcome, compare
 from tests.faults.producers import Producer, at_work, stop
 
 PRODUCERS = 8

@@ -23,7 +23,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from tests.browser.server import Server
-from tests.faults.ledgers import Outcome, compare
+from tests.faults.compare_ledgers import Outcome, compare
 from tests.faults.producers import Producer, at_work, stop
 from tests.faults.services import Postgres, Service
 

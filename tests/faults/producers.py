@@ -10,7 +10,7 @@ from http.client import HTTPConnection, HTTPException
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from tests.faults import stream
+from tests.faults import producer_stream
 
 AWAY_S = 0.03  # between two attempts to reach a server that is gone
 WAIT_S = 20.0
@@ -55,7 +55,7 @@ class Producer(threading.Thread):
         if self.limit is not None:
             count = max(0, min(count, self.limit - first))
         self.sent = max(self.sent, first + count - 1)
-        return stream.lines(self.name, first, count)
+        return producer_stream.lines(self.name, first, count)
 
     def _acknowledged(self, upto: int, rejected: list) -> None:
         self.acks += 1

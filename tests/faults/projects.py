@@ -12,9 +12,9 @@ import django
 
 django.setup()
 
-from recorder import tokens  # noqa: E402  Django first
+from recorder.access import tokens  # noqa: E402  Django first
 from recorder.models import Project  # noqa: E402
-from tests.digest import records  # noqa: E402
+from tests.project_digest import records  # noqa: E402
 
 
 def make(name):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from tests.browser.server import ROOT, Server
-from tests.faults import stream
+from tests.faults import producer_stream
 from tests.faults.databases import fresh
 from tests.faults.producers import Poster, Producer, Talker
 from tests.faults.proxy import Fault, proxy
@@ -79,7 +79,7 @@ def _producer(chance: random.Random, token: str, events: int) -> Producer:
 
 def _harm(chance: random.Random, producer: Producer) -> Harm:
     """Cut a schedule up to so many times, but let a whole batch through now and then."""
-    line_bytes = len(stream.nth(NAME, 0))
+    line_bytes = len(producer_stream.nth(NAME, 0))
     assert producer.limit is not None
     between = producer.limit * line_bytes / chance.randint(1, MOST_CUTS)
     return Harm(chance, max(between, producer.most_lines * line_bytes))

@@ -9,9 +9,9 @@ from django.db import connection
 
 from tests.browser.server import ROOT, Server
 from tests.build import agent_start, line
-from tests.dashboard.test_store_faults import send
-from tests.faults import badcalls, outages, redisaway
-from tests.faults.ackorder import strace
+from tests.dashboard.server.test_store_faults import send
+from tests.faults import failing_syscalls, outages, redis_outage
+from tests.faults.ack_order import strace
 
 pytestmark = pytest.mark.slow
 
@@ -38,7 +38,7 @@ def test_nothing_acknowledged_is_lost_and_producers_are_served_again(tmp_path, n
 
 @on_postgresql
 def test_redis_killed_loses_nothing_and_open_pages_of_two_nodes_are_true_again(tmp_path):
-    course = redisaway.run(tmp_path, seconds=5, seed=1)
+    course = redis_outage.run(tmp_path, seconds=5, seed=1)
 
     assert course.outcome.is_clean, course
     assert len(course.true_again_s) == course.pages  # how soon depends on what else runs
@@ -48,7 +48,7 @@ def test_redis_killed_loses_nothing_and_open_pages_of_two_nodes_are_true_again(t
 def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path):
     assert strace(), "install Debian's package strace"
 
-    course = badcalls.run(tmp_path, "sync", after=25, seed=1)
+    course = failing_syscalls.run(tmp_path, "sync", after=25, seed=1)
 
     assert course.is_clean, course
     assert (course.failed, course.status, course.synced_again) == (1, 1, 0)
@@ -57,7 +57,7 @@ def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path):
 @on_sqlite
 @pytest.mark.parametrize("kind", ["io", "full"])
 def test_reads_and_writes_that_fail_for_a_while_are_gone_through(tmp_path, kind):
-    course = badcalls.run(tmp_path, kind, after=3000, seed=1)
+    course = failing_syscalls.run(tmp_path, kind, after=3000, seed=1)
 
     assert course.is_clean, course
     assert course.failed >= 10

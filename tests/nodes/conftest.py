@@ -9,7 +9,7 @@ from django.conf import settings
 from django.db import connection
 
 from tests.faults.databases import fresh
-from tests.nodes.cut import Cut
+from tests.nodes.cut_proxy import Cut
 from tests.nodes.nodes import Nodes, project, until
 
 HAS_BOTH = connection.vendor == "postgresql" and bool(settings.REDIS_URL)

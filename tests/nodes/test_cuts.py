@@ -2,14 +2,14 @@
 
 from time import monotonic
 
-from recorder.relay import SEND_S
+from recorder.pubsub.redis_relay import SEND_S
 from tests.build import agent_start
-from tests.faults import stream
+from tests.faults import producer_stream
 from tests.nodes.conftest import hears
 from tests.nodes.nodes import Reader, post, until
 
 RETURN_S = 5.0  # within which an open page equals a fresh one
-LINES = stream.lines("p", 0, 300)
+LINES = producer_stream.lines("p", 0, 300)
 
 
 def test_nodes_start_at_once_and_without_redis_and_say_so(cluster):

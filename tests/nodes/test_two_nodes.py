@@ -6,10 +6,10 @@ from concurrent.futures import ThreadPoolExecutor
 from websockets.exceptions import ConnectionClosed
 
 from tests.build import agent_start, line
-from tests.faults import stream
+from tests.faults import producer_stream
 from tests.nodes.nodes import Reader, digest, frame, ingest_socket, post, project
 
-LINES = stream.lines("p", 0, 600)
+LINES = producer_stream.lines("p", 0, 600)
 
 
 def closed(socket):

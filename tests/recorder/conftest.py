@@ -2,9 +2,10 @@
 
 import pytest
 
-from recorder import tokens, writer
+from recorder.access import tokens
+from recorder.ingest import writer
 from recorder.models import Project
-from recorder.notify import listen, unlisten
+from recorder.pubsub.invalidation import listen, unlisten
 
 
 @pytest.fixture

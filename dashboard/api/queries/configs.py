@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from dashboard.api import ranking
-from dashboard.api.asked import OfConfigs
+from dashboard.api import leaderboard
+from dashboard.api.params import OfConfigs
 from dashboard.api.queries.usage import config
-from dashboard.chips import Chip
-from dashboard.leaderboard.queries import Groups, found
-from dashboard.leaderboard.tally import Standing, standings
-from dashboard.money import usd
+from dashboard.pages.leaderboard.queries import Groups, found
+from dashboard.pages.leaderboard.tally import Standing, standings
+from dashboard.shared.config_labels import Chip
+from dashboard.shared.costs import usd
 from recorder.models import ModelConfig, Project
 
 
-def configs(project: Project, asked: OfConfigs) -> ranking.Standings:
+def configs(project: Project, asked: OfConfigs) -> leaderboard.Standings:
     """Return a page of configs, the first of the ranking first."""
     wanted = asked.task.strip(), tuple(asked.agent), tuple(asked.judge)
     read = found(Groups(project.pk, asked.since, asked.until, *wanted))
@@ -22,7 +22,7 @@ def configs(project: Project, asked: OfConfigs) -> ranking.Standings:
     shown = ranked[asked.cursor : asked.cursor + asked.limit]
     rows = ModelConfig.objects.in_bulk([standing.config for standing in shown])
     after = asked.cursor + len(shown)
-    return ranking.Standings(
+    return leaderboard.Standings(
         items=[_item(standing, rows, read.chips) for standing in shown],
         next=str(after) if after < len(ranked) else None,
         total=len(ranked),
@@ -31,11 +31,11 @@ def configs(project: Project, asked: OfConfigs) -> ranking.Standings:
 
 def _item(
     standing: Standing, rows: Mapping[int, ModelConfig], chips: Mapping[int, Chip]
-) -> ranking.StandingItem:
+) -> leaderboard.StandingItem:
     interval = standing.interval
     named = config(rows[standing.config], chips[standing.config])
     assert named is not None
-    return ranking.StandingItem(
+    return leaderboard.StandingItem(
         config=named,
         rank=standing.rank,
         groups=standing.groups,

@@ -9,15 +9,15 @@ from typing import cast
 
 from django.db.models import QuerySet
 
-from dashboard import links
 from dashboard.api import schemas
-from dashboard.api.asked import OfSession
+from dashboard.api.params import OfSession
+from dashboard.api.queries.keyset import by_id
 from dashboard.api.queries.loops import duration_ms
-from dashboard.api.queries.pages import by_id
 from dashboard.api.queries.usage import config, spent, usage
-from dashboard.chips import Chip, chips
-from dashboard.money import group_totals, usd
-from recorder.core.verdict import Verdict
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.costs import group_totals, usd
+from dashboard.web import links
+from recorder.core.handlers.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
 
 

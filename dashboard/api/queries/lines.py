@@ -6,8 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dashboard.api.schemas import rfc3339
-from recorder.core.formats.foreign import unframed
-from recorder.lines import Pruned, texts
+from recorder.core.formats.base import unframed
+from recorder.journal.read import Pruned, texts
 from recorder.models import EventRecord, Session
 
 ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that

@@ -10,13 +10,13 @@ from typing import cast
 
 from django.db.models import Count, Q, QuerySet
 
-from dashboard import links
 from dashboard.api import schemas
-from dashboard.api.asked import OfLoop
-from dashboard.api.queries.pages import by_id
+from dashboard.api.params import OfLoop
+from dashboard.api.queries.keyset import by_id
 from dashboard.api.queries.usage import inclusive, loop_config, spent
-from dashboard.chips import Chip, chips
-from dashboard.money import Cost, loops_with_sub_agents
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.costs import Cost, loops_with_sub_agents
+from dashboard.web import links
 from recorder.models import Approval, ChildLoopRef, LoopRecord, Project
 
 MS = timedelta(milliseconds=1)

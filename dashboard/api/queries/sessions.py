@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from dashboard import links
 from dashboard.api import schemas
-from dashboard.api.asked import OfSessions
+from dashboard.api.params import OfSessions
 from dashboard.api.queries.loops import loop_items
 from dashboard.api.queries.usage import inclusive, spent
-from dashboard.money import Cost, sessions_with_sub_agents
-from dashboard.search import matching
-from recorder.core.tree import tree_order
+from dashboard.shared.costs import Cost, sessions_with_sub_agents
+from dashboard.shared.session_filter import matching
+from dashboard.web import links
+from recorder.core.loop_tree import tree_order
 from recorder.models import LoopRecord, Project, Session
 
 

@@ -9,14 +9,14 @@ from typing import Any
 
 from django.db.models import OuterRef, Q, Subquery, Sum, Value
 
-from dashboard.api import amounts, schemas
-from dashboard.api.asked import OfUsage
+from dashboard.api import money_fields, schemas
+from dashboard.api.params import OfUsage
 from dashboard.api.queries.usage import config, money
-from dashboard.chips import Chip, chips
-from dashboard.days import Day
-from dashboard.money import Cost, source_of
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.costs import Cost, source_of
+from dashboard.shared.date_trunc import Day
 from recorder.models import LoopRecord, ModelConfig, Project, Spending
-from recorder.spent import FIGURES
+from recorder.pricing.rollups import FIGURES
 
 HOUR = timedelta(hours=1)
 SAMPLE = 1_000  # loops of a config whose times count: the newest
@@ -79,8 +79,8 @@ def _item(
     )
 
 
-def _buckets(row: _Row) -> amounts.Buckets:
-    return amounts.Buckets(
+def _buckets(row: _Row) -> money_fields.Buckets:
+    return money_fields.Buckets(
         uncached_input=row["uncached_tokens"],
         cache_read=row["cache_read_tokens"],
         cache_write=row["cache_write_tokens"],

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from dashboard.api import amounts, schemas
-from dashboard.chips import Chip
-from dashboard.money import Spent, usd
+from dashboard.api import money_fields, schemas
+from dashboard.shared.config_labels import Chip
+from dashboard.shared.costs import Spent, usd
 from recorder.models import ModelConfig, Spend, Tokens
 
 
-def usage(record: Tokens) -> amounts.Usage:
+def usage(record: Tokens) -> money_fields.Usage:
     """Return tokens in phi-core's names."""
-    return amounts.Usage(
+    return money_fields.Usage(
         input=record.input_tokens,
         output=record.output_tokens,
         reasoning=record.reasoning_tokens,
@@ -39,11 +39,11 @@ def inclusive(whole: Spent) -> dict[str, Any]:
     return {"inclusive_cost_usd": usd(whole.cost_nano), "inclusive_unpriced": whole.unpriced > 0}
 
 
-def buckets(record: Spend) -> amounts.Buckets | None:
+def buckets(record: Spend) -> money_fields.Buckets | None:
     """Return the disjoint buckets; None when there is a call in them that does not reconcile."""
     if record.unreconciled or record.uncached_tokens is None or record.visible_tokens is None:
         return None
-    return amounts.Buckets(
+    return money_fields.Buckets(
         uncached_input=record.uncached_tokens,
         cache_read=record.cache_read_tokens,
         cache_write=record.cache_write_tokens,

@@ -17,10 +17,11 @@ from django.core.management.base import BaseCommand, CommandError
 from django.db import connection
 from django.db.migrations.executor import MigrationExecutor
 
-from dashboard.static import collect, in_child
-from recorder import links, soundness
+from dashboard.web.static_files import collect, in_child
+from recorder.access import signin_links
+from recorder.ingest.disk_reserve import Reserve
 from recorder.models import Project
-from recorder.reserve import Reserve
+from recorder.operations import startup_checks
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  told apart here, not bound
 
@@ -43,7 +44,7 @@ class Command(BaseCommand):
     def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:
         _refuse_if_taken(host, port)
         _refuse_if_full()
-        if why := soundness.damage() or (None if accept_loss else soundness.loss()):
+        if why := startup_checks.damage() or (None if accept_loss else startup_checks.loss()):
             raise CommandError(why)
         with _alone():
             _migrate()
@@ -55,7 +56,7 @@ class Command(BaseCommand):
         self._serve(port)
 
     def _serve(self, port: int) -> None:
-        from dashboard.server import Server  # noqa: PLC0415  importing it installs Twisted's reactor
+        from dashboard.server.daphne import Server  # noqa: PLC0415  importing it installs Twisted's reactor
 
         if self._host not in (*EVERYWHERE, *settings.ALLOWED_HOSTS):
             settings.ALLOWED_HOSTS.append(f"[{self._host}]" if ":" in self._host else self._host)
@@ -75,7 +76,7 @@ class Command(BaseCommand):
         self._say_where.write_text(json.dumps({"url": url, "pid": os.getpid()}))
         self.stdout.write(f"Loopscope listens on {url}")
         if self._user is not None:
-            link = f"{url}signin/{links.issue(self._user)}"
+            link = f"{url}signin/{signin_links.issue(self._user)}"
             self.stdout.write(f"Sign in as {self._user.get_username()}, once, within 10 minutes: {link}")
         self.stdout.flush()
         connection.close()

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recorder.core.changes import Json
 from recorder.core.events import Event
-from recorder.core.fields import ID_BYTES
+from recorder.core.events.fields import ID_BYTES
+from recorder.core.records import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import cast
 
-from recorder.core.changes import Json
-from recorder.core.fields import is_id
+from recorder.core.events.fields import is_id
 from recorder.core.formats import Refused
-from recorder.core.formats.foreign import Fields, NextLoop, Reading, needed_id, stamp, text
+from recorder.core.formats.base import Fields, NextLoop, Reading, needed_id, stamp, text
+from recorder.core.records import Json
 
 AGENT = "grida"
 OUTCOMES = {"finish": "completed", "abort": "cancelled", "error": "failed"}

@@ -18,11 +18,11 @@ from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from recorder.core.changes import Json
 from recorder.core.events import Event, Inward, MessageEnd, MessageStart, SourceEvent
-from recorder.core.fields import ID_BYTES, finite, ids_of, instant, is_id
+from recorder.core.events.base import fields_of, made
+from recorder.core.events.fields import ID_BYTES, finite, ids_of, instant, is_id
 from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
-from recorder.core.shape import fields_of, made
+from recorder.core.records import Json
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}

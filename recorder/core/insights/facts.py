@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from recorder.core.insights.found import Found
-from recorder.core.text import clean, excerpt
+from recorder.core.content.text import clean, excerpt
+from recorder.core.insights.findings import Found
 
 TEXT = 1_500  # characters of one event that are sent
 TEXTS = 24_000  # of one loop

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recorder.core.insights.found import Found
-from recorder.core.insights.steps import Call, runs
+from recorder.core.insights.findings import Found
+from recorder.core.insights.tool_steps import Call, runs
 
 SHORTEST, LONGEST = 2, 5
 MOST = 500  # of one loop

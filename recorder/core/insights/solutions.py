@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from recorder.core.insights.found import Found
-from recorder.core.insights.steps import Call, runs
-from recorder.core.text import clean
+from recorder.core.content.text import clean
+from recorder.core.insights.findings import Found
+from recorder.core.insights.tool_steps import Call, runs
 
 MOST = 200  # of one loop
 STEPS = 6  # the last ones before it was tried again

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder.integrity import findings
+from recorder.operations.integrity_check import findings
 
 
 class Command(BaseCommand):

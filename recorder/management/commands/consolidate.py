@@ -8,10 +8,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder import clock
-from recorder.consolidation.run import consolidate, waiting
+from recorder.insights.consolidate import consolidate, waiting
+from recorder.management.progress_bar import Progress
 from recorder.models import Project
-from recorder.progress import Progress
+from recorder.operations import scheduler
 
 
 class Command(BaseCommand):
@@ -37,5 +37,5 @@ class Command(BaseCommand):
         finally:
             progress.close()
         if found is None:
-            clock.note(clock.CONSOLIDATE, began)
+            scheduler.note(scheduler.CONSOLIDATE, began)
         self.stdout.write(str(done))

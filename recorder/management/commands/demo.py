@@ -7,12 +7,12 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder import server
-from recorder.demo.door import DoorError
-from recorder.demo.forget import forget_demo
+from recorder.demo.http_client import DoorError
 from recorder.demo.player import AlreadyPlayingError, play, stage
+from recorder.demo.remove import forget_demo
+from recorder.management.progress_bar import Progress
 from recorder.models import Project
-from recorder.progress import Progress
+from recorder.operations import server_info
 
 
 class Command(BaseCommand):
@@ -43,7 +43,7 @@ class Command(BaseCommand):
         self._play(found, url or self._address(), None if fast else speed)
 
     def _address(self) -> str:
-        url = server.address()
+        url = server_info.address()
         if url is None:
             raise CommandError("no server runs on this data folder; start one with `make run`, or give --url")
         return url

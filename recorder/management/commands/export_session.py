@@ -6,9 +6,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder.export import phi_text, raw_lines
-from recorder.lines import Pruned
+from recorder.journal.read import Pruned
 from recorder.models import Session
+from recorder.projection.export import phi_text, raw_lines
 
 
 class Command(BaseCommand):

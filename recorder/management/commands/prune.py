@@ -9,10 +9,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
-from recorder import pruning
-from recorder.integrity import QUARANTINE_DAYS
+from recorder.management.progress_bar import Progress
 from recorder.models import Project, Pruning
-from recorder.progress import Progress
+from recorder.operations import retention
+from recorder.operations.integrity_check import QUARANTINE_DAYS
 
 NOT_CONSOLIDATED = "nothing is pruned before it is consolidated: run `manage.py consolidate`"
 
@@ -36,14 +36,14 @@ class Command(BaseCommand):
             raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
         now = timezone.now()
         bodies = sum(self._prune(each, now) for each in projects)
-        refused = pruning.prune_quarantine(now - timedelta(days=QUARANTINE_DAYS))
+        refused = retention.prune_quarantine(now - timedelta(days=QUARANTINE_DAYS))
         gone = _number(bodies, "body", "bodies"), _number(refused, "rejected line")
         self.stdout.write(f"removed: {' and '.join(gone)}")
 
     def _prune(self, project: Project, now: datetime) -> int:
-        progress = Progress(sys.stderr, pruning.due(project, now), "lines")
+        progress = Progress(sys.stderr, retention.due(project, now), "lines")
         try:
-            done = pruning.prune(project, now, lambda lines: progress.step(lines, project.slug))
+            done = retention.prune(project, now, lambda lines: progress.step(lines, project.slug))
         finally:
             progress.close()
         self.stdout.write(f"{project.slug}: {_said(done)}")

@@ -7,10 +7,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder import server
+from recorder.management.progress_bar import Progress
 from recorder.models import JournalEvent, Project
-from recorder.progress import Progress
-from recorder.rebuild import BodiesPruned, rebuild
+from recorder.operations import server_info
+from recorder.projection.rebuild import BodiesPruned, rebuild
 
 
 class Command(BaseCommand):
@@ -25,7 +25,7 @@ class Command(BaseCommand):
 
     def handle(self, *, project: str | None, force: bool, **_: Any) -> None:
         """Rebuild."""
-        if not force and (pid := server.pid()):
+        if not force and (pid := server_info.pid()):
             raise CommandError(f"the server runs (process {pid}); stop it first, or give --force")
         projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
         if project and not projects:

@@ -7,9 +7,9 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder import repricing
+from recorder.management.progress_bar import Progress
 from recorder.models import Project, Repricing, Turn
-from recorder.progress import Progress
+from recorder.pricing import backfill
 
 
 class Command(BaseCommand):
@@ -31,7 +31,7 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
         pair = (model, provider) if model and provider else None
-        asked = repricing.request(found, pair, "manage.py reprice")
+        asked = backfill.request(found, pair, "manage.py reprice")
         self._wait_for(asked)
         changed = f"{asked.changed:,} of {asked.looked_at:,} calls have another cost"
         self.stdout.write(f"{project}: {changed}, {asked.change_nano / 10**9:+,.6f} dollars in all")
@@ -41,7 +41,7 @@ class Command(BaseCommand):
         try:
             while asked.finished_at is None:
                 done = asked.looked_at
-                repricing.step()
+                backfill.step()
                 asked.refresh_from_db()
                 progress.step(asked.looked_at - done, asked.model)
         finally:

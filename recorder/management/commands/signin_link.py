@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
 from django.urls import reverse
 
-from recorder import links
+from recorder.access import signin_links
 
 
 class Command(BaseCommand):
@@ -25,4 +25,4 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no user {user!r}." if user else "There is no user yet; run `up` first."
             )
-        self.stdout.write(reverse("signin-link", args=[links.issue(found)]))
+        self.stdout.write(reverse("signin-link", args=[signin_links.issue(found)]))

@@ -16,10 +16,10 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder import server
-from recorder.client import Client
-from recorder.client.following import LONGEST, Following
-from recorder.doors import FORMATS
+from loopscope_client import Client
+from loopscope_client.transport.tail import LONGEST, Following
+from recorder.ingest.auth import FORMATS
+from recorder.operations import server_info
 
 POLL_S, LAST_S = 0.2, 30.0
 
@@ -123,7 +123,7 @@ class Command(BaseCommand):
 
 
 def _client(file: str, options: dict[str, Any]) -> Client:
-    url = options["url"] or server.address()
+    url = options["url"] or server_info.address()
     if not url:
         raise CommandError("Name the server: --url http://127.0.0.1:8000, or LOOPSCOPE_URL.")
     if not options["token"]:

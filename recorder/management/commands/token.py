@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from recorder import tokens
+from recorder.access import tokens
 from recorder.models import AccessToken, Project
 
 

@@ -9,9 +9,9 @@ from channels.testing import HttpCommunicator
 from django.contrib.auth.models import User
 from django.core.asgi import get_asgi_application
 
-from recorder import tokens
+from recorder.access import tokens
 from recorder.models import Project
-from tests.one_loop import Loop
+from tests.small_loop import Loop
 
 DOORS = ("sessions", "loops", "groups", "configs", "compactions", "approvals", "quarantine", "openapi.json")
 

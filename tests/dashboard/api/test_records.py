@@ -7,13 +7,13 @@ import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
-from recorder.ingest import Batch, ingest
-from recorder.lines import texts
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Session
 from tests import build
-from tests.compare import differences
 from tests.dashboard.api.conftest import TAPES
-from tests.one_loop import Loop
+from tests.phi_core.compare_sessions import differences
+from tests.small_loop import Loop
 
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
 # Two rounds with the same loop ids: phi-core gives the first round's records the second's group, and the

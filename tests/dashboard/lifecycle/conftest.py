@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder import tokens
+from recorder.access import tokens
 from recorder.models import Project
 
 

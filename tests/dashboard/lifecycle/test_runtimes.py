@@ -7,11 +7,11 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from dashboard.lifecycle.described import LifecycleFrame
-from dashboard.lifecycle.rings import Rings
-from recorder import notify
+from dashboard.lifecycle.events import Rings
+from dashboard.lifecycle.openapi import LifecycleFrame
 from recorder.models import Approval, LoopRecord, ParallelGroupRecord, Project
-from tests.foreign import TAPES, send, tape
+from recorder.pubsub import invalidation
+from tests.foreign_tapes import TAPES, send, tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -61,11 +61,11 @@ def ringing():
 
     gathered = Rings()
     gathered.begin()
-    notify.listen(hear)
+    invalidation.listen(hear)
     try:
         yield frames
     finally:
-        notify.unlisten(hear)
+        invalidation.unlisten(hear)
     # Asked once for all of them, it rings the same.
     assert list(map(said, frames)) == [said(ring.frame) for ring in gathered.of(bells)]
 

@@ -6,9 +6,9 @@ import pytest
 from django.contrib.auth.models import User
 from django.template import Context, Template
 
-from dashboard.lifecycle.policy import POLICY, ROWS
+from dashboard.lifecycle.notification_policy import POLICY, ROWS
 from dashboard.notifications.queries import WAITING_SHOWN
-from recorder.ingest import Batch, ingest
+from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Session
 from tests import build
 

@@ -4,16 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.core.changes import (
-    Approval,
-    EventRecord,
-    Loop,
-    ModelConfig,
-    Session,
-    TextBlock,
-    ToolCall,
-    Turn,
-)
+from recorder.core.records import Approval, EventRecord, Loop, ModelConfig, Session, TextBlock, ToolCall, Turn
 from tests.build import (
     NINE,
     agent_end,
@@ -27,8 +18,8 @@ from tests.build import (
     turn_start,
     usage,
 )
-from tests.phi_core import TAPES, events
-from tests.records import FLUSH, Play
+from tests.memory_store import FLUSH, Play
+from tests.phi_core.scenarios import TAPES, events
 
 
 def test_a_config_is_inferred_when_none_was_named_and_one_of_its_kind_is_one_record():

@@ -2,12 +2,12 @@
 
 import pytest
 
-from recorder.core import forest
-from recorder.core.changes import ChildRef, EventRecord
+from recorder.core.records import ChildRef, EventRecord
 from tests import build
-from tests.compare import differences
-from tests.phi_core import CASES, TAPES, record, run, sessions, tape
-from tests.records import FLUSH, Play
+from tests.memory_store import FLUSH, Play
+from tests.phi_core import forest
+from tests.phi_core.compare_sessions import differences
+from tests.phi_core.scenarios import CASES, TAPES, record, run, sessions, tape
 
 # Where phi-core overwrote, invented or forgot something; the tests below say what we make of it instead.
 OTHER_TAPES = {"04"}

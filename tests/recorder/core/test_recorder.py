@@ -2,15 +2,7 @@
 
 import pytest
 
-from recorder.core.changes import (
-    Compaction,
-    EventRecord,
-    Group,
-    Loop,
-    TextBlock,
-    ToolCall,
-    Turn,
-)
+from recorder.core.records import Compaction, EventRecord, Group, Loop, TextBlock, ToolCall, Turn
 from tests.build import (
     agent_end,
     agent_start,
@@ -31,8 +23,8 @@ from tests.build import (
     turn_start,
     user,
 )
-from tests.phi_core import events, tape
-from tests.records import FLUSH, Play
+from tests.memory_store import FLUSH, Play
+from tests.phi_core.scenarios import events, tape
 
 
 @pytest.mark.parametrize(

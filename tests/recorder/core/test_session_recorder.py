@@ -2,9 +2,7 @@
 
 import pytest
 
-from recorder.core import forest
 from recorder.core.formats import Refused
-from recorder.core.session_recorder import SessionRecorder
 from tests.build import (
     agent_end,
     agent_start,
@@ -20,6 +18,8 @@ from tests.build import (
     turn_start,
     user,
 )
+from tests.phi_core import forest
+from tests.phi_core.session_recorder import SessionRecorder
 
 
 def recorded(*events, flush=True, **options):

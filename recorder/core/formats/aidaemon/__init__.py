@@ -11,12 +11,12 @@ import json
 from collections.abc import Iterator
 from datetime import datetime
 
-from recorder.core.changes import Json
-from recorder.core.fields import instant, is_id
+from recorder.core.events.fields import instant, is_id
 from recorder.core.formats import Refused
-from recorder.core.formats.aidaemon.rows import READ, Row, call_key
-from recorder.core.formats.aidaemon.tasks import restored, saved
-from recorder.core.formats.foreign import Fields, NextLoop, Reading, count, needed_id, stamp, text
+from recorder.core.formats.aidaemon.events import READ, Row, call_key
+from recorder.core.formats.aidaemon.state import restored, saved
+from recorder.core.formats.base import Fields, NextLoop, Reading, count, needed_id, stamp, text
+from recorder.core.records import Json
 
 USAGE = "token_usage"
 _IN_TASK = ("assistant_response", "thinking_start", "tool_call", "tool_result", "task_end")

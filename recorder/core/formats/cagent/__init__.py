@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from recorder.core.changes import Json
-from recorder.core.fields import is_id
+from recorder.core.events.fields import is_id
 from recorder.core.formats import Refused
-from recorder.core.formats.cagent import asides, turns
-from recorder.core.formats.cagent.course import Course, Told, checked, restored, saved
-from recorder.core.formats.cagent.lines import check
-from recorder.core.formats.foreign import Fields, NextLoop, Reading, stamp, text, time_of
+from recorder.core.formats.base import Fields, NextLoop, Reading, stamp, text, time_of
+from recorder.core.formats.cagent import side_events, turns
+from recorder.core.formats.cagent.fields import check
+from recorder.core.formats.cagent.state import Course, Told, checked, restored, saved
+from recorder.core.records import Json
 
 READ: dict[str, Callable[[Course, Fields], Iterator[Fields]]] = {
     "stream_started": turns.started,
@@ -29,23 +29,23 @@ READ: dict[str, Callable[[Course, Fields], Iterator[Fields]]] = {
     "toolset_info": turns.iteration,
     "tool_call": turns.runs,
     "tool_call_response": turns.returned,
-    "tool_call_confirmation": asides.confirms,
-    "hook_blocked": asides.blocked,
-    "elicitation_request": asides.elicits,
-    "authorization_event": asides.authorised,
-    "max_iterations_reached": asides.at_limit,
-    "error": asides.failed,
-    "warning": asides.warned,
-    "shell": asides.shell,
-    "model_fallback": asides.fell_back,
-    "agent_info": asides.agent,
-    "team_info": asides.team,
-    "agent_switching": asides.switched,
-    "session_title": asides.titled,
-    "session_summary": asides.summarised,
-    "session_compaction": asides.compacts,
-    "sub_session_completed": asides.sub_session,
-    **dict.fromkeys(asides.NOTICES, asides.noted),
+    "tool_call_confirmation": side_events.confirms,
+    "hook_blocked": side_events.blocked,
+    "elicitation_request": side_events.elicits,
+    "authorization_event": side_events.authorised,
+    "max_iterations_reached": side_events.at_limit,
+    "error": side_events.failed,
+    "warning": side_events.warned,
+    "shell": side_events.shell,
+    "model_fallback": side_events.fell_back,
+    "agent_info": side_events.agent,
+    "team_info": side_events.team,
+    "agent_switching": side_events.switched,
+    "session_title": side_events.titled,
+    "session_summary": side_events.summarised,
+    "session_compaction": side_events.compacts,
+    "sub_session_completed": side_events.sub_session,
+    **dict.fromkeys(side_events.NOTICES, side_events.noted),
 }
 _BEGINS = ("stream_started", "session_compaction", "agent_choice", "agent_choice_reasoning", "message_added")
 

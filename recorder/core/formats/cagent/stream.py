@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from recorder.core.changes import Json
-from recorder.core.formats.foreign import COUNTS, Fields, arguments, count, text
+from recorder.core.formats.base import COUNTS, Fields, arguments, count, text
+from recorder.core.records import Json
 
 _USAGE = {
     "input": "input_tokens",

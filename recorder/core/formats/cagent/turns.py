@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from recorder.core.fields import is_id
-from recorder.core.formats.cagent.course import Course
-from recorder.core.formats.cagent.lines import call, own_time, prompt, result
-from recorder.core.formats.foreign import Fields, arguments, count, inside, text
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import Fields, arguments, count, inside, text
+from recorder.core.formats.cagent.fields import call, own_time, prompt, result
+from recorder.core.formats.cagent.state import Course
 
 
 def started(course: Course, line: Fields) -> Iterator[Fields]:

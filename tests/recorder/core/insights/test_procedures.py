@@ -3,7 +3,7 @@
 from datetime import timedelta
 
 from recorder.core.insights.procedures import MOST, procedures
-from recorder.core.insights.steps import Call
+from recorder.core.insights.tool_steps import Call
 from tests.build import NINE
 
 

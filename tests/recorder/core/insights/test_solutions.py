@@ -5,7 +5,7 @@ import time
 import pytest
 
 from recorder.core.insights.solutions import normal, solutions, telling
-from recorder.core.insights.steps import Call
+from recorder.core.insights.tool_steps import Call
 
 
 def call(start, tool, key="", state="done", answer="", subject=""):

@@ -1,0 +1,67 @@
+"""The passes of a session, for the tab of one of its loops: those first that shaped its context."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.compaction_analysis.bars import Bar, bars
+from dashboard.compaction_analysis.claim_check import Verdict, verdict
+from dashboard.compaction_analysis.message_zones import Zone
+from dashboard.compaction_analysis.queries.bodies import bodies
+from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
+from dashboard.web import links
+from recorder.models import LoopRecord
+
+SHOWN = 50
+COMPARED = 4  # the newest whose requests are read: these can be megabytes
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """One pass; without a verdict its requests were not read."""
+
+    found: Pass
+    bars: Sequence[Bar]
+    zones: Sequence[Zone]
+    verdict: Verdict | None
+    is_here: bool  # whether it shaped the context of the loop
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """The newest passes of a session; root of the panel session/passes."""
+
+    cards: Sequence[Card]
+    total: int
+    all_url: str
+
+    @property
+    def here(self) -> int:
+        return sum(card.is_here for card in self.cards)
+
+
+def tabs(loops: Collection[int]) -> Mapping[int, Tab]:
+    """Return the tab of each loop. A dozen queries, and four for each pass whose requests are read."""
+    places = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "session_id", "session__project__slug")
+    return {pk: _tab(pk, session, slug) for pk, session, slug in places}
+
+
+def _tab(loop: int, session: int, slug: str) -> Tab:
+    every = listed().filter(loop__session=session)
+    newest = passes(shown(every).order_by("-pk")[:SHOWN])
+    found = sorted(newest, key=lambda each: (loop not in each.line, -each.pk))
+    return Tab(
+        cards=[_card(each, loop, is_compared=n < COMPARED) for n, each in enumerate(found)],
+        total=every.count(),
+        all_url=links.compactions(slug, session=session),
+    )
+
+
+def _card(found: Pass, loop: int, *, is_compared: bool) -> Card:
+    if not is_compared:
+        return Card(found, bars(found.claim, None), (), None, loop in found.line)
+    read = bodies(found)
+    known = read.sent or read.block
+    said = verdict(found.claim, read.sent, found.row.state, has_next=bool(found.after), pruned=read.pruned)
+    return Card(found, bars(found.claim, known), known.zones if known else (), said, loop in found.line)

@@ -1,0 +1,1 @@
+"""Hub, viewers, panels and the page socket."""

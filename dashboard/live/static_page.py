@@ -1,0 +1,29 @@
+"""A page that shows nothing live but its shell: what it is about changes rarely, or not while you look."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page, Wants
+    from recorder.models import Project
+    from recorder.pubsub.invalidation import Bell
+
+
+@dataclass(frozen=True, slots=True)
+class StillPage:
+    """An open page of a project."""
+
+    project: int
+
+    def wants(self, _: Bell | None) -> Wants:
+        return []
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:
+    """Return what the page shows live."""
+    return StillPage(project.pk)

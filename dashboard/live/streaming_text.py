@@ -1,0 +1,90 @@
+"""Text that streams, in blocks: a panel each, the same on every page that shows their turn."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from dashboard.live.panel import Panel
+from dashboard.shared.compiled_query import worded
+from recorder.core.content.text import clean
+from recorder.models import TextBlock
+
+ORDER = ("loop_id", "message", "part")  # that of the text
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A piece of text that is, or was, being streamed; root of the panel _shared/block."""
+
+    pk: int
+    into: str
+    kind: str
+    text: str
+    is_first: bool
+
+    @property
+    def dom_id(self) -> str:
+        return BLOCK.dom_id(self.pk)
+
+
+Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
+
+
+def blocks(pks: Collection[int]) -> Mapping[int, Block]:
+    """Return blocks by id. One query."""
+    return {block.pk: block for block in _made(_siblings(pks)) if block.pk in pks}
+
+
+BLOCK = Panel("_shared/block", blocks)
+
+
+def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:
+    """Return the blocks of each turn. One query."""
+    return _grouped(_made(_of_turns(turns)))
+
+
+def outside_turns(loops: Collection[int]) -> Mapping[int, Blocks]:
+    """Return the blocks of each loop that belong to no turn. One query."""
+    return _grouped(_made(_of_no_turn(loops)))
+
+
+@worded
+def _siblings(pks: Collection[int]) -> QuerySet[TextBlock]:
+    chosen = TextBlock.objects.filter(pk__among=pks)
+    siblings = TextBlock.objects.filter(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
+    return siblings.order_by(*ORDER)
+
+
+@worded
+def _of_turns(turns: Collection[int]) -> QuerySet[TextBlock]:
+    return TextBlock.objects.filter(turn__among=turns).order_by(*ORDER)
+
+
+@worded
+def _of_no_turn(loops: Collection[int]) -> QuerySet[TextBlock]:
+    return TextBlock.objects.filter(loop__among=loops, turn=None).order_by(*ORDER)
+
+
+def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
+    owners: dict[int, dict[int, tuple[Block, ...]]] = defaultdict(dict)
+    for block, (owner, message) in made.items():
+        owners[owner][message] = (*owners[owner].get(message, ()), block)
+    return owners
+
+
+def _made(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
+    """Return blocks of records in order, each with its turn, or else its loop, and its message."""
+    made: dict[Block, tuple[int, int]] = {}
+    kinds: dict[tuple[int, int], str] = {}
+    for record in records:
+        message = record.loop_id, record.message
+        into = f"stream-{record.turn_id}" if record.turn_id else f"loose-{record.loop_id}"
+        is_first = kinds.get(message) != record.kind
+        kinds[message] = record.kind
+        block = Block(record.pk, into, record.kind, clean(record.text), is_first)
+        made[block] = record.turn_id or record.loop_id, record.message
+    return made

@@ -1,0 +1,83 @@
+"""Sign in by link or password, sign out, choose a theme. Nothing here tells whether a user exists."""
+
+from django.conf import settings
+from django.contrib.auth import login, logout
+from django.contrib.auth.forms import AuthenticationForm
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.debug import sensitive_post_parameters
+from django.views.decorators.http import require_http_methods, require_POST
+
+from dashboard.pages.account.throttle import tries_left
+from dashboard.security.access import next_place
+from dashboard.web.appearance import keep
+from recorder.access import signin_links
+
+BACKEND = "django.contrib.auth.backends.ModelBackend"
+WRONG = "That user name and password do not match."
+TOO_MANY = "Too many tries. Wait a minute, then try again."
+
+
+@sensitive_post_parameters("password")
+@require_http_methods(["GET", "HEAD", "POST"])
+def signin(request: HttpRequest) -> HttpResponse:
+    """Ask for a name and a password, and say how to get a link."""
+    if request.method == "POST":
+        return _try(request)
+    if request.user.is_authenticated:
+        return redirect(next_place(request, request.GET.get("next", "")))
+    return _secret(_form(request, request.GET.get("next", "")))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def link(request: HttpRequest, secret: str) -> HttpResponse:
+    """Show a button; pressing it uses the link up. Looking at a link, as mail scanners do, does not."""
+    if request.method != "POST":
+        return _secret(render(request, "account/link.html", {"days": _days()}))
+    user = signin_links.consume(secret)
+    if user is None:
+        return _secret(render(request, "account/spent.html", status=410))
+    login(request, user, BACKEND)
+    return _secret(redirect("/"))
+
+
+@require_POST
+def signout(request: HttpRequest) -> HttpResponse:
+    """End the session."""
+    logout(request)
+    return redirect("signin")
+
+
+@require_POST
+def theme(request: HttpRequest) -> HttpResponse:
+    """Keep how this browser wants the pages to look, and go back."""
+    return keep(request, redirect(next_place(request, request.POST.get("next", ""))))
+
+
+def _try(request: HttpRequest) -> HttpResponse:
+    after = request.POST.get("next", "")
+    if not tries_left(request):
+        response = _form(request, after, TOO_MANY, 429)
+        response["Retry-After"] = "60"
+        return _secret(response)
+    form = AuthenticationForm(request, data=request.POST)
+    if not form.is_valid():
+        return _secret(_form(request, after, WRONG, 403))
+    login(request, form.get_user())
+    return _secret(redirect(next_place(request, after)))
+
+
+def _form(request: HttpRequest, after: str, problem: str = "", status: int = 200) -> HttpResponse:
+    username = request.POST.get("username", "")
+    shown = {"next": after, "problem": problem, "username": username, "days": _days()}
+    return render(request, "account/signin.html", shown, status=status)
+
+
+def _days() -> int:
+    return settings.SESSION_COOKIE_AGE // 86_400
+
+
+def _secret(response: HttpResponse) -> HttpResponse:
+    response["Cache-Control"] = "no-store"
+    response["Referrer-Policy"] = "no-referrer"
+    return response

@@ -1,0 +1,51 @@
+"""What the open attention page is sent: its lists, each from where the reader has it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.live.panel import Panel
+from dashboard.pages.attention.params import Asked
+from dashboard.pages.attention.queries.ended import FailuresOf, finished
+from dashboard.pages.attention.queries.waiting import WaitingAfter
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page, Wants
+    from recorder.models import Project
+    from recorder.pubsub.invalidation import Bell
+
+SOON_MS = 1_000
+FINISHED = Panel("attention/finished", finished, every_ms=SOON_MS)
+
+
+@dataclass(frozen=True, slots=True)
+class AttentionPage:
+    """An open attention page and who reads it."""
+
+    project: int
+    user: int
+    asked: Asked
+
+    def wants(self, bell: Bell | None) -> Wants:
+        wanted: Wants = []
+        if bell is None or bell.sessions:
+            waiting = Panel("attention/waiting", WaitingAfter(self.asked.waiting), every_ms=SOON_MS)
+            wanted += [(waiting, [self.project]), (FINISHED, [self.project])]
+        if bell is None or bell.sessions or self.user in bell.people:
+            failed = FailuresOf(self.project, self.asked.failed)
+            wanted.append((Panel("attention/failed", failed, every_ms=SOON_MS), [self.user]))
+        return wanted
+
+    def draw(self) -> dict[str, str]:
+        """Return the HTML of each panel by its name's last word."""
+        drawn = [(panel.name, panel.draw(pks)) for panel, pks in self.wants(None)]
+        return {name.partition("/")[2]: html for name, htmls in drawn for html in htmls.values()}
+
+
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for."""
+    return AttentionPage(project.pk, user.pk or 0, Asked.parse(params))

@@ -1,0 +1,139 @@
+"""The sessions of a project that lately failed, as each person has seen them, and that just finished."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Q
+from django.utils import timezone
+
+from dashboard.live.paged_list import Count, count
+from dashboard.pages.attention.params import Place
+from dashboard.shared import attention
+from dashboard.web import links
+from dashboard.web.keyset import Cursor
+from recorder.models import Project, Session
+
+PAGE = 20
+FINISHED_MAX = 8
+MARKED_MAX = 5_000  # at once
+COUNT_MAX = 1_000
+COLUMNS = ("title", "session_id", "agent_id", "outcome", "activity", "last_event_at", "ended_at", "head_id")
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One session that ended."""
+
+    pk: int
+    url: str
+    title: str
+    agent: str
+    state: str
+    words: str
+    at: datetime
+    has_seen: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Failures:
+    """A page of what failed, what was not seen first; root of the panel attention/failed."""
+
+    rows: Sequence[Ended]
+    total: Count
+    unseen: Count
+    more: Place | None
+    newest: Cursor | None  # of all: what fails later is not marked with them
+    seen_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The latest that finished; root of the panel attention/finished."""
+
+    rows: Sequence[Ended]
+
+
+@dataclass(frozen=True, slots=True)
+class FailuresOf:
+    """The query of the panel attention/failed of one project; its keys are people."""
+
+    project: int
+    after: Place | None
+
+    def __call__(self, users: Collection[int]) -> Mapping[int, Failures]:
+        """Return the page that each is shown. Five queries for one person."""
+        slug = Project.objects.values_list("slug", flat=True).get(pk=self.project)
+        return {user: _failures(self.project, slug, user, self.after) for user in users}
+
+
+def _failures(project: int, slug: str, user: int, after: Place | None) -> Failures:
+    failed = attention.failed(project, timezone.now())
+    rows = failed.annotate(has_seen=attention.seen_by(user)).only(*COLUMNS)
+    if after is not None:
+        rows = rows.filter(_after(after))
+    found = [(each, each.has_seen) for each in rows.order_by("has_seen", "-last_event_at", "-pk")[: PAGE + 1]]
+    shown = found[:PAGE]
+    newest = failed.order_by("-last_event_at").values_list("last_event_at", "pk").first()
+    return Failures(
+        [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
+        total=count(failed, COUNT_MAX),
+        unseen=count(failed.filter(~attention.seen_by(user)), COUNT_MAX),
+        more=_end(shown) if len(found) > PAGE else None,
+        newest=Cursor(*newest) if newest else None,
+        seen_url=links.seen(slug),
+    )
+
+
+def finished(projects: Collection[int]) -> Mapping[int, Finished]:
+    """Return what just finished. Two queries for the one project of a page."""
+    now = timezone.now()
+    slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
+    return {pk: Finished(_finished(pk, slug, now)) for pk, slug in slugs}
+
+
+def failed_loops(project: int, user: int, *, upto: Cursor) -> Sequence[int]:
+    """Return the loops whose failure this person has not seen, up to a moment. One query."""
+    return _unseen(project, user, Q(last_event_at__lte=upto.at))
+
+
+def failed_loop(project: int, user: int, session: int) -> Sequence[int]:
+    """Return the loop that failed in one session, unless this person has seen it. One query."""
+    return _unseen(project, user, Q(pk=session))
+
+
+def _unseen(project: int, user: int, which: Q) -> Sequence[int]:
+    failed = attention.failed(project, timezone.now()).filter(which, ~attention.seen_by(user))
+    return list(failed.order_by("-last_event_at").values_list("head_id", flat=True)[:MARKED_MAX])
+
+
+def _finished(project: int, slug: str, now: datetime) -> Sequence[Ended]:
+    rows = attention.ended(project, attention.FINISHED, now).order_by("-last_event_at", "-pk").only(*COLUMNS)
+    return [_ended(slug, each) for each in rows[:FINISHED_MAX]]
+
+
+def _after(place: Place) -> Q:
+    at, pk = place.cursor.at, place.cursor.pk
+    later = Q(last_event_at__lt=at) | Q(last_event_at=at, pk__lt=pk)
+    return Q(has_seen=place.has_seen) & later | (Q() if place.has_seen else Q(has_seen=True))
+
+
+def _end(shown: Sequence[tuple[Session, bool]]) -> Place:
+    session, has_seen = shown[-1]
+    return Place(has_seen, Cursor(session.last_event_at, session.pk))
+
+
+def _ended(slug: str, session: Session, *, has_seen: bool = True) -> Ended:
+    head = session.head_id
+    return Ended(
+        pk=session.pk,
+        url=links.loop(slug, session.pk, head) if head else links.session(slug, session.pk),
+        title=session.title or session.session_id,
+        agent=session.agent_id,
+        state=session.outcome,
+        words=session.activity,
+        at=session.ended_at or session.last_event_at,
+        has_seen=has_seen,
+    )

@@ -1,0 +1,56 @@
+"""The attention page of a project, and what its reader marks as seen."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.pages.attention.live import AttentionPage
+from dashboard.pages.attention.params import LATEST, Asked
+from dashboard.pages.attention.queries import ended
+from dashboard.security.access import member, require
+from dashboard.web import links
+from dashboard.web.errors import refused
+from dashboard.web.numbers import whole_number
+from recorder.access import read_marks
+from recorder.models import Membership, Project
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what asks for a person."""
+    user = require(request, project, Membership.Role.VIEWER)
+    asked = Asked.parse(request.GET)
+    context = {
+        "project": project,
+        "page": "attention",
+        "ws_url": links.live(project.slug, "attention", **asked.pairs()),
+        "asked": asked,
+        "drawn": AttentionPage(project.pk, user.pk, asked).draw(),
+    }
+    return render(request, "attention/index.html", context)
+
+
+@require_POST
+@member
+def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
+    """Mark one failure as seen, or all up to the newest that the page showed."""
+    user = require(request, project, Membership.Role.VIEWER)
+    session = whole_number(request.POST.get("session", ""))
+    try:
+        upto = LATEST.parse(request.POST["upto"]) if "upto" in request.POST else None
+    except ValueError:
+        upto = None
+    if session is not None:
+        loops = ended.failed_loop(project.pk, user.pk, session)
+    elif upto is not None:
+        loops = ended.failed_loops(project.pk, user.pk, upto=upto)
+    else:
+        return refused(request, "Name the session, or up to which moment.")
+    read_marks.mark(user, project, loops, timezone.now())
+    if "HX-Request" in request.headers:  # its open pages are told
+        return HttpResponse(status=204)
+    return redirect(links.attention(project.slug, **Asked.parse(request.POST).pairs()))

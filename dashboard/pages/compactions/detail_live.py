@@ -1,0 +1,42 @@
+"""What an open compaction is sent: what became of the context, and what that changed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from django.http import Http404
+
+from dashboard.pages.compactions.panels import CONTENT, EFFECT
+from dashboard.pages.compactions.queries import detail
+from dashboard.web.numbers import whole_number
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page, Wants
+    from recorder.models import Project
+    from recorder.pubsub.invalidation import Bell
+
+
+@dataclass(frozen=True, slots=True)
+class CompactionPage:
+    """An open compaction of a session."""
+
+    project: int
+    session: int
+    pk: int
+
+    def wants(self, bell: Bell | None) -> Wants:
+        if bell is not None and self.session not in bell.sessions:
+            return []
+        return [(CONTENT, [self.pk]), (EFFECT, [self.pk])]
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for. Raises Http404."""
+    session, pk = (whole_number(params.get(name, "")) or 0 for name in ("session", "compaction"))
+    if not detail.is_of(project.pk, session, pk):
+        raise Http404
+    return CompactionPage(project.pk, session, pk)

@@ -1,0 +1,33 @@
+"""What an open list of compactions is sent: its rows, and how many new ones wait."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from dashboard.live.paged_list import Kind, OpenList
+from dashboard.pages.compactions.params import Filters
+from dashboard.pages.compactions.queries import list as queries_list
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page
+    from recorder.models import Project
+
+COMPACTIONS = Kind(
+    page="compactions",
+    what="compaction",
+    matching=queries_list.matching,
+    rows=queries_list.rows,
+    sessions=queries_list.sessions,
+    comes_with=attrgetter("sessions"),
+    rows_ms=3_000,
+    strip_ms=3_000,
+)
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for."""
+    return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params), params)

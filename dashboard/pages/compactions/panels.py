@@ -1,0 +1,10 @@
+"""The live regions of the pages of compactions."""
+
+from dashboard.live.panel import Panel
+from dashboard.pages.compactions.queries import detail
+
+SOON_MS = 1_000
+EFFECT_MS = 3_000  # it reads whole requests
+
+CONTENT = Panel("compactions/content", detail.contents, every_ms=SOON_MS)
+EFFECT = Panel("compactions/effect", detail.effects, every_ms=EFFECT_MS)

@@ -1,0 +1,111 @@
+"""What the passes of a list come to: how often, how much, by config and by agent, and which paid off."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
+
+from dashboard.compaction_analysis.queries.passes import Pass, passes, shown
+from dashboard.pages.compactions.queries.list import CONFIG
+from dashboard.shared.config_labels import Chip, chips
+from recorder.models import Compaction
+
+NEWEST = 100  # passes whose pay-back is computed
+BEST = 3  # that are named
+GROUPS_MAX = 100
+
+_KNOWN = Q(tokens_before__isnull=False, tokens_after__isnull=False)
+_IDLE = Q(_KNOWN, tokens_before=F("tokens_after")) & (
+    Q(messages_before__isnull=True) | Q(messages_after__isnull=True) | Q(messages_before=F("messages_after"))
+)
+SUMS: Mapping[str, Any] = {
+    "count": Count("pk"),
+    "sessions": Count("loop__session", distinct=True),
+    "idle": Count("pk", filter=_IDLE),
+    "known": Count("pk", filter=_KNOWN),
+    # In floats: counts of hostile size would run over.
+    "before": Sum(Case(When(_KNOWN, then=1.0 * F("tokens_before")))),
+    "after": Sum(Case(When(_KNOWN, then=1.0 * F("tokens_after")))),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """Several passes added up. `before` and `after` are claimed tokens, of the `known` that say both."""
+
+    count: int = 0
+    sessions: int = 0
+    idle: int = 0  # that say themselves that they had no effect
+    known: int = 0
+    before: float | None = None
+    after: float | None = None
+    name: str = ""
+    chip: Chip | None = None
+
+    @property
+    def tokens_before(self) -> int | None:
+        return None if self.before is None else round(self.before)
+
+    @property
+    def tokens_after(self) -> int | None:
+        return None if self.after is None else round(self.after)
+
+    @property
+    def smaller(self) -> float | None:
+        if not self.before or self.after is None or self.after > self.before:
+            return None
+        return 1 - self.after / self.before
+
+
+@dataclass(frozen=True, slots=True)
+class Paid:
+    """The newest passes by what they brought; those that nobody can price are only counted."""
+
+    best: Sequence[Pass]
+    worst: Sequence[Pass]
+    priced: int
+    looked_at: int
+    net_nano: int
+
+
+def figures(rows: QuerySet[Compaction]) -> Figures:
+    """Add up all passes of a list. One query."""
+    return Figures(**rows.order_by().aggregate(**SUMS))
+
+
+def by_config(rows: QuerySet[Compaction]) -> list[Figures]:
+    """Add up by config, most passes first. Two queries."""
+    grouped = _by(rows.annotate(of=CONFIG))
+    named = chips({row["of"] for row in grouped if row["of"]})
+    return [Figures(**_sums(row), chip=named.get(row["of"] or 0)) for row in grouped]
+
+
+def by_agent(rows: QuerySet[Compaction]) -> list[Figures]:
+    """Add up by agent, most passes first. One query."""
+    return [Figures(**_sums(row), name=row["of"]) for row in _by(rows.annotate(of=F("loop__agent_id")))]
+
+
+def _by(rows: QuerySet[Any]) -> list[dict[str, Any]]:
+    return list(rows.order_by().values("of").annotate(**SUMS).order_by("-count", "of")[:GROUPS_MAX])
+
+
+def _sums(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in SUMS}
+
+
+def paid(rows: QuerySet[Compaction]) -> Paid:
+    """Return which of the newest passes brought most and least. Six queries."""
+    found = passes(shown(rows).order_by("-pk")[:NEWEST])
+    priced = [each for each in found if each.payback.net_nano is not None and each.payback.calls]
+    ranked = sorted(priced, key=lambda each: (-(each.payback.net_nano or 0), each.pk))
+    half = len(ranked) // 2
+    return Paid(
+        best=ranked[: min(BEST, len(ranked) - half)],
+        worst=ranked[: -min(BEST, half) - 1 : -1] if half else [],
+        priced=len(priced),
+        looked_at=len(found),
+        net_nano=sum(each.payback.net_nano or 0 for each in priced),
+    )

@@ -1,0 +1,74 @@
+"""Compactions as pages: the list, and one before and after."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.compaction_analysis.queries.passes import listed
+from dashboard.live.paged_list import OpenList, listing, newest
+from dashboard.pages.compactions.detail_live import CompactionPage
+from dashboard.pages.compactions.list_live import COMPACTIONS
+from dashboard.pages.compactions.params import Filters
+from dashboard.pages.compactions.queries import detail as queries
+from dashboard.pages.compactions.queries import figures
+from dashboard.pages.compactions.queries import list as queries_list
+from dashboard.security.access import member
+from dashboard.web import links
+from recorder.models import Project
+
+
+@require_safe
+@member
+def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> HttpResponse:
+    """Show a compaction before and after."""
+    if not queries.is_of(project.pk, pk, compaction):
+        raise Http404
+    page = CompactionPage(project.pk, pk, compaction)
+    context = {
+        "project": project,
+        "page": "compactions",
+        "compaction": compaction,
+        "ws_url": links.live(project.slug, "compaction", session=pk, compaction=compaction),
+        "drawn": [panel.draw(pks)[compaction] for panel, pks in page.wants(None)],
+    }
+    return render(request, "compactions/detail.html", context)
+
+
+@require_safe
+@member
+def of_event(_request: HttpRequest, project: Project, event: int) -> HttpResponse:
+    """Lead to the compaction that an event tells of."""
+    url = queries.told_by(project.pk, event)
+    if url is None:
+        raise Http404
+    return HttpResponseRedirect(url)
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the compactions that the query string asks for, and what they come to."""
+    filters, now = Filters.parse(request.GET), timezone.now()
+    known, wanted = newest(listed(project.pk)), queries_list.matching(project.pk, filters, now)
+    found = listing(wanted, filters)
+    page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, known)
+    context = {
+        "project": project,
+        "page": "compactions",
+        "ws_url": page.socket(project.slug),
+        "filters": filters,
+        "listing": found,
+        "options": queries_list.options(project.pk) if known else None,
+        "drawn": page.draw(),
+    }
+    if found.pks:
+        context |= {
+            "sum": figures.figures(wanted),
+            "by_config": figures.by_config(wanted),
+            "by_agent": figures.by_agent(wanted),
+            "paid": figures.paid(wanted),
+        }
+    return render(request, "compactions/index.html", context)

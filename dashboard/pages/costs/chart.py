@@ -1,0 +1,163 @@
+"""Stacked bars as SVG geometry: percent across, pixels up, in nano-dollars. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+from dashboard.pages.costs.params import Period
+
+TOP, BOTTOM = 10.0, 204.0  # where the highest line and the axis are
+GAP = 1.0  # between two parts of a bar
+THIN = 0.6  # a part that is hardly there is still seen
+LINES = 6  # at most, above the axis
+LABELS = 31  # that fit below a wide chart
+LABELS_NARROW = 5
+STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """What one colour stands for."""
+
+    label: str
+    css: str
+    parameter: str = ""  # what tells a config from others of its model
+    full: str = ""  # for a title
+    href: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What something cost in each bar."""
+
+    name: Name
+    values: tuple[int, ...]
+
+    @property
+    def total(self) -> int:
+        return sum(self.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One coloured piece of a bar."""
+
+    css: str
+    y: float
+    height: float
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of a bar's readout."""
+
+    series: Series
+    nano: int
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """One hour or day; `row`s stand as the parts do, from the axis up."""
+
+    name: str
+    label: str  # below it; "" where there is no room
+    is_always_labelled: bool  # also where the chart is narrow
+    parts: tuple[Part, ...]
+    rows: tuple[Row, ...]
+    total: int
+
+    @property
+    def readout(self) -> list[Row]:
+        """Return the rows as the parts are seen, the uppermost first."""
+        return list(reversed(self.rows))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A horizontal line and what it stands for."""
+
+    y: float
+    nano: int
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """The whole chart; the first line is the axis."""
+
+    lines: tuple[Line, ...]
+    bars: tuple[Bar, ...]
+    series: tuple[Series, ...]
+    unit: str  # hour or day
+
+    @property
+    def stacked(self) -> list[Series]:
+        """Return the series as they are seen, the uppermost first."""
+        return list(reversed(self.series))
+
+    @property
+    def total(self) -> int:
+        return sum(bar.total for bar in self.bars)
+
+
+def chart(period: Period, series: Sequence[Series]) -> Chart:
+    """Lay out what was spent in a period; the series are stacked from the axis up as they come."""
+    shown = tuple(each for each in series if each.total)
+    heights = [sum(each.values[n] for each in shown) for n in range(period.count)]
+    lines = _lines(max(heights, default=0))
+    scale = (BOTTOM - TOP) / lines[-1].nano
+    bars = tuple(_bar(period, n, shown, scale) for n in range(period.count))
+    return Chart(lines, bars, shown, period.unit)
+
+
+def _lines(highest: int) -> tuple[Line, ...]:
+    """Return lines at round amounts, the last at or above the highest bar."""
+    step = _round_up(ceil(max(highest, 1) / LINES))
+    count = max(1, ceil(highest / step))
+    rise = (BOTTOM - TOP) / count
+    return tuple(Line(round(BOTTOM - n * rise, 2), n * step) for n in range(count + 1))
+
+
+def _round_up(least: int) -> int:
+    power = int(10 ** (len(str(least)) - 1))
+    return next(step * power for step in (*STEPS, 10) if step * power >= least)
+
+
+def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:
+    every = max(ceil(period.count / LABELS), 1)
+    narrow = ceil(period.count / LABELS_NARROW)
+    return Bar(
+        name=_name(period, n),
+        label=_label(period, n) if n % every == 0 else "",
+        is_always_labelled=n % narrow == 0,
+        parts=_parts([(each.name.css, each.values[n]) for each in series], scale),
+        rows=tuple(Row(each, each.values[n]) for each in series),
+        total=sum(each.values[n] for each in series),
+    )
+
+
+def _parts(values: Sequence[tuple[str, int]], scale: float) -> tuple[Part, ...]:
+    parts, base = [], BOTTOM
+    for css, nano in values:
+        if nano <= 0:
+            continue
+        height = nano * scale
+        parts.append(Part(css, round(base - max(height, THIN), 2), round(max(height - GAP, THIN), 2)))
+        base -= height
+    return tuple(parts)
+
+
+def _name(period: Period, n: int) -> str:
+    start = period.starts[n]
+    day = f"{start.day} {start:%b}"
+    if period.is_hourly:
+        return f"{day} {start:%H:%M}"
+    return f"{start:%a} {day}" if period.unit == "day" else f"Week from {day}"
+
+
+def _label(period: Period, n: int) -> str:
+    start = period.starts[n]
+    if period.is_hourly:
+        return f"{start:%H:%M}" if n == 0 else f"{start:%H}"
+    return f"{start.day} {start:%b}" if n == 0 or start.day == 1 or period.unit == "week" else str(start.day)

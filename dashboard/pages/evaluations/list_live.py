@@ -1,0 +1,32 @@
+"""What an open list of evaluations is sent: its rows, and how many new ones wait."""
+
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from dashboard.live.paged_list import Kind, OpenList
+from dashboard.pages.evaluations.list_params import Filters
+from dashboard.pages.evaluations.queries import list as queries_list
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page
+    from recorder.models import Project
+
+EVALUATIONS = Kind(
+    page="evaluations",
+    what="evaluation",
+    matching=queries_list.matching,
+    rows=queries_list.rows,
+    sessions=queries_list.sessions,
+    comes_with=attrgetter("groups"),
+    rows_ms=1_000,
+)
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for."""
+    return OpenList.reopened(EVALUATIONS, project.pk, Filters.parse(params), params)

@@ -1,0 +1,56 @@
+"""What the reader asked the list of evaluations for: validated once, written back into links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.web.keyset import RECORDED, Cursor
+from dashboard.web.query_params import Address, Choices, Reading
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+
+WINDOWS = ("24h", "7d", "30d", "90d", "all")
+CONFIGS_MAX = 2
+VERDICTS = {
+    "judged": "Judged",
+    "rule": "By a rule",
+    "fallback": "Fallback",
+    "none": "Not decided",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Filters(Address):
+    """The list's query string. Configs are told by their keys."""
+
+    config: tuple[str, ...] = ()  # all of them took part
+    winner: str = ""
+    verdict: str = ""
+    since: str = "all"
+    session: int | None = None
+    before: Cursor | None = None  # the page after this evaluation, newest first
+    after: Cursor | None = None  # the page that ends before this evaluation
+
+    @classmethod
+    def parse(cls, params: QueryDict) -> Filters:
+        """Read a query string; what makes no sense is as if it were not there."""
+        read = Reading(params)
+        return cls(
+            config=read.values("config")[:CONFIGS_MAX],
+            winner=read.text("winner"),
+            verdict=read.choice("verdict", VERDICTS, ""),
+            since=read.choice("since", WINDOWS, "all"),
+            session=read.key("session"),
+            before=read.cursor("before", RECORDED),
+            after=read.cursor("after", RECORDED),
+        )
+
+    @property
+    def windows(self) -> Choices:
+        return self.choices("since", WINDOWS)
+
+    @property
+    def without_session(self) -> str:
+        return self.but(session=None).query

@@ -1,0 +1,91 @@
+"""What branches answered in the end, and what their judge replied, read from the journal."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date
+
+from dashboard.pages.evaluations.detail_params import Answer as How
+from dashboard.pages.evaluations.queries.groups import Branch
+from dashboard.pages.evaluations.word_diff import Stretch, changes, is_cut
+from recorder.core.content.messages import text_of
+from recorder.core.content.text import clean
+from recorder.core.formats.native import NO_LIMITS, read_object
+from recorder.core.records import Json
+from recorder.journal import read
+from recorder.models import EventRecord
+
+SHOWN = 16_000  # characters of one answer
+LATEST = 20  # lines of a judge among which its reply must be
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A branch's final answer; `url` leads to the whole of one that is cut."""
+
+    text: str
+    words: int
+    url: str
+    changes: Sequence[Stretch] = ()  # against the winner's, when that is asked for
+    is_partly_compared: bool = False
+    pruned_on: date | None = None  # then there is no text
+
+
+@dataclass(frozen=True, slots=True)
+class Reply:
+    """What a judge said last, or when it was pruned."""
+
+    text: str = ""
+    pruned_on: date | None = None
+
+
+def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
+    """Return the final answers of branches, the winner's first; None where there is none.
+
+    One query, another when bodies were pruned.
+    """
+    ended = [branch for branch in branches if branch.answer_event and not branch.is_open]
+    events = [branch.answer_event for branch in ended if branch.answer_event]
+    texts = _texts(events)
+    day = read.pruned(events) if len(texts) < len(events) else None
+    found = [texts.get(branch.answer_event or 0, "") if branch in ended else "" for branch in branches]
+    return [
+        _answer(text, found[0] if n and how == "diff" else None, branch)
+        if text
+        else Answer("", 0, "", pruned_on=day)
+        if day and branch in ended and branch.answer_event not in texts
+        else None
+        for n, (text, branch) in enumerate(zip(found, branches, strict=True))
+    ]
+
+
+def reply(judge: int) -> Reply:
+    """Return what a judge said last. Two queries, another when bodies were pruned."""
+    rows = EventRecord.objects.filter(loop=judge, type__in=("MessageEnd", "TurnEnd"))
+    keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:LATEST])
+    latest = read.texts(keys)
+    said = next((text for raw in reversed(latest.values()) if (text := _said(raw))), "")
+    return Reply(said, None if said or len(latest) == len(keys) else read.pruned(keys))
+
+
+def _texts(events: Collection[int]) -> Mapping[int, str]:
+    return {pk: _said(raw) for pk, raw in read.texts(events).items()}
+
+
+def _said(raw: bytes) -> str:
+    event = read_object(raw, NO_LIMITS)
+    message: Json = event.get("message")
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return ""
+    return clean(text_of(message)).strip()
+
+
+def _answer(text: str, winner: str | None, branch: Branch) -> Answer:
+    return Answer(
+        text=text[:SHOWN],
+        words=len(text.split()),
+        url=branch.url if len(text) > SHOWN else "",
+        changes=changes(text[:SHOWN], winner[:SHOWN]) if winner else (),
+        is_partly_compared=bool(winner) and (is_cut(text) or is_cut(winner or "")),
+    )

@@ -1,0 +1,129 @@
+"""The head of an evaluation: what it was about, how it stands, and the verdict in words."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, Min
+
+from dashboard.pages.evaluations.cost_shares import Part, Share, bar, shares
+from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
+from dashboard.pages.evaluations.verdict_text import Decision, Standing, Words, words
+from dashboard.rendering.number_format import plural
+from dashboard.shared.costs import Cost
+from dashboard.shared.usage_bar import Segment
+from dashboard.web import links
+from recorder.core.handlers.verdict import Verdict
+from recorder.models import ParallelGroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One evaluation's head; root of the panel evaluations/head."""
+
+    pk: int
+    url: str
+    title: str
+    session_title: str
+    session_url: str
+    evaluations_url: str
+    state: str
+    how: str  # how many branches, and who chose
+    at: datetime | None
+    verdict: Verdict
+    words: Words
+    tone: str
+    total: Cost
+    bar: Sequence[Segment]
+    shares: Sequence[Share]
+    previous: str
+    next: str
+
+
+def heads(pks: Collection[int]) -> Mapping[int, Head]:
+    """Return heads. Five queries for one."""
+    return {pk: _head(group) for pk, group in groups(pks).items()}
+
+
+def _head(group: Group) -> Head:
+    record, slug = group.record, group.project.slug
+    previous, following = _beside(record)
+    parts = _parts(group)
+    said = words(_decision(group), [_standing(branch) for branch in group.branches])
+    first = group.winner or next(iter(group.branches), None)
+    return Head(
+        pk=record.pk,
+        url=links.evaluation(slug, record.pk),
+        title=group.title,
+        session_title=group.session.title or group.session.session_id,
+        session_url=first.url if first else links.session(slug, record.session_id),
+        evaluations_url=links.evaluations(slug),
+        state=record.status,
+        how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
+        at=record.ended_at or record.started_at,
+        verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
+        words=said,
+        tone="win" if record.verdict == "judged" else "rej" if record.verdict == "fallback" else "",
+        total=group.totals.total,
+        bar=bar(parts),
+        shares=shares(parts),
+        previous=links.evaluation(slug, previous) if previous else "",
+        next=links.evaluation(slug, following) if following else "",
+    )
+
+
+def _chosen_by(group: Group) -> str:
+    judge = group.judge.label if group.judge and group.judge.chip else "a judge"
+    match group.record.verdict:
+        case "judged":
+            return f"judged by {judge}"
+        case "rule":
+            return "chosen by a rule"
+        case "fallback":
+            return f"judged by {judge}, in vain"
+    return "running" if group.is_running else "not decided"
+
+
+def _decision(group: Group) -> Decision:
+    winner = group.winner
+    return Decision(
+        kind=group.record.verdict,  # type: ignore[arg-type]  # as above
+        status=group.record.status,
+        winner=winner.number if winner else None,
+        named=group.record.named,
+        has_judge=group.judge is not None,
+    )
+
+
+def _parts(group: Group) -> Sequence[Part]:
+    """Return what each loop cost, as far as it has a price: the winner first, the judge last."""
+    winner, judge = group.winner, [group.judge] if group.judge else []
+    others = [branch for branch in group.branches if branch is not winner]
+    who = "other branches" if winner else "branches"
+    chosen = "selected" if group.record.verdict == "fallback" else "winner"
+    every = [
+        *([(chosen, winner)] if winner else []),
+        *((who, each) for each in others),
+        *(("judge", each) for each in judge),
+    ]
+    return [Part(name, _colour(each), each.loop.cost_nano) for name, each in every if each.loop.cost_nano]
+
+
+def _colour(branch: Branch) -> str:
+    return f"c{branch.chip.slot}" if branch.chip else "k-turn"
+
+
+def _standing(branch: Branch) -> Standing:
+    state = "pending" if branch.state == "unstarted" else branch.state
+    cost = None if branch.loop.unpriced else branch.loop.cost_nano
+    return Standing(branch.number, branch.label, state, cost, branch.tokens, branch.duration_ms)
+
+
+def _beside(record: ParallelGroupRecord) -> Sequence[int | None]:
+    mine = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
+    return (
+        mine.filter(pk__lt=record.pk).aggregate(pk=Max("pk"))["pk"],
+        mine.filter(pk__gt=record.pk).aggregate(pk=Min("pk"))["pk"],
+    )

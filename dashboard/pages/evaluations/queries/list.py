@@ -1,0 +1,121 @@
+"""The list of evaluations: which are asked for, what its rows say and what can be chosen."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Exists, OuterRef, QuerySet
+
+from dashboard.pages.evaluations.list_params import VERDICTS, Filters
+from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
+from dashboard.pages.evaluations.turn_table import MINUS
+from dashboard.rendering.number_format import NONE, money
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.costs import Cost
+from dashboard.web import links
+from dashboard.web.query_params import start
+from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A config to choose."""
+
+    key: str
+    label: str
+    is_chosen: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One evaluation; root of the panel evaluations/row."""
+
+    pk: int
+    url: str
+    title: str
+    session_title: str
+    state: str
+    verdict: str
+    verdict_words: str
+    branches: Sequence[Branch]
+    winner: Branch | None
+    total: Cost
+    overhead: float | None
+    margin: str
+    at: datetime | None
+    ended_at: datetime | None
+
+
+def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
+    return ParallelGroupRecord.objects.filter(session__project=project)
+
+
+def matching(project: int, filters: Filters, now: datetime) -> QuerySet[ParallelGroupRecord]:
+    """Return the evaluations that are asked for, in no order."""
+    rows = of_project(project)
+    branches = LoopRecord.objects.filter(group=OuterRef("pk"))
+    for key in filters.config:
+        rows = rows.filter(Exists(branches.filter(config__key=key)))
+    if filters.winner:
+        rows = rows.filter(Exists(branches.filter(config__key=filters.winner, is_selected=True)))
+    if filters.verdict:
+        rows = rows.filter(verdict=filters.verdict)
+    if filters.session:
+        rows = rows.filter(session=filters.session)
+    since = start(filters.since, now)
+    return rows.filter(started_at__gte=since) if since else rows
+
+
+def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
+    """Return the options of a menu, one of them chosen or none."""
+    return [Option(chip.key, chip.label, chip.key == key) for chip in options]
+
+
+def options(project: int) -> Sequence[Chip]:
+    """Return the configs that took part in evaluations. Two queries."""
+    used = LoopRecord.objects.filter(config=OuterRef("pk"), group__isnull=False)
+    found = ModelConfig.objects.filter(Exists(used), project=project).values_list("pk", flat=True)
+    return sorted(chips(list(found)).values(), key=lambda chip: chip.label)
+
+
+def sessions(pks: Collection[int]) -> Mapping[int, int]:
+    """Return the session of each evaluation. One query."""
+    return dict(ParallelGroupRecord.objects.filter(pk__in=pks).values_list("pk", "session_id"))
+
+
+def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
+    """Return the rows of those evaluations that are the project's. Three queries."""
+    return {pk: _row(group) for pk, group in groups(pks).items() if group.project.pk == project}
+
+
+def _margin(group: Group) -> str:
+    """Return what the winner cost more, or less, than the cheapest other branch that ended well."""
+    winner = group.winner
+    others = [each.loop for each in group.branches if each is not winner and each.state == "completed"]
+    known = [loop.cost_nano for loop in others if loop.cost_nano is not None and not loop.unpriced]
+    if winner is None or winner.loop.cost_nano is None or winner.loop.unpriced or not known:
+        return NONE
+    more = winner.loop.cost_nano - min(known)
+    return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
+
+
+def _row(group: Group) -> Row:
+    record = group.record
+    return Row(
+        pk=record.pk,
+        url=links.evaluation(group.project.slug, record.pk),
+        title=group.title,
+        session_title=group.session.title or group.session.session_id,
+        state=record.status,
+        verdict=record.verdict,
+        verdict_words=VERDICTS.get(record.verdict, record.verdict),
+        branches=group.branches,
+        winner=group.winner,
+        total=group.totals.total,
+        overhead=group.totals.overhead_ratio,
+        margin=_margin(group),
+        at=record.started_at or record.ended_at,
+        ended_at=None if group.is_running else record.ended_at,
+    )

@@ -1,0 +1,61 @@
+"""Evaluations as pages: the list, and one of them."""
+
+from __future__ import annotations
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.live.paged_list import OpenList, listing, newest
+from dashboard.pages.evaluations.detail_live import EvaluationPage
+from dashboard.pages.evaluations.detail_params import Asked
+from dashboard.pages.evaluations.list_live import EVALUATIONS
+from dashboard.pages.evaluations.list_params import CONFIGS_MAX, VERDICTS, Filters
+from dashboard.pages.evaluations.queries import list as queries_list
+from dashboard.pages.evaluations.queries import lookup
+from dashboard.security.access import member
+from dashboard.web import links
+from recorder.models import Project
+
+
+@require_safe
+@member
+def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show an evaluation."""
+    if not lookup.is_of(project.pk, pk):
+        raise Http404
+    asked = Asked.parse(request.GET)
+    page = EvaluationPage(project.pk, pk, asked)
+    context = {
+        "project": project,
+        "page": "evaluations",
+        "group": pk,
+        "ws_url": links.live(project.slug, "evaluation", group=pk, **asked.pairs()),
+        "drawn": {panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.wants(None)},
+    }
+    return render(request, "evaluations/detail.html", context)
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the evaluations that the query string asks for."""
+    filters = Filters.parse(request.GET)
+    known = newest(queries_list.of_project(project.pk))
+    found = listing(queries_list.matching(project.pk, filters, timezone.now()), filters)
+    page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, known)
+    options = queries_list.options(project.pk)
+    context = {
+        "project": project,
+        "page": "evaluations",
+        "ws_url": page.socket(project.slug),
+        "filters": filters,
+        "listing": found,
+        "verdicts": VERDICTS,
+        "configs": [queries_list.chosen(options, key) for key in (*filters.config, "", "")[:CONFIGS_MAX]],
+        "winners": queries_list.chosen(options, filters.winner),
+        "is_empty": not known,
+        "drawn": page.draw(),
+    }
+    return render(request, "evaluations/index.html", context)

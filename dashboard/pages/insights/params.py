@@ -1,0 +1,57 @@
+"""What the address of the insights page asks for. What makes no sense is as if it were not there."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dashboard.web.keyset import Cursor, Order
+from dashboard.web.query_params import Address, Choices, Reading
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+
+KINDS = {"": "All", "procedure": "Procedures", "solution": "Error solutions", "fact": "Facts"}
+NEWEST = Order("last_at")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked(Address):
+    """The query string; `undo` is the insight that was just dismissed or put back."""
+
+    kind: str = ""
+    agent: str = ""
+    dismissed: bool = False
+    before: Cursor | None = None  # the page after this insight, newest first
+    after: Cursor | None = None  # the page that ends before this one
+    undo: int | None = None
+
+    @classmethod
+    def parse(cls, params: QueryDict) -> Asked:
+        """Read a query string, or what a form sends along."""
+        read = Reading(params)
+        return cls(
+            kind=read.choice("kind", KINDS, ""),
+            agent=read.text("agent"),
+            dismissed=read.choice("dismissed", ("1",), "") == "1",
+            before=read.cursor("before", NEWEST),
+            after=read.cursor("after", NEWEST),
+            undo=read.key("undo"),
+        )
+
+    @property
+    def is_narrow(self) -> bool:
+        return bool(self.kind or self.agent)
+
+    @property
+    def kinds(self) -> Choices:
+        """Return the kinds, in words."""
+        return [(KINDS[kind], link, is_chosen) for kind, link, is_chosen in self.choices("kind", KINDS)]
+
+    @property
+    def switched(self) -> str:
+        return self.but(dismissed=not self.dismissed).query
+
+    @property
+    def all(self) -> str:
+        return self.but(kind="", agent="").query

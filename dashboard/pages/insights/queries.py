@@ -1,0 +1,183 @@
+"""What the insights page shows: a page of insights with their evidence, and when consolidation runs."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from django.db.models import Q, QuerySet
+
+from dashboard.pages.insights.params import Asked
+from dashboard.web import links
+from recorder.core.content.text import clean
+from recorder.insights.store import REPEATED
+from recorder.models import DailyJob, Insight, InsightEvidence, LoopRecord, Project
+from recorder.operations.scheduler import CONSOLIDATE
+
+AGENTS_MAX = 200
+EVIDENCE = 8  # loops of one insight that are shown
+LOOK = {"procedure": "route", "solution": "wrench", "fact": "brain"}
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """One loop that shows an insight, and where in it. `title` is "" when the loop is there no more."""
+
+    title: str
+    url: str
+    at: datetime | None
+    times: int
+    worked: int
+    text: str
+    events: Sequence[tuple[str, str]]  # word and link
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One insight."""
+
+    pk: int
+    kind: str
+    word: str
+    icon: str
+    agent_id: str
+    steps: Sequence[str]
+    about: str
+    said: str
+    is_changed: bool
+    is_demo: bool
+    times: int
+    worked: int
+    loops: int
+    median_ms: int | None
+    first_at: datetime
+    last_at: datetime
+    dismissed_at: datetime | None
+    dismissed_by: str
+    evidence: Sequence[Evidence] = ()
+
+    @property
+    def share(self) -> float | None:
+        return None if self.kind == "fact" else self.worked / max(self.times, 1)
+
+    @property
+    def more(self) -> int:
+        return max(0, self.loops - len(self.evidence))
+
+
+@dataclass(frozen=True, slots=True)
+class Runs:
+    """When consolidation last did well, and what it is about to do."""
+
+    at: str  # every day, UTC
+    done_at: datetime | None
+    state: str  # "" | asked | running | failed
+    try_at: datetime | None
+
+
+def matching(project: int, asked: Asked) -> QuerySet[Insight]:
+    """Return the insights that are asked for, in no order."""
+    worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
+    rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
+    rows = rows.filter(dismissed_at__isnull=not asked.dismissed)
+    if asked.kind:
+        rows = rows.filter(kind=asked.kind)
+    return rows.filter(agent_id=asked.agent) if asked.agent else rows
+
+
+def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
+    """Return insights with their evidence. Three queries."""
+    found = Insight.objects.filter(project=project).in_bulk(pks)
+    drawn = [_row(found[pk]) for pk in pks if pk in found]
+    evidence = _evidence(project, drawn)
+    return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
+
+
+def undoable(project: int, asked: Asked) -> Row | None:
+    """Return the insight that a reader has just dismissed, or put back. One query at most."""
+    if asked.undo is None:
+        return None
+    moved = Insight.objects.filter(project=project, pk=asked.undo, dismissed_at__isnull=asked.dismissed)
+    row = moved.first()
+    return _row(row) if row else None
+
+
+def agents(project: int, asked: Asked) -> Sequence[str]:
+    """Return whose insights there are, of any kind. One query."""
+    rows = matching(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
+    return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
+
+
+def runs(now: datetime) -> Runs:
+    """Return when consolidation runs. One query."""
+    at = f"{CONSOLIDATE.at:%H:%M}"
+    row = DailyJob.objects.filter(name=CONSOLIDATE.name).first()
+    if row is None:
+        return Runs(at, None, "", None)
+    if row.held_until and row.held_until > now:
+        state = "running"
+    elif row.try_at and row.try_at > now:
+        state = "failed"
+    else:
+        state = "asked" if row.asked_at else ""
+    return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
+
+
+def _row(row: Insight) -> Row:
+    return Row(
+        pk=row.pk,
+        kind=row.kind,
+        word=str(row.get_kind_display()),
+        icon=LOOK[row.kind],
+        agent_id=clean(row.agent_id),
+        steps=[clean(step) for step in row.steps],
+        about=clean(row.about),
+        said=clean(row.said),
+        is_changed=row.is_changed,
+        is_demo=row.is_demo,
+        times=row.times,
+        worked=row.worked,
+        loops=row.loops,
+        median_ms=row.median_ms,
+        first_at=row.first_at,
+        last_at=row.last_at,
+        dismissed_at=row.dismissed_at,
+        dismissed_by=row.dismissed_by,
+    )
+
+
+def _with_evidence(row: Row, evidence: Sequence[Evidence]) -> Row:
+    """Return the row with its evidence; an error is shown as it was said last."""
+    said = next((each.text for each in evidence if each.text), row.said)
+    return replace(row, evidence=evidence, said=said)
+
+
+def _evidence(project: Project, rows: Collection[Row]) -> Mapping[int, list[Evidence]]:
+    kinds = {row.pk: row.kind for row in rows}
+    kept: dict[int, list[InsightEvidence]] = defaultdict(list)
+    for each in InsightEvidence.objects.filter(insight__in=kinds).order_by("-loop"):
+        if len(kept[each.insight_id]) < EVIDENCE:
+            kept[each.insight_id].append(each)
+    loops = LoopRecord.objects.filter(pk__in={each.loop for some in kept.values() for each in some})
+    mine = loops.filter(session__project=project).select_related("session")
+    known = {loop.pk: loop for loop in mine.only("started_at", "session__title", "session__session_id")}
+    return {
+        pk: [_shows(project.slug, kinds[pk], each, known.get(each.loop)) for each in some]
+        for pk, some in kept.items()
+    }
+
+
+def _shows(slug: str, kind: str, each: InsightEvidence, loop: LoopRecord | None) -> Evidence:
+    words = {"procedure": ["first call"], "solution": ["the error", "tried again"]}.get(kind)
+    named = zip(words or [f"event {number}" for number in range(1, 11)], each.events, strict=False)
+    return Evidence(
+        title=clean(loop.session.title or loop.session.session_id) if loop else "",
+        url=links.loop(slug, loop.session_id, loop.pk) if loop else "",
+        at=loop.started_at if loop else None,
+        times=each.times,
+        worked=each.worked,
+        text=clean(each.text),
+        events=[(word, links.event(slug, event)) for word, event in named] if loop else [],
+    )

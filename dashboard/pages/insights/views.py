@@ -1,0 +1,79 @@
+"""The insights page of a project: read it, dismiss what does not help, have consolidation run now."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.live.paged_list import listing
+from dashboard.pages.insights import queries
+from dashboard.pages.insights.params import NEWEST, Asked
+from dashboard.security.access import may, member, require
+from dashboard.web import links
+from recorder.insights import store
+from recorder.insights.extract_facts import model
+from recorder.models import Membership, Project
+from recorder.operations import scheduler
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what was learned."""
+    asked = Asked.parse(request.GET)
+    found = listing(queries.matching(project.pk, asked), asked, NEWEST)
+    context = {
+        "project": project,
+        "page": "insights",
+        "ws_url": links.live(project.slug, "insights"),
+        "asked": asked,
+        "listing": found,
+        "rows": queries.rows(project, found.pks),
+        "moved": queries.undoable(project.pk, asked),
+        "agents": queries.agents(project.pk, asked),
+        "runs": queries.runs(timezone.now()),
+        "has_model": model() is not None,
+        "is_member": may(request.user, project, Membership.Role.MEMBER),
+        "is_admin": may(request.user, project, Membership.Role.ADMIN),
+    }
+    return render(request, "insights/index.html", context)
+
+
+@require_POST
+@member
+def dismiss(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Take an insight off the page."""
+    user = require(request, project, Membership.Role.MEMBER)
+    if not store.dismiss(project.pk, pk, user.get_username()):
+        raise Http404
+    return _back(request, project, pk)
+
+
+@require_POST
+@member
+def restore(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Put it back."""
+    require(request, project, Membership.Role.MEMBER)
+    if not store.restore(project.pk, pk):
+        raise Http404
+    return _back(request, project, pk)
+
+
+@require_POST
+@member
+def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
+    """Have consolidation run within seconds."""
+    require(request, project, Membership.Role.ADMIN)
+    scheduler.ask(scheduler.CONSOLIDATE, timezone.now())
+    return redirect(links.insights(project.slug, **Asked.parse(request.POST).pairs()))
+
+
+def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Lead back to where the reader was, where the way back from this is offered, once."""
+    asked = Asked.parse(request.POST)
+    undo = None if asked.undo == pk else pk
+    return redirect(links.insights(project.slug, **replace(asked, undo=undo).pairs()))

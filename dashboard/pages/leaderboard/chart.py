@@ -1,0 +1,161 @@
+"""Win rate against cost as SVG geometry: percent across, pixels down. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from itertools import pairwise
+from math import ceil, floor, log10
+
+from dashboard.pages.leaderboard.statistics import Interval, frontier
+
+LEFT, RIGHT = 6.0, 98.0
+TOP, BOTTOM = 14.0, 264.0
+ROOM = 0.08  # of the width, left free beside the outermost points
+TURN = 55.0  # right of it a label stands left of its point
+LINE, REACH = 13.0, 24.0  # labels nearer than this would cover each other
+TICKS_MAX = 7
+STEPS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # of a decade, the finest that fit
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One config, by its place in the table."""
+
+    at: int
+    nano: int
+    rate: float
+    interval: Interval
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """A point as it is drawn, its interval upright, its label beside it."""
+
+    at: int
+    x: float
+    y: float
+    y_high: float
+    y_low: float
+    is_front: bool
+    is_left: bool  # where its label is
+    label_y: float
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    place: float
+    value: float  # nano-dollars across, a share of 1 upwards
+
+    @property
+    def label(self) -> str:
+        """Return an amount as shortly as it can be said: $0.05 $1 $200."""
+        return f"${Decimal(round(self.value)).scaleb(-9).normalize():,f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    marks: Sequence[Mark]
+    front: Sequence[Line]
+    across: Sequence[Tick]
+    upwards: Sequence[Tick]
+    is_log: bool
+
+
+class Scale:
+    """From nano-dollars to percent of the width: logarithmic unless something was free."""
+
+    def __init__(self, costs: Sequence[int]) -> None:
+        low, high = min(costs), max(costs)
+        self.is_log = low > 0
+        first, last = (log10(low), log10(high)) if self.is_log else (0.0, float(high or 1))
+        if first == last:
+            first, last = first - 0.3, last + 0.3
+        free = (last - first) * ROOM
+        self.first, self.last = (first - free if self.is_log else 0.0), last + free
+
+    def x(self, nano: float) -> float:
+        value = log10(nano) if self.is_log else nano
+        return round(LEFT + (RIGHT - LEFT) * (value - self.first) / (self.last - self.first), 2)
+
+    def ticks(self) -> list[Tick]:
+        """Return round amounts inside the scale."""
+        values = self._round() if self.is_log else self._even()
+        return [Tick(self.x(value), value) for value in values]
+
+    def _round(self) -> list[float]:
+        several = [self._inside(steps) for steps in STEPS]
+        values = next((values for values in several if len(values) <= TICKS_MAX), several[-1])
+        return values[:: ceil(len(values) / TICKS_MAX) or 1]
+
+    def _inside(self, steps: Sequence[float]) -> list[float]:
+        decades = range(floor(self.first), ceil(self.last) + 1)
+        values = [step * 10.0**decade for decade in decades for step in steps]
+        return [value for value in values if self.first <= log10(value) <= self.last]
+
+    def _even(self) -> list[float]:
+        rough = self.last / 5
+        power = 10.0 ** floor(log10(rough))
+        step = next(step * power for step in (1, 2, 5, 10) if step * power >= rough)
+        return [step * n for n in range(floor(self.last / step) + 1)]
+
+
+def chart(points: Sequence[Point]) -> Chart | None:
+    """Lay out the points; there is no chart without any."""
+    if not points:
+        return None
+    scale = Scale([point.nano for point in points])
+    top = min(1.0, ceil(max(point.interval.high for point in points) * 5 + 0.001) / 5)
+    front = frontier([(point.nano, point.rate) for point in points])
+    marks = [_mark(point, scale, top, is_front=at in front) for at, point in enumerate(points)]
+    return Chart(
+        marks=_apart(marks),
+        front=_steps([marks[at] for at in front]),
+        across=scale.ticks(),
+        upwards=[Tick(_y(n / 5, top), n / 5) for n in range(round(top * 5) + 1)],
+        is_log=scale.is_log,
+    )
+
+
+def _y(rate: float, top: float) -> float:
+    return round(BOTTOM - (BOTTOM - TOP) * rate / top, 2)
+
+
+def _mark(point: Point, scale: Scale, top: float, *, is_front: bool) -> Mark:
+    x, y = scale.x(point.nano), _y(point.rate, top)
+    high, low = _y(point.interval.high, top), _y(point.interval.low, top)
+    return Mark(point.at, x, y, high, low, is_front, is_left=x > TURN, label_y=round(y - 7, 2))
+
+
+def _apart(marks: Sequence[Mark]) -> list[Mark]:
+    """Move labels down until none covers another."""
+    placed: list[Mark] = []
+    for mark in sorted(marks, key=lambda mark: mark.y):
+        moved = mark
+        while any(_is_over(moved, other) for other in placed):
+            moved = replace(moved, label_y=moved.label_y + LINE)
+        placed.append(moved)
+    return placed
+
+
+def _is_over(mark: Mark, other: Mark) -> bool:
+    is_near = abs(mark.x - other.x) < REACH and mark.is_left == other.is_left
+    return is_near and abs(mark.label_y - other.label_y) < LINE
+
+
+def _steps(front: Sequence[Mark]) -> list[Line]:
+    """Draw the frontier as stairs: what the best at each cost wins."""
+    lines: list[Line] = []
+    for mark, following in pairwise(front):
+        lines.append(Line(mark.x, mark.y, following.x, mark.y))
+        lines.append(Line(following.x, mark.y, following.x, following.y))
+    return [*lines, Line(front[-1].x, front[-1].y, 100.0, front[-1].y)]

@@ -1,0 +1,64 @@
+"""A config's figures as a row of a file, and in the words of the read API. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from dashboard.pages.leaderboard.leaderboard import Row
+from dashboard.pages.leaderboard.tally import Standing
+from dashboard.shared.costs import usd
+from dashboard.web.csv_response import Cell
+
+HEADER = (
+    "rank",
+    "config",
+    "name",
+    "key",
+    "groups",
+    "judged",
+    "wins",
+    "win_rate",
+    "ci_low",
+    "ci_high",
+    "cost_per_task_usd",
+    "cost_per_win_usd",
+    "unpriced",
+    "p95_ms",
+    "cache_hit_rate",
+    "decided_by_rule",
+    "picked_by_rule",
+    "fallback",
+    "wins_by_position",
+)
+
+
+def cells(row: Row) -> Sequence[Cell]:
+    """Return the cells of a config's row, as `HEADER` names them."""
+    standing, chip = row.standing, row.chip
+    interval = standing.interval
+    return (
+        standing.rank,
+        chip.label,
+        chip.full,
+        chip.key,
+        standing.groups,
+        standing.judged,
+        standing.wins,
+        standing.rate,
+        interval.low if interval else None,
+        interval.high if interval else None,
+        usd(standing.per_task.rounded),
+        usd(standing.per_win.rounded),
+        "yes" if standing.spent.unpriced else "no",
+        standing.p95_ms,
+        standing.cache_hits,
+        standing.ruled,
+        standing.picked,
+        standing.fallback,
+        places(standing),
+    )
+
+
+def places(standing: Standing) -> str:
+    """Return the wins at the first place, the second and so on."""
+    return " ".join(map(str, standing.places))

@@ -1,0 +1,208 @@
+"""The leaderboard as the page shows it: rows, chart, matrix, pairs, places and "always one config". Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.pages.leaderboard import pairwise, tally
+from dashboard.pages.leaderboard.chart import Chart, Mark, Point, chart
+from dashboard.pages.leaderboard.pairwise import Always, Duel, Places
+from dashboard.pages.leaderboard.tally import Result, Standing
+from dashboard.shared.config_labels import Chip
+
+SHOWN = 12  # configs in the matrix, lineups, judges
+PAIRS_MAX = 40
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One config in the table; `low`, `width` and `middle` are percent of the bar's lane."""
+
+    chip: Chip
+    standing: Standing
+    low: float = 0
+    width: float = 0
+    middle: float = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One config against another; `heat` is 1 to 9, 5 being even, 0 when neither ever won."""
+
+    duel: Duel
+    heat: int
+    against: Chip
+
+    @property
+    def percent(self) -> int:
+        return round(100 * (self.duel.share or 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One config's line of the matrix; None where it would meet itself or never met."""
+
+    chip: Chip
+    cells: Sequence[Cell | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    one: Chip
+    other: Chip
+    duel: Duel
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """The sign tests of one lineup."""
+
+    chips: Sequence[Chip]
+    groups: int
+    pairs: Sequence[Pair]
+
+
+@dataclass(frozen=True, slots=True)
+class Seats:
+    """Wins by place of one judge, and whom the warning names."""
+
+    places: Places
+    judge: Chip | None
+    usual: Chip | None
+
+
+@dataclass(frozen=True, slots=True)
+class Instead:
+    chip: Chip
+    always: Always
+
+
+@dataclass(frozen=True, slots=True)
+class Dot:
+    """One config in the chart."""
+
+    row: Row
+    mark: Mark
+
+
+@dataclass(frozen=True, slots=True)
+class Board:
+    """Everything on the page."""
+
+    rows: Sequence[Row]
+    groups: int
+    judged: int
+    ruled: int
+    fallback: int
+    branches: int
+    judges: int
+    chance: float  # percent that a config would win if all were equal
+    chart: Chart | None
+    matrix: Sequence[Line]
+    tables: Sequence[Table]
+    tested: int  # pairs in all, also those not shown
+    seats: Sequence[Seats]
+    instead: Sequence[Instead]
+
+    @property
+    def leader(self) -> Row | None:
+        return self.rows[0] if self.rows and self.rows[0].standing.rank else None
+
+    @property
+    def cheapest_win(self) -> Row | None:
+        """Return the ranked config whose wins cost least, if it is known of all that have any price."""
+        known = [row for row in self.rows if row.standing.rank and row.standing.per_win.is_whole]
+        return min(known, key=lambda row: row.standing.per_win.nano or 0, default=None)
+
+    @property
+    def dots(self) -> Sequence[Dot]:
+        return [Dot(self.rows[mark.at], mark) for mark in self.chart.marks] if self.chart else []
+
+    @property
+    def left_out(self) -> Sequence[Row]:
+        """Return the configs that the chart cannot place."""
+        drawn = {mark.at for mark in self.chart.marks} if self.chart else set()
+        return [row for at, row in enumerate(self.rows) if at not in drawn]
+
+
+def board(results: Sequence[Result], p95_ms: Mapping[int, int], chips: Mapping[int, Chip]) -> Board:
+    """Put together what groups came to."""
+    judged = tally.judged(results)
+    rows = [_row(standing, chips) for standing in tally.standings(results, p95_ms)]
+    shown = [row for row in rows if row.standing.judged][:SHOWN]
+    count = Counter[str]()
+    for result in results:
+        count[result.verdict] += result.groups
+    lineups = pairwise.lineups(judged)
+    return Board(
+        rows=rows,
+        groups=count.total(),
+        judged=count["judged"],
+        ruled=count["rule"],
+        fallback=count["fallback"],
+        branches=sum(len(result.configs) * result.groups for result in results),
+        judges=len({result.judge for result in judged} - {tally.UNKNOWN}),
+        chance=_chance(judged),
+        chart=chart([point for at, row in enumerate(rows) if (point := _point(at, row))]),
+        matrix=_matrix(shown, pairwise.duels(judged)),
+        tables=_tables(lineups, chips),
+        tested=sum(len(lineup.duels) for lineup in lineups),
+        seats=[_seats(places, chips) for places in pairwise.places(judged)[:SHOWN]],
+        instead=[Instead(row.chip, pairwise.always(row.standing.config, judged)) for row in shown],
+    )
+
+
+def _row(standing: Standing, chips: Mapping[int, Chip]) -> Row:
+    interval, chip = standing.interval, chips[standing.config]
+    if interval is None:
+        return Row(chip, standing)
+    low, high = 100 * interval.low, 100 * interval.high
+    return Row(chip, standing, round(low, 2), round(high - low, 2), round(100 * (standing.rate or 0), 2))
+
+
+def _chance(judged: Sequence[Result]) -> float:
+    groups = sum(result.groups for result in judged)
+    return round(100 * sum(r.groups / len(r.configs) for r in judged) / groups, 2) if groups else 0
+
+
+def _point(at: int, row: Row) -> Point | None:
+    standing = row.standing
+    cost, interval, rate = standing.per_task, standing.interval, standing.rate
+    if standing.is_few or not cost.is_whole or interval is None or rate is None:
+        return None
+    return Point(at, cost.rounded or 0, rate, interval)
+
+
+def _matrix(rows: Sequence[Row], duels: Mapping[tuple[int, int], Duel]) -> list[Line]:
+    return [
+        Line(
+            row.chip,
+            [_cell(duels.get((row.standing.config, other.standing.config)), other.chip) for other in rows],
+        )
+        for row in rows
+    ]
+
+
+def _cell(duel: Duel | None, against: Chip) -> Cell | None:
+    if duel is None:
+        return None
+    heat = 0 if duel.share is None else min(9, max(1, round(10 * duel.share)))
+    return Cell(duel, heat, against)
+
+
+def _tables(lineups: Sequence[pairwise.Lineup], chips: Mapping[int, Chip]) -> list[Table]:
+    tables: list[Table] = []
+    shown = 0
+    for lineup in lineups[:SHOWN]:
+        shown += len(lineup.duels)
+        if tables and shown > PAIRS_MAX:
+            break
+        tested = [Pair(chips[duel.one], chips[duel.other], duel) for duel in lineup.duels[:PAIRS_MAX]]
+        tables.append(Table([chips[config] for config in lineup.configs], lineup.groups, tested))
+    return tables
+
+
+def _seats(places: Places, chips: Mapping[int, Chip]) -> Seats:
+    return Seats(places, chips.get(places.judge), chips.get(places.usual))

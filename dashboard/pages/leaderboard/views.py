@@ -1,0 +1,47 @@
+"""The leaderboard as a page and as a file."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.pages.leaderboard import queries
+from dashboard.pages.leaderboard.export_rows import HEADER, cells
+from dashboard.pages.leaderboard.leaderboard import Board, board
+from dashboard.pages.leaderboard.params import Asked
+from dashboard.pages.leaderboard.tally import ENOUGH
+from dashboard.security.access import member
+from dashboard.web import csv_response, links
+from dashboard.web.query_params import start
+from recorder.models import Project
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show which configs win, or give the table as a file."""
+    asked = Asked.parse(request.GET)
+    groups = queries.Groups(
+        project.pk, start(asked.since, timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
+    )
+    found = queries.found(groups)
+    shown = board(found.results, found.p95_ms, found.chips)
+    if request.GET.get("format") == "csv":
+        return csv_response.answer("leaderboard", HEADER, map(cells, shown.rows))
+    return render(request, "leaderboard/index.html", _context(project, asked, found, shown))
+
+
+def _context(project: Project, asked: Asked, found: queries.Found, shown: Board) -> dict[str, object]:
+    return {
+        "project": project,
+        "page": "leaderboard",
+        "ws_url": links.live(project.slug, "leaderboard"),
+        "asked": asked,
+        "board": shown,
+        "enough": ENOUGH,
+        "agents": sorted({*queries.agents(project.pk), *asked.agent}),
+        "judges": [found.chips[judge] for judge in found.judges],
+        "evaluations": links.evaluations(project.slug),
+    }

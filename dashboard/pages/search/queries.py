@@ -1,0 +1,81 @@
+"""What is found: sessions, evaluations and agents that hold the words, the latest first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Max, Q
+
+from dashboard.shared.session_filter import WORDS_MAX, Wanted, matching
+from dashboard.web import links
+from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session
+
+SESSIONS, EVALUATIONS, AGENTS = 6, 4, 4
+LOOKED_AT = 20_000  # of the latest sessions, that agents are looked for in
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One thing to go to."""
+
+    words: str
+    url: str
+    state: str = ""
+    note: str = ""
+    at: datetime | None = None
+
+
+def sessions(project: Project, q: str) -> Sequence[Found]:
+    """Return the latest sessions that hold the words. One query."""
+    columns = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "last_event_at")
+    rows = matching(project.pk, Wanted(q=q)).order_by("-last_event_at", "-pk").only(*columns)[:SESSIONS]
+    return [
+        Found(
+            row.title or row.session_id,
+            links.session(project.slug, row.pk),
+            _state(row),
+            row.agent_id,
+            row.last_event_at,
+        )
+        for row in rows
+    ]
+
+
+def evaluations(project: Project, q: str) -> Sequence[Found]:
+    """Return the latest evaluations whose task or session holds the words. Two queries."""
+    holds = Q()
+    for word in q.split()[:WORDS_MAX]:
+        holds &= Q(session__title__icontains=word) | Q(branches__title__icontains=word)
+    rows = ParallelGroupRecord.objects.filter(holds, session__project=project).order_by("-pk")
+    pks = list(rows.values_list("pk", flat=True).distinct()[:EVALUATIONS])
+    first = LoopRecord.objects.filter(group__in=pks).order_by("branch_index", "pk")
+    named: dict[int | None, tuple[str, str]] = {}
+    for group, title, session in first.values_list("group_id", "title", "session__title"):
+        named.setdefault(group, (title or session, session))
+    return [
+        Found(named.get(pk, ("", ""))[0] or f"Evaluation {pk}", links.evaluation(project.slug, pk))
+        for pk in pks
+    ]
+
+
+def agents(project: Project, q: str) -> Sequence[Found]:
+    """Return the agents of the latest sessions whose names hold the words. One query."""
+    latest = Session.objects.filter(project=project).order_by("-last_event_at").values("pk")[:LOOKED_AT]
+    rows = Session.objects.filter(pk__in=latest).exclude(agent_id="")
+    for word in q.split()[:WORDS_MAX]:
+        rows = rows.filter(agent_id__icontains=word)
+    names = rows.order_by().values("agent_id").annotate(last=Max("last_event_at")).order_by("-last")
+    return [
+        Found(row["agent_id"], links.sessions(project.slug, agent=row["agent_id"]), at=row["last"])
+        for row in names[:AGENTS]
+    ]
+
+
+def _state(session: Session) -> str:
+    if session.waiting:
+        return "waiting"
+    if session.status in ("pending", "running"):
+        return session.status
+    return session.outcome or session.status

@@ -1,0 +1,37 @@
+"""Find and go: as a page, and as the results that the palette shows."""
+
+from __future__ import annotations
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
+
+from dashboard.pages.search import queries
+from dashboard.pages.search.commands import actions
+from dashboard.security.access import member
+from recorder.core.content.text import clean
+from recorder.models import Project
+
+LONGEST = 200
+
+
+@require_safe
+@member
+@vary_on_headers("HX-Request")
+def find(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show what holds the words that are asked for; without words, the latest."""
+    q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
+    context = {
+        "project": project,
+        "page": "find",
+        "q": q,
+        "groups": (
+            ("Sessions", "", queries.sessions(project, q)),
+            ("Evaluations", "columns-3", queries.evaluations(project, q)),
+            ("Agents", "bot", queries.agents(project, q)),
+        ),
+        "actions": actions(project.slug, q),
+    }
+    is_piece = getattr(request, "htmx", False)
+    return render(request, "find/_found.html" if is_piece else "find/index.html", context)

@@ -1,0 +1,54 @@
+"""The session page as it was at a recorded event, the moment that was, and the way to the next one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import cast
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.views.decorators.http import require_safe
+
+from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.params import Asked
+from dashboard.pages.session.replay import queries as replay
+from dashboard.pages.session.replay.moment import moment
+from dashboard.security.access import member
+from dashboard.web import links
+from dashboard.web.numbers import whole_number
+from recorder.models import Project, Session
+from recorder.projection.as_of import seen_from
+
+__all__ = ["looked_back", "moment", "step"]
+
+
+@contextmanager
+def looked_back(session: Session, at: int | None) -> Iterator[None]:
+    """Let queries see the session as it was, and links stay there; without an event nothing changes.
+
+    Raises NotOfSession or Pruned.
+    """
+    if at is None:
+        yield
+        return
+    with seen_from(session, at), links.staying(session.pk, at):
+        yield
+
+
+@require_safe
+@member
+def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Lead to the event before or after one, or to the first; behind the last one is the present."""
+    if not header_session.is_of(project.pk, pk):
+        raise Http404
+    asked, since = Asked.parse(request.GET), whole_number(request.GET.get("from", ""))
+    by, to = request.GET.get("by", "event"), request.GET.get("to", "next")
+    if by not in replay.STEPS or to not in ("previous", "next", "first"):
+        raise Http404
+    if to == "first":
+        found = replay.first_event(pk)
+    else:
+        found = replay.step(pk, since, cast("replay.By", by), cast("replay.To", to))
+        found = since if found is None and to == "previous" else found
+    tab = "" if asked.tab == "conversation" else asked.tab
+    return HttpResponseRedirect(links.as_of(project.slug, pk, found, tab=tab))

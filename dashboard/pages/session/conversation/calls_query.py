@@ -1,0 +1,126 @@
+"""Tool calls: their records, and the sub-agents that they ran."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import NamedTuple
+
+from dashboard.pages.session.conversation import approvals_query, lines_query
+from dashboard.pages.session.conversation.items import Child, Tool
+from dashboard.pages.session.conversation.turn import Call, held, tool
+from dashboard.web import links
+from recorder.database import row_mapper
+
+_CALLS = """SELECT c.id, c.turn_id, c.loop_id, c.start_event, c.update_event, c.end_event, c.tool_call_id,
+c.tool_name, c.summary, c.state, c.started_at, c.duration_ms, c.times_received, c.progress,
+l.session_id, p.slug
+FROM recorder_toolcall c JOIN recorder_looprecord l ON l.id = c.loop_id
+JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
+WHERE {} ORDER BY c.id"""
+_CHILDREN = """SELECT r.loop_id, r.tool_call_id, r.child_session_id, p.slug, l.session_id, l.id
+FROM recorder_childloopref r LEFT JOIN recorder_looprecord l ON l.id = r.child_id
+LEFT JOIN recorder_session s ON s.id = l.session_id LEFT JOIN recorder_project p ON p.id = s.project_id
+WHERE {} AND {}"""
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A call, and the turn and loop in which it ran."""
+
+    turn: int | None
+    loop: int
+    slug: str
+    call: Call
+
+
+def tools(pks: Collection[int]) -> Mapping[int, Tool]:
+    """Return tool calls with their arguments and results. Four queries."""
+    found = calls(row_mapper.among("c.id"), row_mapper.several(pks))
+    read = [
+        line.body for line in lines_query.read(row_mapper.among("e.id"), row_mapper.several(events(found)))
+    ]
+    bodies = {body.id: body for body in read if body.pruned_on is None}
+    asked = approvals_query.open_of({each.loop for each in found})
+    return {
+        each.call.tool.pk: held(
+            tool(each.slug, each.call, bodies), asked.get((each.loop, each.call.tool_call_id))
+        )
+        for each in found
+    }
+
+
+def calls(where: str, *values: row_mapper.Value) -> Sequence[Placed]:
+    """Return calls in the order in which they were recorded. Two queries at most.
+
+    `where` is SQL about a call `c`.
+    """
+    records = [_Record(*row) for row in row_mapper.read(_CALLS.format(where), *values)]
+    children = _children(records)
+    return [Placed(each.turn, each.loop, each.slug, _call(each, children)) for each in records]
+
+
+def outside_turns() -> str:
+    """Return the SQL for calls of some loops that belong to no turn. The plus keeps SQLite to their loops."""
+    return f"+c.turn_id IS NULL AND {row_mapper.among('c.loop_id')}"
+
+
+def events(found: Collection[Placed]) -> set[int]:
+    """Return where the bodies of calls are."""
+    return {pk for each in found for pk in each.call.events}
+
+
+class _Record(NamedTuple):
+    """What `_CALLS` reads."""
+
+    pk: int
+    turn: int | None
+    loop: int
+    start: int | None
+    update: int | None
+    end: int | None
+    tool_call_id: str
+    name: str
+    summary: str
+    state: str
+    started_at: datetime | None
+    duration_ms: int | None
+    times_received: bool
+    progress: str
+    session: int
+    slug: str
+
+    @property
+    def as_of(self) -> str:
+        event = self.end or self.start
+        return links.as_of(self.slug, self.session, event, loop=self.loop) if event else ""
+
+
+def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
+    drawn = Tool(
+        pk=record.pk,
+        name=record.name,
+        summary=record.summary,
+        state=record.state,
+        started_at=row_mapper.aware(record.started_at),
+        duration_ms=record.duration_ms,
+        times_received=bool(record.times_received),
+        progress=record.progress,
+        child=children.get((record.loop, record.tool_call_id)),
+        as_of=record.as_of,
+    )
+    return Call(record.tool_call_id, record.start, record.update, record.end, drawn)
+
+
+def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
+    if not records:
+        return {}
+    loops, named = {record.loop for record in records}, {record.tool_call_id for record in records}
+    sql = _CHILDREN.format(row_mapper.among("r.loop_id"), row_mapper.among("r.tool_call_id"))
+    return {
+        (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
+        for loop, call, session_id, slug, session, child in row_mapper.read(
+            sql, row_mapper.several(loops), row_mapper.several(named)
+        )
+    }

@@ -1,0 +1,149 @@
+"""Turns of very many calls: which of them are not read, and a group of them when it is opened."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from dashboard.live import streaming_text
+from dashboard.pages.session.conversation import approvals_query, calls_query, fold_calls, lines_query
+from dashboard.pages.session.conversation.calls_query import Placed
+from dashboard.pages.session.conversation.fold_calls import Stretch
+from dashboard.pages.session.conversation.items import Group, Groups, Item
+from dashboard.pages.session.conversation.turn import Folded, Reading
+from dashboard.web import links
+from recorder.database import row_mapper
+from recorder.models import Turn
+
+Place = tuple[str, int, int, int]  # of a turn: project, session, loop, ordinal
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """What a turn's page leaves out, from one event up to another."""
+
+    turn: int
+    folded: Folded
+    since: int
+    events: frozenset[int]  # of the calls, wherever they stand
+
+
+def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[int, Fold]:
+    """Return what is left out of each turn that has so many calls."""
+    found = {}
+    for turn, place in places.items():
+        own = [each for each in called if each.turn == turn]
+        groups = fold_calls.stretches(len(own))
+        if groups:
+            found[turn] = _fold(turn, place, own, groups)
+    return found
+
+
+def outside(found: Collection[Fold]) -> tuple[str, Sequence[row_mapper.Value]]:
+    """Return the SQL for events `e` that are in no fold, and its values."""
+    if not found:
+        return "", ()
+    events = row_mapper.several({pk for each in found for pk in each.events})
+    ranges = [value for each in found for value in (each.turn, each.since, each.folded.until)]
+    inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(found)
+    return f"{inside} AND NOT {row_mapper.among('e.id')}", (*ranges, events)
+
+
+def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
+    """Return what a group holds: calls and what stands between them, or smaller groups. Ten queries at most.
+
+    Raises LookupError where there is no such group.
+    """
+    turn = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal).first()
+    own = calls_query.calls("c.turn_id = %s", turn.pk) if turn else ()
+    if turn is None or not fold_calls.is_one(stretch, len(own)):
+        raise LookupError(ordinal)
+    if not stretch.is_small:
+        place = own[0].slug, session, loop, ordinal
+        groups = _groups(place, own, fold_calls.within(stretch))
+        return [Groups(groups, 0, len(own))]
+    return _read(session, turn, own, stretch)
+
+
+def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
+    chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
+    since, until = _begin(chosen), _begin(own[stretch.end :])
+    where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {row_mapper.among('e.id')}"
+    values = (turn.pk, since, until, row_mapper.several(calls_query.events(rest)))
+    found = lines_query.read(
+        f"({where}) OR {row_mapper.among('e.id')}", *values, row_mapper.several(calls_query.events(chosen))
+    )
+    blocks = streaming_text.of_turns([turn.pk]).get(turn.pk, {})
+    return Reading(
+        own[0].slug,
+        [line.body for line in found],
+        [each.call for each in own],
+        {message: each for message, each in blocks.items() if since <= message < until},
+        is_open=turn.state == "open",
+        questions=approvals_query.asked_in(found),
+        is_group=True,
+        address=partial(links.turn_passage, own[0].slug, session, turn.loop_id, turn.ordinal),
+    ).items()
+
+
+def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Sequence[Item]:
+    """Return what a passage of a turn, or of what stands right before it, holds. Eleven queries at most.
+
+    Raises LookupError where there is no such passage.
+    """
+    of_loop = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal)
+    turn = of_loop.select_related("loop__session__project").first()
+    if turn is None:
+        raise LookupError(ordinal)
+    slug = turn.loop.session.project.slug
+    address = partial(links.turn_passage, slug, session, loop, ordinal)
+    begin = min(turn.start_event or first, first)
+    found = lines_query.read("e.loop_id = %s AND e.id >= %s AND e.turn_id = %s", loop, begin, turn.pk)
+    own = calls_query.calls("c.turn_id = %s", turn.pk)
+    if all(line.body.id != first for line in found):
+        between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
+        found = lines_query.read(between, loop, first, last)
+        own = calls_query.calls(calls_query.outside_turns(), row_mapper.several([loop]))
+    return Reading(
+        slug,
+        [line.body for line in found],
+        [each.call for each in own],
+        streaming_text.of_turns([turn.pk]).get(turn.pk, {}),
+        is_open=turn.state == "open",
+        questions=approvals_query.asked_in(found),
+        address=address,
+    ).passage(first, last)
+
+
+def _fold(turn: int, place: Place, own: Sequence[Placed], groups: Sequence[Stretch]) -> Fold:
+    hidden, shown = own[: groups[-1].end], own[groups[-1].end :]
+    named = Groups(_groups(place, own, groups), len(shown), len(own))
+    events = frozenset(calls_query.events(hidden) - calls_query.events(shown))
+    return Fold(turn, Folded(named, _begin(shown)), _begin(hidden), events)
+
+
+def dom_id(loop: int, ordinal: int, stretch: Stretch) -> str:
+    """Return what the element of a group is called."""
+    return f"calls-{loop}-{ordinal}-{stretch.first}-{stretch.end}"
+
+
+def _groups(place: Place, own: Sequence[Placed], stretches: Sequence[Stretch]) -> tuple[Group, ...]:
+    *_, loop, ordinal = place
+    states = [each.call.tool.state for each in own]
+    return tuple(
+        Group(
+            first=each.first + 1,
+            last=each.end,
+            failed=states[each.first : each.end].count("failed"),
+            running=states[each.first : each.end].count("running"),
+            dom_id=dom_id(loop, ordinal, each),
+            url=links.turn_calls(*place, first=each.first, end=each.end),
+        )
+        for each in stretches
+    )
+
+
+def _begin(called: Sequence[Placed]) -> int:
+    """Return the event with which calls begin."""
+    return min((pk for each in called[:1] for pk in each.call.events), default=0)

@@ -1,0 +1,155 @@
+"""What stands between messages: refusals, errors, approvals, compactions, events that are not known."""
+
+from __future__ import annotations
+
+from dashboard.pages.session.conversation.items import DECISIONS, Item, Note, Shortened, Tone
+from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, number, pretty, string
+from dashboard.web import links
+from recorder.core.formats.native import KNOWN
+
+SILENT = {
+    *(
+        "AgentStart",
+        "AgentEnd",
+        "TurnStart",
+        "TurnRequest",
+        "TurnEnd",
+        "MessageStart",
+        "MessageUpdate",
+        "MessageEnd",
+    ),
+    *(
+        "ToolExecutionStart",
+        "ToolExecutionUpdate",
+        "ToolExecutionEnd",
+        "ParallelLoopStart",
+        "ParallelLoopEnd",
+    ),
+    *("UsageSnapshot", "SessionInfo", "CompactionStarted"),
+}
+
+
+def note(slug: str, body: Body) -> Item | None:
+    """Return how an event shows between messages, None for those that show elsewhere."""
+    if body.type in SILENT and body.type in KNOWN:
+        return None
+    if body.type == "CompactionEnded":
+        return shortened(slug, body)
+    made = _NOTES.get(body.type, _unknown)(body.event)
+    return Note(
+        made.text,
+        made.tone,
+        made.icon,
+        made.glyph,
+        made.body,
+        _json(slug, body) if body.type not in _NOTES or made.json is not None else None,
+        body.at,
+        body.id,
+    )
+
+
+def shortened(slug: str, body: Body) -> Shortened:
+    """Return a compaction that ended."""
+    summary = string(body.event.get("summary"))
+    return Shortened(
+        "done",
+        _count(body.event, "estimated_tokens_before"),
+        _count(body.event, "estimated_tokens_after"),
+        _count(body.event, "messages_before"),
+        _count(body.event, "messages_after"),
+        folded(slug, body.id, "summary", summary) if summary else None,
+        links.compaction_of(slug, body.id),
+    )
+
+
+def _json(slug: str, body: Body) -> Excerpt:
+    return folded(slug, body.id, "", pretty(dict(body.event)))
+
+
+def _count(event: Object, name: str) -> int | None:
+    value = event.get(name)
+    return value if type(value) is int else None
+
+
+def _rejected(event: Object) -> Note:
+    return Note("Input rejected", "rej", glyph="rejected", body=_text(event, "reason"))
+
+
+def _failed(event: Object) -> Note:
+    code = string(event.get("code"))
+    where = string(event.get("scope"))
+    words = " · ".join(filter(None, (f"Error in the {where}" if where else "Error", code)))
+    recovered = ", recovered" if event.get("recovered") is True else ""
+    return Note(words + recovered, "err", glyph="error", body=_text(event, "message"))
+
+
+def _notice(event: Object) -> Note:
+    severity = string(event.get("severity"))
+    tone: Tone = "err" if severity == "error" else "wait" if severity == "warning" else ""
+    words = " · ".join(filter(None, (string(event.get("kind")) or "Notice", string(event.get("code")))))
+    has_data = event.get("data") is not None
+    return Note(words, tone, "info", body=_text(event, "text"), json=Excerpt("", 0) if has_data else None)
+
+
+def _switched(event: Object) -> Note:
+    before, now = string(event.get("from") or event.get("from_")), string(event.get("to"))
+    return Note(f"{before} handed over to {now}" if before else f"{now} took over", icon="users")
+
+
+def _asked(event: Object) -> Note:
+    risk = string(event.get("risk"))
+    words = " · ".join(filter(None, ("Asked for approval", risk and f"risk {risk}")))
+    return Note(words, "wait", glyph="waiting", body=_text(event, "command"))
+
+
+def _answered(event: Object) -> Note:
+    words, tone, glyph = DECISIONS.get(string(event.get("decision")), DECISIONS[""])
+    scope = string(event.get("scope"))
+    said = " · ".join(filter(None, (words, scope, "inferred" if event.get("inferred") is True else "")))
+    return Note(said, tone, glyph=glyph, body=_text(event, "reason"))
+
+
+def _pruned(event: Object) -> Note:
+    messages, tokens = number(event.get("messages_removed")), number(event.get("tokens_removed"))
+    words = f"Pruned {messages:,} messages and {tokens:,} tokens from its context"
+    return Note(words, "cmp", "fold-vertical", body=_text(event, "memo"))
+
+
+def _reverted(event: Object) -> Note:
+    category = string(event.get("category"))
+    if event.get("applied") is not True:
+        return Note(
+            f"Asked to go back ({category}), refused", "rej", glyph="rejected", body=_text(event, "reason")
+        )
+    return Note(f"Went back ({category})", "cmp", "rotate-ccw", body=_text(event, "summary"))
+
+
+def _progress(event: Object) -> Note:
+    return Note(string(event.get("tool_name")) or "Progress", body=_text(event, "text"))
+
+
+def _linked(event: Object) -> Note:
+    return Note(f"Linked to the sub-agent in {string(event.get('child_session_id'))}", icon="bot")
+
+
+def _unknown(event: Object) -> Note:
+    return Note(f"{string(event.get('type')) or 'An event'}, which is not known here", icon="braces")
+
+
+def _text(event: Object, name: str) -> Excerpt | None:
+    text = string(event.get(name))
+    return Excerpt(text[:4_000], len(text)) if text else None
+
+
+_NOTES = {
+    "InputRejected": _rejected,
+    "ErrorRaised": _failed,
+    "Notice": _notice,
+    "AgentSwitched": _switched,
+    "ApprovalRequested": _asked,
+    "ApprovalResolved": _answered,
+    "PrunApplied": _pruned,
+    "RevertApplied": _reverted,
+    "ProgressMessage": _progress,
+    "SubAgentLinked": _linked,
+}

@@ -1,0 +1,295 @@
+"""Turns with all that was said and done in them, and what stands after the last one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date, datetime
+from functools import partial
+from typing import Any
+
+from django.db.models import Max, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce
+
+from dashboard.live import streaming_text
+from dashboard.live.streaming_text import Block
+from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
+from dashboard.pages.session.conversation.fold_messages import Address
+from dashboard.pages.session.conversation.items import Item, as_written
+from dashboard.pages.session.conversation.turn import Reading
+from dashboard.shared.compiled_query import worded
+from dashboard.shared.cost_breakdown import Breakdown, breakdown
+from dashboard.shared.costs import COST
+from dashboard.shared.usage_bar import COLUMNS
+from dashboard.web import links
+from recorder.database import row_mapper
+from recorder.models import LoopRecord, ModelConfig, Price, Turn
+
+TAIL_MAX = 200  # lines that are shown after the last turn
+SAID = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
+LASTED = ("started_at", "ended_at", "start_event", "end_event")
+# With their other columns these rows are 130 wide.
+SHOWN = (*SAID, *LASTED, *COLUMNS, *COST, "cache_write_1h_tokens", "loop_id", "config_id", "price_id")
+_BEGIN = "COALESCE({0}.start_event, {0}.request_event, {0}.end_event)".format
+_TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
+l.session_id AS session, p.slug AS slug, {_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
+FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
+JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
+LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
+WHERE {{}} ORDER BY t.id"""  # noqa: S608  names
+TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
+STOPS = {
+    "length": "The answer reached its length limit",
+    "maxTurns": "The turn limit was reached",
+    "userStop": "Stopped by the user",
+    "aborted": "Aborted",
+    "guardRail": "Stopped by a guard rail",
+    "contextCompacted": "Stopped to compact the context",
+    "paused": "Paused",
+    "handoff": "Handed over",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class TurnView:
+    """One turn; root of the panel session/turn."""
+
+    pk: int
+    into: str
+    order: int
+    trigger: str
+    state: str
+    model: str
+    error: str
+    stop: str
+    started_at: datetime
+    ended_at: datetime | None
+    spent: Turn
+    cost: Breakdown | None  # None while nothing is spent
+    before: Sequence[Item]  # what happened between the turn before and this one
+    items: Sequence[Item]
+    streaming: Sequence[Block]
+    pruned_on: date | None  # when some of what was said in it went
+    as_of: str  # the session as it was when the turn had ended
+
+    @property
+    def number(self) -> int:
+        return self.order + 1
+
+    @property
+    def cached_tokens(self) -> int:
+        return self.spent.cache_read_tokens + self.spent.cache_write_tokens
+
+    @property
+    def has_usage(self) -> bool:
+        return bool(self.spent.input_tokens or self.spent.output_tokens or self.cached_tokens)
+
+
+@dataclass(frozen=True, slots=True)
+class Tail:
+    """The end of a conversation; root of the panel session/tail."""
+
+    pk: int
+    items: Sequence[Item]
+    streaming: Sequence[Block]
+    status: str
+    outcome: str
+    rejection: str | None
+    error: str  # "" when the last turn says it
+    is_bare: bool  # no turn began
+    pruned_on: date | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    """A turn, whose it is, and where the one before it began."""
+
+    turn: Turn
+    slug: str
+    session: int
+    before: int
+    begin: int
+
+    @property
+    def place(self) -> folded_calls_query.Place:
+        return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
+
+    @property
+    def address(self) -> Address:
+        return partial(links.turn_passage, *self.place)
+
+    @property
+    def as_of(self) -> str:
+        event = self.turn.end_event or self.turn.start_event
+        return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
+
+    def holds(self, line: lines_query.Line) -> bool:
+        """Say whether a line of no turn stands between the turn before and this one."""
+        return line.loop == self.turn.loop_id and self.before < line.body.id < self.begin
+
+
+def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
+    """Return turns whole. Eight queries at most, and six of one that runs."""
+    spans = _spans(pks)
+    loops = {span.turn.loop_id for span in spans}
+    of_turns = f"{row_mapper.among('c.turn_id')} OR ({calls_query.outside_turns()})"
+    called = calls_query.calls(of_turns, row_mapper.several(pks), row_mapper.several(loops))
+    folded = folded_calls_query.folds(called, {span.turn.pk: span.place for span in spans})
+    hidden = frozenset(pk for each in folded.values() for pk in each.events)
+    found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
+    streamed = streaming_text.of_turns(pks)
+    asked = approvals_query.asked_in(found)
+    owner = {pk: each.turn for each in called for pk in each.call.events if pk not in hidden}
+    views = {}
+    for span in spans:
+        turn, slug = span.turn, span.slug
+        inside = [line.body for line in found if (line.turn or owner.get(line.body.id)) == turn.pk]
+        loose = [line.body for line in found if line.turn is None and span.holds(line)]
+        own = [each.call for each in called if each.turn == turn.pk]
+        others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
+        is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
+        fold = folded[turn.pk].folded if turn.pk in folded else None
+        reading = Reading(
+            slug, inside, own, blocks, is_open=is_open, questions=asked, folded=fold, address=span.address
+        )
+        before = Reading(slug, loose, others, questions=asked, address=span.address)
+        views[turn.pk] = _view(span, reading, before)
+    return views
+
+
+def raw_turns(pks: Collection[int]) -> Mapping[int, TurnView]:
+    """Return turns with their texts as they were written."""
+    return {
+        pk: replace(view, before=as_written(view.before), items=as_written(view.items))
+        for pk, view in turns(pks).items()
+    }
+
+
+def tails(pks: Collection[int]) -> Mapping[int, Tail]:
+    """Return what stands after the last turn of each loop. Six queries at most."""
+    loops = _ends(pks)
+    since = {loop.pk: loop.last or 0 for loop in loops}
+    several = row_mapper.several(pks)
+    called = calls_query.calls(calls_query.outside_turns(), several)
+    outside = f"{row_mapper.among('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
+    newest = TAIL_MAX * max(len(since), 1)
+    found = lines_query.read(outside, several, min(since.values(), default=0), newest=newest)
+    streamed = streaming_text.outside_turns(pks)
+    asked = approvals_query.asked_in(found)
+    tails = {}
+    for loop in loops:
+        bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
+        own = [each.call for each in called if each.loop == loop.pk]
+        reading = Reading(
+            loop.session.project.slug,
+            bodies,
+            own,
+            streamed.get(loop.pk, {}),
+            is_open=loop.status == "running",
+            questions=asked,
+        )
+        tails[loop.pk] = _tail(loop, reading)
+    return tails
+
+
+@worded
+def _ends(loops: Collection[int]) -> QuerySet[Any]:
+    last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
+    last = Max(
+        Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
+    )
+    columns = ("status", "outcome", "rejection", "error", "session__project__slug")
+    found = LoopRecord.objects.filter(pk__among=loops).select_related("session__project").only(*columns)
+    return found.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
+
+
+def _tail(loop: Any, reading: Reading) -> Tail:
+    return Tail(
+        loop.pk,
+        reading.items(),
+        reading.streaming(),
+        loop.status,
+        loop.outcome,
+        loop.rejection,
+        "" if loop.error == loop.last_error else loop.error,
+        is_bare=loop.last is None,
+        pruned_on=reading.pruned_on,
+    )
+
+
+def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
+    """Return the same with its texts as they were written."""
+    return {pk: replace(tail, items=as_written(tail.items)) for pk, tail in tails(pks).items()}
+
+
+def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
+    turn = span.turn
+    is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
+    return TurnView(
+        pk=turn.pk,
+        into=f"session-turns-{turn.loop_id}",
+        order=turn.ordinal,
+        trigger="continued" if is_continued else TRIGGERS.get(turn.triggered_by, ""),
+        state=turn.state,
+        model=turn.model,
+        error=turn.error,
+        stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
+        started_at=turn.started_at,
+        ended_at=turn.ended_at,
+        spent=turn,
+        cost=breakdown(turn) if _has_cost(turn) else None,
+        before=before.items(),
+        items=reading.items(),
+        streaming=reading.streaming(),
+        pruned_on=reading.pruned_on or before.pruned_on,
+        as_of=span.as_of,
+    )
+
+
+def _spans(pks: Collection[int]) -> list[_Span]:
+    """Return the turns in recorded order, each with its begin and that of the turn before it.
+
+    One query, and two more for what turns cost: those that run have not cost anything yet.
+    """
+    ordered = list(Turn.objects.raw(_TURNS.format(row_mapper.among("t.id")), [row_mapper.several(pks)]))
+    spent = [turn for turn in ordered if _has_cost(turn)]
+    configs = {config.pk: config for config in _configs({turn.config_id for turn in spent if turn.config_id})}
+    prices = {price.pk: price for price in _prices({turn.price_id for turn in spent if turn.price_id})}
+    for turn in spent:
+        turn.config, turn.price = configs.get(turn.config_id or 0), prices.get(turn.price_id or 0)
+    return [
+        _Span(turn, turn.slug, turn.session, turn.earlier or 0, turn.begun or 0)  # type: ignore[attr-defined]
+        for turn in ordered
+    ]
+
+
+@worded
+def _configs(pks: Collection[int]) -> QuerySet[ModelConfig]:
+    return ModelConfig.objects.filter(pk__among=pks).only("model", "provider")
+
+
+@worded
+def _prices(pks: Collection[int]) -> QuerySet[Price]:
+    return Price.objects.filter(pk__among=pks)
+
+
+def _has_cost(turn: Turn) -> bool:
+    return bool(turn.unpriced) or turn.cost_nano is not None
+
+
+def _lines_of(
+    spans: Sequence[_Span],
+    pks: Collection[int],
+    more: Collection[int],
+    folded: Collection[folded_calls_query.Fold],
+) -> list[lines_query.Line]:
+    """Return the lines of turns, but those in folds, those of no turn before them, and more. Two queries."""
+    loops = row_mapper.several({span.turn.loop_id for span in spans})
+    first = min((span.before for span in spans), default=0)
+    last = max((span.begin for span in spans), default=0)
+    outside, left_out = folded_calls_query.outside(folded)
+    inside = f"{row_mapper.among('e.loop_id')} AND e.id >= %s AND {row_mapper.among('e.turn_id')}{outside}"
+    loose = f"{row_mapper.among('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
+    where = f"({inside}) OR ({loose}) OR {row_mapper.among('e.id')}"
+    of_turns = (loops, first, row_mapper.several(pks), *left_out)
+    return lines_query.read(where, *of_turns, loops, first, last, row_mapper.several(more))

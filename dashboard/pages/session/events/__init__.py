@@ -1,0 +1,1 @@
+"""The Events tab and the recorded lines behind it."""

@@ -1,0 +1,142 @@
+"""What recorded lines hold, made fit to show: decoded, found by path, cut to a preview."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from html import escape
+from typing import cast
+
+from dashboard.web import links
+from recorder.core.content.text import clean
+from recorder.core.formats.base import unframed
+from recorder.core.records import Json
+
+PREVIEW = 16_000  # characters of one text that are shown at once
+HEAD_LINES, HEAD = 12, 2_000  # lines and characters of a tool's result that are sent with the page
+HEAD_BYTES = 3_000  # of HTML, at most
+
+Object = Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True)
+class Body:
+    """One recorded line, decoded."""
+
+    id: int
+    type: str
+    event: Object
+    at: datetime
+    is_received: bool = False  # the time is ours: the wire has none
+    late: bool = False
+    pruned_on: date | None = None  # then nothing is known of what it said
+
+
+@dataclass(frozen=True, slots=True)
+class Excerpt:
+    """A text and, when it is long, where the whole of it is."""
+
+    text: str
+    size: int  # bytes of the whole
+    url: str = ""  # of the whole text; "" when nothing is missing
+    key: str = ""  # what its element is called
+    lines: int = 1  # of the whole
+
+    @property
+    def more_lines(self) -> int:
+        return max(0, self.lines - self.text.count("\n") - 1) if self.url else 0
+
+
+def decode(raw: bytes | memoryview) -> Object:
+    """Return the object that a line holds, empty if it holds none: frames of a channel are lines, too."""
+    text = unframed(bytes(raw)).decode(errors="replace")
+    try:
+        value = json.loads(text)
+    except ValueError:
+        value = _of_many_digits(text)
+    return value if isinstance(value, dict) else {}
+
+
+def _of_many_digits(text: str) -> Json:
+    """Read JSON with a number of more digits than Python reads."""
+    try:
+        value: Json = json.loads(text, parse_int=str)
+    except ValueError:
+        return None
+    return value
+
+
+def pretty(value: Json) -> str:
+    """Return a JSON value as people read it."""
+    return clean(json.dumps(value, indent=2, ensure_ascii=False))
+
+
+def obj(value: Json) -> Object:
+    """Return `value` if it is an object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def items(value: Json) -> Sequence[Json]:
+    """Return `value` if it is a list, else an empty one."""
+    return value if isinstance(value, list) else ()
+
+
+def string(value: Json) -> str:
+    """Return `value` if it is text, fit to show, else ""."""
+    return clean(value) if isinstance(value, str) else ""
+
+
+def number(value: Json) -> int:
+    """Return `value` if it is a whole number, else 0."""
+    return value if type(value) is int else 0
+
+
+def text_of(value: Json) -> str:
+    """Return what a value says: text as it is, a list of content as its texts, anything else as JSON."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, list) and any(obj(part).get("type") == "text" for part in value):
+        return "\n".join(string(obj(part).get("text")) for part in value if obj(part).get("type") == "text")
+    if isinstance(value, list) and all(obj(part).get("type") == "image" for part in value):
+        return ""
+    return pretty(value)
+
+
+def at_path(event: Object, path: str) -> Json:
+    """Return what stands at a dotted path. Raises LookupError."""
+    value: Json = cast("Json", event)
+    for name in path.split("."):
+        if isinstance(value, list) and name.isascii() and name.isdecimal() and len(name) < 7:
+            value = value[int(name)]
+        elif isinstance(value, dict):
+            value = value[name]
+        else:
+            raise LookupError(path)
+    return value
+
+
+def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
+    """Return `text`, which stands at `path` of an event, cut to a preview."""
+    return _cut(slug, event, path, text, text[:PREVIEW])
+
+
+def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
+    """Return the first lines of `text`; the rest costs a page nothing until it is asked for."""
+    head = "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD]
+    size = len(escape(head).encode(errors="replace"))
+    return _cut(
+        slug, event, path, text, head if size <= HEAD_BYTES else head[: len(head) * HEAD_BYTES // size]
+    )
+
+
+def dom_id(event: int, path: str) -> str:
+    """Return what the element of a text inside an event is called."""
+    return f"text-{event}-{path.replace('.', '-')}" if path else f"event-{event}-body"
+
+
+def _cut(slug: str, event: int, path: str, text: str, shown: str) -> Excerpt:
+    lines = text.count("\n") + 1
+    if len(shown) == len(text):
+        return Excerpt(text, len(text), lines=lines)
+    url = links.event_text(slug, event, path)
+    return Excerpt(shown, len(text.encode()), url, dom_id(event, path), lines)

@@ -1,0 +1,53 @@
+"""One recorded event: where it is shown, and its line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from recorder.core.formats.base import unframed
+from recorder.journal.read import Pruned, pruned, texts
+from recorder.models import EventRecord, JournalEvent
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The session and loop of an event; both None for an orphan."""
+
+    session: int | None
+    loop: int | None
+
+
+def place(project: int, pk: int) -> Place:
+    """Return where an event belongs. Raises EventRecord.DoesNotExist."""
+    record = EventRecord.objects.get(pk=pk, journal__project=project)
+    return Place(record.session_id, record.loop_id)
+
+
+def event(project: int, pk: int) -> bytes:
+    """Return an event as a native line, or as whatever was recorded.
+
+    Raises JournalEvent.DoesNotExist or Pruned.
+    """
+    found = (
+        JournalEvent.objects.exclude(kind="flush").values_list("pk", flat=True).get(pk=pk, project=project)
+    )
+    return unframed(_text(found))
+
+
+def line(project: int, pk: int) -> bytes:
+    """Return the recorded line that says an event, byte for byte.
+
+    Raises JournalEvent.DoesNotExist or Pruned.
+    """
+    entry = JournalEvent.objects.exclude(kind="flush").get(pk=pk, project=project)
+    if entry.kind == "read":
+        lines = JournalEvent.objects.filter(producer=entry.producer_id, kind="line", pk__gt=pk)
+        entry = lines.order_by("pk").first() or entry  # at a flush the last words have no line
+    return _text(entry.pk)
+
+
+def _text(line: int) -> bytes:
+    found = texts([line])
+    if not found and (day := pruned([line])) is not None:
+        raise Pruned(day)
+    return found[line]

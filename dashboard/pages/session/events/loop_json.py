@@ -1,0 +1,55 @@
+"""One loop as a JSON document, phi-core's record or what the read API answers; or its session in brief."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import date
+from typing import cast
+
+from dashboard.api.queries.loops import loop as api_loop
+from dashboard.api.queries.session_brief import brief
+from dashboard.api.session_brief import text as brief_text
+from dashboard.pages.session.events.bodies import decode, pretty
+from dashboard.pages.session.params import Record
+from dashboard.web import links
+from recorder.core.records import Json
+from recorder.journal.read import Pruned
+from recorder.models import Session
+from recorder.projection.export import phi_loop
+
+SHOWN = 256_000  # characters that a page shows; the document itself is whole
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A loop's document, cut where it is too long for a page."""
+
+    text: str
+    size: int
+    url: str
+    of: Record
+    pruned_on: date | None = None  # then there is no text
+
+    @property
+    def is_cut(self) -> bool:
+        return len(self.text) < self.size
+
+
+def document(session: Session, loop: int, of: Record) -> Document:
+    """Return a loop's document as its page shows it."""
+    url = links.loop_record(session.project.slug, session.pk, loop, of)
+    try:
+        whole = text(session, loop, of)
+    except Pruned as gone:
+        return Document("", 0, url, of, gone.day)
+    return Document(whole[:SHOWN], len(whole), url, of)
+
+
+def text(session: Session, loop: int, of: Record) -> str:
+    """Return a loop's document. Raises Pruned."""
+    if of == "brief":
+        return brief_text(brief(session.project, session))
+    if of == "phi-core":
+        return pretty(cast("Json", phi_loop(session, loop)))
+    item = api_loop(session.project, loop)
+    return pretty(dict(decode(item.model_dump_json(by_alias=True).encode())) if item else None)

@@ -1,0 +1,260 @@
+"""Recorded events as a list: each in one line, streaming deltas folded, by pages that never shift."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from typing import Any, Literal
+
+from django.db.models import (
+    BigIntegerField,
+    Count,
+    Exists,
+    OuterRef,
+    Q,
+    QuerySet,
+    Subquery,
+    Value,
+)
+from django.db.models.functions import Coalesce
+
+from dashboard.pages.session.events.bodies import Object, decode
+from dashboard.pages.session.events.summaries import summary, tick
+from dashboard.web import links
+from recorder.core.content.text import clean
+from recorder.core.formats.native import KNOWN
+from recorder.journal.read import texts
+from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
+
+PAGE = 100
+SUMMED_BYTES = 256 * 1024  # a larger line is not read for its one-line summary
+DELTAS_SHOWN = 500
+DELTA = "MessageUpdate"
+
+Kind = Literal["", "turns", "tools", "errors"]
+KINDS: tuple[Kind, ...] = ("", "turns", "tools", "errors")
+TYPES = {
+    "turns": ("AgentStart", "AgentEnd", "TurnStart", "TurnRequest", "TurnEnd"),
+    "tools": ("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd", "ProgressMessage"),
+}
+FAILURES = ("ErrorRaised", "InputRejected")
+
+
+@dataclass(frozen=True, slots=True)
+class EventRow:
+    """One recorded event; root of the panel session/event."""
+
+    pk: int
+    into: str
+    after: int  # the event before it in its list, 0 for the first
+    deltas: int  # streaming deltas right before it
+    deltas_url: str
+    sequence: int | None
+    offset: timedelta | None
+    at: datetime
+    is_received: bool
+    type: str
+    tick: str
+    summary: str
+    size: int
+    loop: str  # which loop it belongs to, where several are shown
+    late: bool
+    is_unknown: bool
+    url: str
+    raw_url: str
+    text_url: str
+    pruned_on: date | None
+    as_of: str  # the session as it was at this event
+
+    @property
+    def order(self) -> int:
+        return self.pk
+
+    @property
+    def offset_words(self) -> str:
+        """Return the time since the loop began: +20.902s."""
+        return f"{self.offset.total_seconds():+.3f}s" if self.offset is not None else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Delta:
+    """One streaming delta; without `raw_url` its body was pruned."""
+
+    at: datetime
+    text: str
+    raw_url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A page of a loop's events, and whether there are others."""
+
+    pks: Sequence[int]
+    earlier: int | None  # the events before this one
+    later: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """Which events a list shows: a loop's, or with `loop` 0 a whole session's, and of which kind."""
+
+    session: int
+    loop: int
+    kind: Kind = ""
+
+    @property
+    def rows(self) -> QuerySet[EventRecord]:
+        found = EventRecord.objects.exclude(type=DELTA).exclude(origin="told")
+        found = found.filter(loop=self.loop) if self.loop else found.filter(session=self.session)
+        return found.filter(_of_kind(self.kind))
+
+    @property
+    def container(self) -> str:
+        return f"session-events-{self.loop}" if self.loop else f"session-events-all-{self.session}"
+
+    def __call__(self, pks: Collection[int]) -> Mapping[int, EventRow]:
+        """Return the rows among `pks` that this list shows. The query of the panel session/event."""
+        return rows(self, pks)
+
+
+def window(
+    scope: Scope, *, before: int | None = None, after: int | None = None, around: int | None = None
+) -> Window:
+    """Return a page: the newest, that before or after an event, or that around one. Three queries."""
+    if after is not None:
+        pks = list(scope.rows.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:PAGE])
+    elif around is not None:
+        upper = scope.rows.filter(pk__gte=around).order_by("pk").values_list("pk", flat=True)[: PAGE // 2]
+        lower = scope.rows.filter(pk__lt=around).order_by("-pk").values_list("pk", flat=True)[: PAGE // 2]
+        pks = sorted([*lower, *upper])
+    else:
+        earlier = scope.rows if before is None else scope.rows.filter(pk__lt=before)
+        pks = sorted(earlier.order_by("-pk").values_list("pk", flat=True)[:PAGE])
+    if not pks:
+        return Window((), None, None)
+    has_earlier = scope.rows.filter(pk__lt=pks[0]).exists()
+    has_later = scope.rows.filter(pk__gt=pks[-1]).exists()
+    return Window(pks, pks[0] if has_earlier else None, pks[-1] if has_later else None)
+
+
+def between(scope: Scope, first: int, last: int | None) -> list[int]:
+    """Return the events that an open page shows: from one on, up to another or to the newest. One query."""
+    shown = scope.rows.filter(pk__gte=first)
+    bounded = shown if last is None else shown.filter(pk__lte=last)
+    return list(bounded.order_by("-pk").values_list("pk", flat=True)[:PAGE])[::-1]
+
+
+def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
+    """Return events as rows. Two queries."""
+    begun = JournalEvent.objects.filter(pk=OuterRef("loop__start_event"))
+    found = (
+        scope.rows.filter(pk__in=pks)
+        .annotate(previous=_previous(scope))
+        .annotate(deltas=_deltas(scope), begun=Subquery(begun.values("received_at")))
+        .select_related("loop", "session__project", "journal__project")
+        .defer("journal__own", "journal__pieces")
+    )
+    bodies = texts([record.pk for record in found if record.journal.size <= SUMMED_BYTES])
+    return {
+        record.pk: _row(
+            scope, record, _Read(bodies.get(record.pk), record.previous, record.deltas, record.begun)
+        )
+        for record in found
+    }
+
+
+def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
+    """Return the streaming deltas right before an event. Two queries."""
+    previous = _or_zero(scope.rows.filter(pk__lt=before).order_by("-pk").values("pk")[:1])
+    found = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous).order_by(
+        "pk"
+    )
+    shown = list(found.values_list("pk", "occurred_at", "journal__received_at")[:DELTAS_SHOWN])
+    raws = texts([pk for pk, _, _ in shown])
+    return [
+        Delta(at or received, summary(DELTA, decode(raws[pk])), links.event_raw(slug, pk))
+        if pk in raws
+        else Delta(at or received, "pruned")
+        for pk, at, received in shown
+    ]
+
+
+def _or_zero(found: QuerySet[EventRecord, Any]) -> Coalesce:
+    return Coalesce(Subquery(found, output_field=BigIntegerField()), Value(0), output_field=BigIntegerField())
+
+
+def _same(scope: Scope) -> Q:
+    return Q(loop=scope.loop) if scope.loop else Q(session=scope.session)
+
+
+def _previous(scope: Scope) -> Coalesce:
+    return _or_zero(scope.rows.filter(pk__lt=OuterRef("pk")).order_by("-pk").values("pk")[:1])
+
+
+def _deltas(scope: Scope) -> Coalesce | Value:
+    """Count the deltas between an event and the one before it; a filtered list has gaps anyway."""
+    if scope.kind:
+        return Value(0)
+    between = EventRecord.objects.filter(
+        _same(scope), type=DELTA, pk__lt=OuterRef("pk"), pk__gt=OuterRef("previous")
+    )
+    return _or_zero(between.order_by().values("type").annotate(n=Count("pk")).values("n"))
+
+
+def _of_kind(kind: Kind) -> Q:
+    if not kind:
+        return Q()
+    if kind != "errors":
+        return Q(type__in=TYPES[kind])
+    failed_tools = ToolCall.objects.filter(state="failed", end_event__isnull=False, end_event=OuterRef("pk"))
+    failed_turns = Turn.objects.exclude(error="").filter(end_event=OuterRef("pk"))
+    return Q(type__in=FAILURES) | Q(Exists(failed_tools)) | Q(Exists(failed_turns))
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """What the query adds to an event."""
+
+    body: bytes | None  # None when it is too large to read for a line, or pruned
+    previous: int
+    deltas: int
+    begun: datetime | None  # when its loop's start was received
+
+
+def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
+    event = decode(read.body) if read.body is not None else {}
+    slug = record.journal.project.slug
+    has_url = read.deltas > 0 and scope.loop > 0
+    at = record.occurred_at or record.journal.received_at
+    # Like is measured with like: an import receives in a moment what took an hour.
+    started = read.begun if record.occurred_at is None else record.loop.started_at if record.loop else None
+    return EventRow(
+        pk=record.pk,
+        into=scope.container,
+        after=read.previous,
+        deltas=read.deltas,
+        deltas_url=links.loop_deltas(slug, scope.session, scope.loop, record.pk) if has_url else "",
+        sequence=record.sequence,
+        offset=at - started if started else None,
+        at=at,
+        is_received=record.occurred_at is None,
+        type=clean(record.type),
+        tick=tick(record.type, event),
+        summary=_summary(record, event, read.body),
+        size=record.journal.size,
+        loop=record.loop.loop_id if record.loop and not scope.loop else "",
+        late=record.late,
+        is_unknown=record.type not in KNOWN and record.origin != "kept",
+        url=links.event(slug, record.pk),
+        raw_url=links.event_raw(slug, record.pk),
+        text_url=links.event_text(slug, record.pk, ""),
+        pruned_on=record.journal.pruned_on,
+        as_of=links.as_of(slug, scope.session, record.pk, loop=record.loop_id, tab="events"),
+    )
+
+
+def _summary(record: EventRecord, event: Object, body: bytes | None) -> str:
+    if record.journal.pruned_on is not None:
+        return ""
+    return summary(record.type, event) if body is not None else "too large for a summary"

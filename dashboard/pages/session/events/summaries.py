@@ -1,0 +1,200 @@
+"""One line for each recorded event, and the colour of its tick. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from dashboard.pages.session.conversation.messages import result_text
+from dashboard.pages.session.events.bodies import Object, items, number, obj, string, text_of
+from dashboard.rendering.number_format import exact, plural, tokens
+from recorder.core.content.text import excerpt, one_line
+from recorder.core.records import Json
+
+TICKS: Mapping[str, str] = {
+    "AgentStart": "k-user",
+    "AgentEnd": "k-user",
+    "TurnStart": "k-turn",
+    "TurnRequest": "k-turn",
+    "TurnEnd": "k-turn",
+    "MessageStart": "k-msg",
+    "MessageUpdate": "k-msg",
+    "MessageEnd": "k-msg",
+    "ToolExecutionStart": "k-tool",
+    "ToolExecutionUpdate": "k-tool",
+    "ToolExecutionEnd": "k-tool",
+    "ProgressMessage": "k-tool",
+    "InputRejected": "k-err",
+    "ErrorRaised": "k-err",
+    "ApprovalRequested": "k-wait",
+    "ApprovalResolved": "k-wait",
+    "CompactionStarted": "k-cmp",
+    "CompactionEnded": "k-cmp",
+    "PrunApplied": "k-cmp",
+    "RevertApplied": "k-cmp",
+    "ParallelLoopStart": "k-win",
+    "ParallelLoopEnd": "k-win",
+}
+
+
+def tick(kind: str, event: Object) -> str:
+    """Return the colour class of an event's tick."""
+    failed = event.get("is_error") is True or obj(event.get("message")).get("error_message")
+    return "k-err" if failed or (kind == "AgentEnd" and event.get("rejection")) else TICKS.get(kind, "k-turn")
+
+
+def summary(kind: str, event: Object) -> str:
+    """Return an event in one line."""
+    return excerpt(_SAYS.get(kind, _unknown)(event), 300)
+
+
+def _agent_start(event: Object) -> str:
+    kind = event.get("continuation_kind", "Initial")
+    name = kind if isinstance(kind, str) else next(iter(obj(kind)), "Initial")
+    config = obj(event.get("config_snapshot"))
+    said = [name, string(config.get("config_id")) and f"config {string(config.get('config_id'))}"]
+    parent = string(event.get("parent_loop_id"))
+    return ", ".join(filter(None, (*said, parent and f"parent {_short(parent)}")))
+
+
+def _agent_end(event: Object) -> str:
+    if rejection := string(event.get("rejection")):
+        return f"rejected: {rejection}"
+    outcome = string(event.get("outcome"))
+    return ", ".join(
+        filter(None, (outcome, plural(len(items(event.get("messages"))), "message"), _usage(event)))
+    )
+
+
+def _turn_start(event: Object) -> str:
+    return f"turn {number(event.get('turn_index'))}, triggered by {string(event.get('triggered_by'))}"
+
+
+def _turn_request(event: Object) -> str:
+    payload = obj(event.get("payload"))
+    sent = plural(len(items(payload.get("messages"))), "message")
+    return f"{string(payload.get('model_id'))}, {sent}, {plural(len(items(payload.get('tools'))), 'tool')}"
+
+
+def _turn_end(event: Object) -> str:
+    message = obj(event.get("message"))
+    error = string(message.get("error_message"))
+    return ", ".join(filter(None, (string(message.get("stopReason")), _usage(event), error)))
+
+
+def _message(event: Object) -> str:
+    message = obj(event.get("message"))
+    role = string(message.get("role"))
+    content = message.get("content")
+    if isinstance(content, list) and not content:
+        return f"{role}, stream opened"
+    if role == "assistant" and isinstance(content, list):
+        kinds = [obj(part).get("type") for part in content]
+        counts = (("thinking", "thinking block"), ("toolCall", "tool call"), ("image", "image"))
+        said = [plural(kinds.count(kind), words) for kind, words in counts if kind in kinds]
+        return ", ".join((role, *said, text_of(content) if "text" in kinds else "")).rstrip(", ")
+    if content is None:
+        return ", ".join(filter(None, (role, string(message.get("kind")))))
+    return f"{role}: {text_of(content)}"
+
+
+def _update(event: Object) -> str:
+    kind, inside = next(iter(obj(event.get("delta")).items()), ("", None))
+    return f"{kind} {string(obj(inside).get('delta'))}".strip()
+
+
+def _tool_start(event: Object) -> str:
+    return f"{string(event.get('tool_name'))} {one_line(event.get('args'))}".strip()
+
+
+def _tool_update(event: Object) -> str:
+    return f"{string(event.get('tool_name'))}, {result_text(event.get('partial_result'))}"
+
+
+def _tool_end(event: Object) -> str:
+    failed = "failed" if event.get("is_error") is True else ""
+    name = string(event.get("tool_name"))
+    return ", ".join(filter(None, (name, failed, result_text(event.get("result")))))
+
+
+def _progress(event: Object) -> str:
+    return f"{string(event.get('tool_name'))}, {string(event.get('text'))}"
+
+
+def _parallel_start(event: Object) -> str:
+    return plural(len(items(event.get("loop_ids"))), "branch,branches")
+
+
+def _parallel_end(event: Object) -> str:
+    return f"branch {number(event.get('selected_config_index')) + 1} selected"
+
+
+def _compaction_start(event: Object) -> str:
+    return (
+        f"{tokens(number(event.get('estimated_tokens')))} tokens, {_count(event, 'message_count')} messages"
+    )
+
+
+def _compaction_end(event: Object) -> str:
+    sizes = f"{_count(event, 'estimated_tokens_before')} → {_count(event, 'estimated_tokens_after')} tokens"
+    return f"{sizes}, {_count(event, 'messages_before')} → {_count(event, 'messages_after')} messages"
+
+
+def _pruned(event: Object) -> str:
+    return f"{_count(event, 'messages_removed')} messages, {_count(event, 'tokens_removed')} tokens"
+
+
+def _reverted(event: Object) -> str:
+    return ", ".join(
+        (string(event.get("category")), "applied" if event.get("applied") is True else "refused")
+    )
+
+
+def _unknown(event: Object) -> str:
+    said = {
+        name: value
+        for name, value in event.items()
+        if name not in ("type", "loop_id", "session_id", "timestamp")
+    }
+    return one_line(dict(said))
+
+
+def _named(name: str) -> Callable[[Object], str]:
+    return lambda event: string(event.get(name))
+
+
+def _usage(event: Object) -> str:
+    usage = obj(event.get("usage"))
+    return f"{exact(number(usage.get('output')))} output tokens" if usage else ""
+
+
+def _count(event: Object, name: str) -> str:
+    value: Json = event.get(name)
+    return exact(value) if type(value) is int else "unknown"
+
+
+def _short(loop_id: str) -> str:
+    return loop_id if len(loop_id) <= 24 else f"…{loop_id[-20:]}"
+
+
+_SAYS: Mapping[str, Callable[[Object], str]] = {
+    "AgentStart": _agent_start,
+    "AgentEnd": _agent_end,
+    "TurnStart": _turn_start,
+    "TurnRequest": _turn_request,
+    "TurnEnd": _turn_end,
+    "MessageStart": _message,
+    "MessageUpdate": _update,
+    "MessageEnd": _message,
+    "ToolExecutionStart": _tool_start,
+    "ToolExecutionUpdate": _tool_update,
+    "ToolExecutionEnd": _tool_end,
+    "ProgressMessage": _progress,
+    "InputRejected": _named("reason"),
+    "ErrorRaised": _named("message"),
+    "ParallelLoopStart": _parallel_start,
+    "ParallelLoopEnd": _parallel_end,
+    "CompactionStarted": _compaction_start,
+    "CompactionEnded": _compaction_end,
+    "PrunApplied": _pruned,
+    "RevertApplied": _reverted,
+}

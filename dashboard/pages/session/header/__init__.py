@@ -1,0 +1,1 @@
+"""The header of a session and of a loop."""

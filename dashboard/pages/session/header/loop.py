@@ -1,0 +1,199 @@
+"""The head of the loop pane: what the loop is, where it stands, with which config, and what it used."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from django.db.models import QuerySet
+
+from dashboard.pages.session.tree.rows import kind_of, state_of, title_of
+from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.shared.compiled_query import worded
+from dashboard.shared.config_diff import Setting, settings, strip
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
+from dashboard.shared.usage_bar import COLUMNS, kinds
+from dashboard.web import links
+from recorder.models import LoopRecord
+
+TITLE = ("loop_id", "title", "activity", "status")
+SAID = (
+    *TITLE,
+    "agent_id",
+    "agent_label",
+    "continuation_kind",
+    "role",
+    "run",
+    "outcome",
+    "is_selected",
+    "waiting",
+)
+COUNTED = ("turns", "events", "started_at", "ended_at", "is_one_call", *COLUMNS, *BROKEN_DOWN)
+RELATED = (
+    "session__session_id",
+    "session__project__slug",
+    "session__compactions",
+    "config__snapshot",
+    "config_inferred",
+    "parent_loop_id",
+)
+BEFORE = (*(f"parent__{name}" for name in TITLE), "parent__config__snapshot")
+SHOWN = (*SAID, *COUNTED, *RELATED, *BEFORE)  # with their other columns these rows are 250 wide
+WORDS = {"Default": "continues", "Rerun": "reruns", "Branch": "branches from", "Compaction": "compacts"}
+
+
+@dataclass(frozen=True, slots=True)
+class Neighbour:
+    """Another loop of the session."""
+
+    url: str
+    title: str
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The loops above and below in the tree."""
+
+    previous: Neighbour | None
+    next: Neighbour | None
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """One loop's head; root of the panel session/loop-head."""
+
+    pk: int
+    session_id: str
+    loop_id: str
+    agent_id: str
+    agent_label: str
+    kind: str
+    icon: str
+    state: str
+    title: str
+    run: int
+    position: int
+    of: int
+    relation: str
+    parent: Neighbour | None
+    parent_id: str
+    beside: Beside
+    chip: Chip | None
+    is_inferred: bool
+    settings: Sequence[Setting]
+    strip: Sequence[Setting]
+    tab: str
+    url: str
+    turns: int
+    events: int
+    started_at: datetime | None
+    ended_at: datetime | None
+    spent: LoopRecord
+
+    @property
+    def compactions(self) -> int:
+        """Return how many the session has."""
+        return self.spent.session.compactions
+
+    @property
+    def cost(self) -> Breakdown | None:
+        """How a loop's cost was computed that was billed as one call."""
+        return breakdown(self.spent) if self.spent.is_one_call else None
+
+    @property
+    def tokens(self) -> int:
+        return sum(kind.count for kind in kinds(self.spent))
+
+
+@dataclass(frozen=True, slots=True)
+class Heads:
+    """The query of the panel for pages that show this tab."""
+
+    tab: str
+    shape: ShapeOf = field(default=Shape, compare=False)
+
+    def __call__(self, pks: Collection[int]) -> Mapping[int, Head]:
+        return _heads(pks, self.tab, self.shape)
+
+
+def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]:
+    """Return loops' heads. Three queries, and those of their sessions' shapes."""
+    loops = _loops(pks)
+    orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
+    around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
+    neighbours = {loop.pk: loop for loop in _titles(around)}
+    named = chips({loop.config_id for loop in loops if loop.config_id})
+    return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
+
+
+@worded
+def _loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    related = ("session__project", "config", "parent__config", "price")
+    return LoopRecord.objects.filter(pk__among=pks).select_related(*related).only(*SHOWN)
+
+
+@worded
+def _titles(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(pk__among=pks).only(*TITLE)
+
+
+def _beside(order: Sequence[int], pk: int) -> tuple[int, ...]:
+    at = order.index(pk)
+    return (*order[max(at - 1, 0) : at], *order[at + 1 : at + 2])
+
+
+def _head(
+    loop: LoopRecord,
+    order: Sequence[int],
+    neighbours: Mapping[int, LoopRecord],
+    named: Mapping[int, Chip],
+    tab: str,
+) -> Head:
+    kind, icon = kind_of(loop)
+    snapshot = loop.config.snapshot if loop.config else None
+    before = loop.parent.config.snapshot if loop.parent and loop.parent.config else None
+    fields = settings(snapshot, before)
+    return Head(
+        pk=loop.pk,
+        session_id=loop.session.session_id,
+        loop_id=loop.loop_id,
+        agent_id=loop.agent_id,
+        agent_label=loop.agent_label,
+        kind=kind,
+        icon=icon,
+        state=state_of(loop, is_waiting=loop.waiting > 0),
+        title=title_of(loop),
+        run=loop.run,
+        position=order.index(loop.pk) + 1,
+        of=len(order),
+        relation=WORDS.get(loop.continuation_kind, "follows"),
+        parent=_neighbour(loop, loop.parent),
+        parent_id="" if loop.parent or loop.parent_loop_id == loop.loop_id else loop.parent_loop_id or "",
+        beside=_around(loop, order, neighbours),
+        chip=named.get(loop.config_id or 0),
+        is_inferred=loop.config_inferred,
+        settings=fields,
+        strip=strip(fields),
+        tab=tab,
+        url=links.loop(loop.session.project.slug, loop.session_id, loop.pk),
+        turns=loop.turns,
+        events=loop.events,
+        started_at=loop.started_at,
+        ended_at=loop.ended_at,
+        spent=loop,
+    )
+
+
+def _around(loop: LoopRecord, order: Sequence[int], neighbours: Mapping[int, LoopRecord]) -> Beside:
+    at = order.index(loop.pk)
+    previous = neighbours.get(order[at - 1]) if at else None
+    following = neighbours.get(order[at + 1]) if at + 1 < len(order) else None
+    return Beside(_neighbour(loop, previous), _neighbour(loop, following))
+
+
+def _neighbour(loop: LoopRecord, other: LoopRecord | None) -> Neighbour | None:
+    if other is None:
+        return None
+    return Neighbour(links.loop(loop.session.project.slug, loop.session_id, other.pk), title_of(other))

@@ -1,0 +1,234 @@
+"""The head of the session page, and which loop it opens at."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from typing import Any
+
+from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value, When
+
+from dashboard.shared.compiled_query import worded
+from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
+from dashboard.shared.usage_bar import COLUMNS, kinds
+from dashboard.web import links
+from recorder.models import LoopRecord, Pin, Session, ToolCall
+
+SAID = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
+TIMES = ("created_at", "ended_at", "last_event_at", "pruned_on")
+SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
+PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
+# With their other columns these rows are 170 wide.
+SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
+PINS = Pin.objects.filter(project=OuterRef("project"), session_id=OuterRef("session_id"))
+
+
+@dataclass(frozen=True, slots=True)
+class Spawner:
+    """The loop of another session that spawned this one; without `url` it was not recorded."""
+
+    name: str
+    tool_name: str
+    url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Header:
+    """One session's headline figures; root of the panel session/header."""
+
+    pk: int
+    slug: str
+    session_id: str
+    title: str
+    agent_id: str
+    state: str
+    waiting: int
+    waiting_since: datetime | None
+    spawner: Spawner | None
+    started_at: datetime
+    ended_at: datetime | None
+    loops: int
+    turns: int
+    failed_loops: int
+    tool_calls: int
+    failed_tools: int
+    spent: Session  # its own; `whole` has the sub-agents in other sessions
+    whole: Cost
+    context_tokens: int | None
+    context_window: int | None
+    is_demo: bool
+    is_pinned: bool  # its bodies are kept
+    pruned_on: date | None  # when last bodies of its lines went
+
+    @property
+    def own(self) -> Cost:
+        return NOTHING + self.spent
+
+    @property
+    def tokens(self) -> int:
+        return sum(kind.count for kind in kinds(self.spent))
+
+    @property
+    def context_share(self) -> float | None:
+        if self.context_tokens is None or not self.context_window:
+            return None
+        return self.context_tokens / self.context_window
+
+    @property
+    def sessions_url(self) -> str:
+        return links.sessions(self.slug)
+
+    @property
+    def error_url(self) -> str:
+        return links.jump(self.slug, self.pk, "error")
+
+    @property
+    def waiting_url(self) -> str:
+        return links.jump(self.slug, self.pk, "waiting")
+
+    @property
+    def agent_url(self) -> str:
+        return links.sessions(self.slug, agent=self.agent_id)
+
+
+def headers(pks: Collection[int]) -> Mapping[int, Header]:
+    """Return sessions' headers. Three queries, and one for each level of sub-agents."""
+    found = _sessions(pks)
+    measured = {loop.pk: loop for loop in _measured([each.sized for each in found if each.sized])}
+    whole = sessions_with_sub_agents(found)
+    return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
+
+
+@worded
+def _sessions(pks: Collection[int]) -> QuerySet[Any]:
+    sized = LoopRecord.objects.filter(session=OuterRef("pk"), context_tokens__isnull=False).order_by(
+        "-last_event_at", "-pk"
+    )
+    return (
+        Session.objects.filter(pk__among=pks)
+        .select_related("project", "parent__session__project")
+        .only(*SHOWN)
+        .annotate(
+            sized=Subquery(sized.values("pk")[:1]),
+            is_pinned=Exists(PINS),
+            failed_loops=_counted(
+                LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
+            ),
+            failed_tools=_counted(
+                # One that was denied before it began is no execution, and not counted as one either.
+                ToolCall.objects.filter(
+                    loop__session=OuterRef("pk"), state="failed", start_event__isnull=False
+                ),
+                "loop__session",
+            ),
+        )
+    )
+
+
+@worded
+def _measured(pks: Collection[int]) -> QuerySet[LoopRecord]:
+    loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
+    return loops.filter(pk__among=pks)
+
+
+def _counted(rows: QuerySet[Any], by: str) -> Subquery:
+    return Subquery(rows.order_by().values(by).annotate(rows=Count("pk")).values("rows"))
+
+
+def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
+    return Header(
+        pk=session.pk,
+        slug=session.project.slug,
+        session_id=session.session_id,
+        title=session.title or "Untitled session",
+        agent_id=session.agent_id,
+        state=session.status
+        if session.status in ("running", "pending")
+        else session.outcome or session.status,
+        waiting=session.waiting,
+        waiting_since=session.waiting_since if session.waiting else None,
+        spawner=_spawner(session),
+        started_at=session.created_at,
+        ended_at=None if session.status == "running" else session.ended_at or session.last_event_at,
+        loops=session.loops,
+        turns=session.turns,
+        failed_loops=session.failed_loops or 0,
+        tool_calls=session.tool_calls,
+        failed_tools=session.failed_tools or 0,
+        spent=session,
+        whole=whole,
+        context_tokens=measured.context_tokens if measured else None,
+        context_window=_window(measured),
+        is_demo=session.is_demo,
+        is_pinned=session.is_pinned,
+        pruned_on=session.pruned_on,
+    )
+
+
+def _window(loop: LoopRecord | None) -> int | None:
+    snapshot = loop.config.snapshot if loop and loop.config else None
+    size = snapshot.get("context_window") if isinstance(snapshot, dict) else None
+    return size if type(size) is int and size > 0 else None
+
+
+def _spawner(session: Session) -> Spawner | None:
+    loop = session.parent
+    if loop is not None:
+        name = loop.session.title or loop.session.session_id
+        url = links.loop(loop.session.project.slug, loop.session_id, loop.pk)
+        return Spawner(name, session.spawn_tool_name, url)
+    if session.has_spawn and session.parent_session_id:
+        return Spawner(session.parent_session_id, session.spawn_tool_name)
+    return None
+
+
+def session_of(project: int, pk: int, loop: int = 0) -> Session:
+    """Return a session of a project that has this loop, if one is named. Raises Session.DoesNotExist."""
+    found = _with_loop(project, pk, loop) if loop else _session(project, pk)
+    if not found:
+        raise Session.DoesNotExist
+    return found[0]
+
+
+@worded
+def _session(project: int, pk: int) -> QuerySet[Session]:
+    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    return found.filter(project=project, pk=pk)
+
+
+@worded
+def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
+    found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
+    return found.filter(
+        Exists(LoopRecord.objects.filter(session=OuterRef("pk"), pk=loop)), project=project, pk=pk
+    )
+
+
+def first_loop(session: int) -> int | None:
+    """Return the loop at which a session opens: the newest that runs, else the last that people started."""
+    return next(iter(_opened_at(session)), None)
+
+
+@worded
+def _opened_at(session: int) -> QuerySet[LoopRecord, int]:
+    runs = Case(When(status="running", then=Value(0)), default=Value(1), output_field=IntegerField())
+    loops = LoopRecord.objects.filter(session=session)
+    weight = Case(
+        When(role="normal", then=Value(0)),
+        When(is_selected=True, then=Value(0)),
+        When(role__in=("branch", "sub_agent"), then=Value(1)),
+        default=Value(2),
+        output_field=IntegerField(),
+    )
+    return loops.order_by(runs, weight, "-pk").values_list("pk", flat=True)[:1]
+
+
+def has_loop(session: int, pk: int) -> bool:
+    """Say whether a loop is one of this session's."""
+    return LoopRecord.objects.filter(session=session, pk=pk).exists()
+
+
+def is_of(project: int, pk: int) -> bool:
+    """Say whether a session is one of this project's."""
+    return Session.objects.filter(project=project, pk=pk).exists()

@@ -1,0 +1,47 @@
+"""The live regions of the session page. Those that show what is selected are made for it."""
+
+from dashboard.compaction_analysis.queries import tab
+from dashboard.live.panel import Panel
+from dashboard.pages.session.conversation import approvals_query, calls_query, turns_query
+from dashboard.pages.session.events import queries as events_queries
+from dashboard.pages.session.header import integrity, loop, session
+from dashboard.pages.session.replay.queries import tracks
+from dashboard.pages.session.timeline import queries as timeline_queries
+from dashboard.pages.session.tree import group_costs, rows
+from dashboard.pages.session.tree import queries as tree_queries
+from dashboard.pages.session.tree.structure import Shape, ShapeOf
+
+SOON_MS = 300  # what counts and sums may lag this far behind
+
+HEADER = Panel("session/header", session.headers, every_ms=SOON_MS)
+INTEGRITY = Panel("session/integrity", integrity.troubles, every_ms=1_000)
+ROW = Panel("session/loop-row", rows.rows, every_ms=SOON_MS)
+BOX_COST = Panel("session/box-cost", group_costs.box_costs, every_ms=1_000)
+TURN, RAW_TURN = Panel("session/turn", turns_query.turns), Panel("session/turn", turns_query.raw_turns)
+TAIL, RAW_TAIL = (
+    Panel("session/tail", query, every_ms=SOON_MS) for query in (turns_query.tails, turns_query.raw_tails)
+)
+PASSES = Panel("session/passes", tab.tabs, every_ms=3_000)  # it reads whole requests
+TOOL = Panel("session/tool", calls_query.tools)
+QUESTION = Panel("session/question", approvals_query.questions)
+TRACK = Panel("session/track", tracks, every_ms=3_000)
+
+
+def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
+    """Return the tree in which this loop is selected, and shown what stands around it or around another."""
+    return Panel("session/tree", tree_queries.Trees(selected, at, shape), every_ms=SOON_MS)
+
+
+def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
+    """Return the head of the loop pane with this tab open."""
+    return Panel("session/loop-head", loop.Heads(tab, shape), every_ms=SOON_MS)
+
+
+def event_panel(scope: events_queries.Scope) -> Panel:
+    """Return the rows of this list of events."""
+    return Panel("session/event", scope)
+
+
+def timeline_panel(shown: timeline_queries.Timelines) -> Panel:
+    """Return the timeline, or a part of it."""
+    return Panel("session/timeline", shown, every_ms=3_000)

@@ -1,0 +1,61 @@
+"""What the address of a session page asks for, read once. What makes no sense is as if it were not there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from dashboard.pages.session.events.queries import KINDS, Kind
+from dashboard.web.numbers import whole_number
+
+Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
+Record = Literal["phi-core", "api", "brief"]
+RECORDS: tuple[Record, ...] = ("phi-core", "api", "brief")
+TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "compactions", "json")
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """`before` is a turn's ordinal or an event's id, by tab; `at`, `around` and `after` are events."""
+
+    tab: Tab = "conversation"
+    kind: Kind = ""
+    is_whole: bool = False  # events of the whole session
+    before: int | None = None
+    turn: int | None = None  # as people count, from 1
+    after: int | None = None
+    around: int | None = None
+    at: int | None = None  # the session as it was then
+    zoom: tuple[float, float] | None = None  # a part of the timeline, in seconds
+    is_idle_shown: bool = False
+    is_raw: bool = False  # texts as they were written
+    of: Record = "phi-core"
+    tree: int | None = None  # a loop around which the tree is shown
+
+    @classmethod
+    def parse(cls, params: Mapping[str, str]) -> Asked:
+        """Read a query string."""
+        tab, kind, of = params.get("tab", ""), params.get("kind", ""), params.get("of", "")
+        return cls(
+            tab=tab if tab in TABS else "conversation",
+            kind=kind if kind in KINDS else "",
+            is_whole=params.get("scope") == "session",
+            before=whole_number(params.get("before", "")),
+            turn=whole_number(params.get("turn", "")),
+            after=whole_number(params.get("after", "")),
+            around=whole_number(params.get("around", "")),
+            at=whole_number(params.get("at", "")),
+            zoom=_zoom(params.get("zoom", "")),
+            is_idle_shown=params.get("idle") == "1",
+            is_raw=params.get("raw") == "1",
+            of=of if of in RECORDS else "phi-core",
+            tree=whole_number(params.get("tree", "")),
+        )
+
+
+def _zoom(text: str) -> tuple[float, float] | None:
+    """Return the seconds between which a timeline is shown, None for what is no such part."""
+    said = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)-(\d{1,9}(?:\.\d{1,6})?)", text, re.ASCII)
+    return (float(said[1]), float(said[2])) if said and float(said[1]) < float(said[2]) else None

@@ -1,0 +1,145 @@
+"""The line of a session's events, and the events before and after one."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Literal
+
+from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
+
+from dashboard.pages.session.replay.track import Course, Ran, Told, course
+from dashboard.shared.compiled_query import worded
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
+
+READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
+LOOPS = 400  # and of its loops, with those that run or are long
+LONG = 200  # parts of a session: a loop as long as one is long
+FAILED = 500
+EVENT = ("pk", "type", "occurred_at")
+LOOP = ("start_event", "end_event", "config__slot", "is_selected", "status")
+KINDS = {
+    "AgentStart": "user",
+    "TurnStart": "turn",
+    "ToolExecutionStart": "tool",
+    "ErrorRaised": "err",
+    "InputRejected": "err",
+    "ApprovalRequested": "wait",
+    "CompactionStarted": "cmp",
+    "ParallelLoopEnd": "win",
+}
+RARE = tuple(name for name, kind in KINDS.items() if kind not in ("turn", "tool", "user"))
+
+By = Literal["event", "turn", "loop"]
+To = Literal["previous", "next"]
+STEPS: Mapping[By, Q] = {
+    "event": ~Q(type="MessageUpdate") & ~Q(origin="told"),
+    "turn": Q(type="TurnEnd"),
+    "loop": Q(type__in=("AgentStart", "AgentEnd")),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Track:
+    """The line under a session; root of the panel session/track."""
+
+    pk: int
+    course: Course
+    events: int
+    is_running: bool
+
+
+def tracks(pks: Collection[int]) -> Mapping[int, Track]:
+    """Return the lines of sessions. One query, and three for each session."""
+    return {session.pk: _track(session) for session in _sessions(pks)}
+
+
+@worded
+def _sessions(pks: Collection[int]) -> QuerySet[Any]:
+    every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
+    sessions = Session.objects.filter(pk__among=pks).only("events", "loops", "status")
+    return sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
+
+
+def step(session: int, since: int | None, by: By, to: To) -> int | None:
+    """Return the event to go to, from one or from the end. One query."""
+    found = EventRecord.objects.filter(STEPS[by], session=session)
+    if to == "next":
+        ahead = found.filter(journal__gt=since).order_by("journal") if since is not None else found.none()
+        return ahead.values_list("pk", flat=True).first()
+    behind = found if since is None else found.filter(journal__lt=since)
+    return behind.order_by("-journal").values_list("pk", flat=True).first()
+
+
+def first_event(session: int) -> int | None:
+    """Return the event with which the first loop of a session began. One query."""
+    begun: int | None = LoopRecord.objects.filter(session=session).aggregate(n=Min("start_event"))["n"]
+    return begun
+
+
+def _track(session: Any) -> Track:
+    failed, ran = set(_failed(session.pk)), _ran(session)  # the first
+    told: list[Told] = []
+    every = -(-session.events // READ)
+    marked = failed | {loop.since for loop in ran} | {None}
+    events = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
+    for pk, name, occurred in events:
+        at = occurred or (told[-1].at if told else _received(pk))
+        told.append(Told(pk, at, "err" if pk in failed else KINDS.get(name, "")))
+    return Track(session.pk, course(told, ran), session.lines or 0, session.status == "running")
+
+
+def _received(event: int) -> datetime:
+    at: datetime = JournalEvent.objects.values_list("received_at", flat=True).get(pk=event)
+    return at
+
+
+@worded
+def _failed(session: int) -> QuerySet[Any, int | None]:
+    """Ask for the events with which tools and turns failed."""
+    tools = ToolCall.objects.filter(loop__session=session, state="failed")
+    turns = Turn.objects.filter(loop__session=session).exclude(error="")
+    ends = turns.values_list("end_event", flat=True)
+    return tools.values_list("end_event", flat=True).union(ends)[:FAILED]
+
+
+@worded
+def _events(session: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
+    rows = EventRecord.objects.filter(STEPS["event"], session=session)
+    return rows.order_by("journal").values_list(*EVENT)
+
+
+@worded
+def _thinned(
+    session: int, every: int, marked: Collection[int | None]
+) -> QuerySet[EventRecord, tuple[Any, ...]]:
+    """Ask for one of so many events, and for all that are marked or rare."""
+    shown = Q(part=0) | Q(type__in=RARE) | Q(pk__among=marked)
+    rows = EventRecord.objects.filter(STEPS["event"], session=session)
+    rows = rows.annotate(part=F("journal_id") % every).filter(shown)
+    return rows.order_by("journal").values_list(*EVENT)
+
+
+@worded
+def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    return LoopRecord.objects.filter(session=session, start_event__isnull=False).values_list(*LOOP)
+
+
+@worded
+def _some_loops(session: int, every: int, events: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    """Ask for one of so many loops, and for all that run or are longer than so many events."""
+    is_long = Q(end_event__gt=F("start_event") + events)
+    loops = LoopRecord.objects.filter(session=session, start_event__isnull=False)
+    loops = loops.annotate(part=Window(RowNumber(), order_by="pk") % every)
+    return loops.filter(Q(part=1) | Q(status="running") | is_long).values_list(*LOOP)
+
+
+def _ran(session: Any) -> list[Ran]:
+    every = -(-session.loops // LOOPS)
+    rows = _some_loops(session.pk, every, session.events // LONG) if every > 1 else _loops(session.pk)
+    return [
+        Ran(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
+        for start, end, slot, chosen, status in rows
+    ]

@@ -1,0 +1,291 @@
+"""The timeline: loops as lanes on one line of time, and the turns and tools of the one that is selected."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis, path
+from dashboard.pages.session.timeline.spans_query import Course, Kind, Phase, course
+from dashboard.pages.session.tree.rows import LoopRow, rows
+from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.web import links
+from recorder.models import ChildLoopRef, LoopRecord, Session
+
+LANES = 100  # loops that are drawn at once
+PARTS = 200  # turns, tools and questions of the selected one
+CSS: Mapping[Kind, str] = {
+    "wait": "b-wait",
+    "model": "b-model",
+    "tool": "b-tool",
+    "err": "b-err",
+    "ask": "b-ask",
+    "pass": "b-cmp",
+}
+SHAPE: Mapping[Kind, tuple[float, float]] = {  # where a bar stands in its lane, and how high it is
+    "wait": (5, 10),
+    "model": (5, 10),
+    "tool": (9, 2),
+    "err": (8, 4),
+    "ask": (5, 10),
+    "pass": (2, 16),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """Bars of one kind as one path."""
+
+    css: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """One loop on the line."""
+
+    row: LoopRow
+    url: str
+    bars: Sequence[Drawn]
+    place: str = ""  # among the branches and the judge of a group: first, mid or last
+    is_selected: bool = False
+    is_inside: bool = False  # it stands below another
+    is_elsewhere: bool = False  # a sub-agent with a session of its own
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A turn, a tool or a question of the selected loop."""
+
+    kind: Kind
+    name: str
+    url: str
+    bars: Sequence[Drawn]
+    length: timedelta | None  # None while it runs
+    is_received: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What stands above lanes: how long after the begin it is, and where nothing ran."""
+
+    labels: Sequence[timedelta]
+    gaps: Sequence[tuple[float, float, timedelta]]  # from, how wide, how long
+    edges: str  # where time runs evenly, for the script: place:seconds, in pairs
+
+
+@dataclass(frozen=True, slots=True)
+class Zoom:
+    """Addresses of other parts of the line."""
+
+    closer: str
+    wider: str
+    whole: str  # "" when all is shown
+    base: str
+    idle: str  # pauses folded, or as long as they were
+    is_folded: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    """The tab; root of the panel session/timeline."""
+
+    pk: int
+    scale: Scale | None
+    lanes: Sequence[Lane]
+    hidden: int  # loops that are not drawn
+    own: Scale | None
+    slot: int  # the colour of its config, 0 when it has none
+    parts: Sequence[Part]
+    more: int  # parts that are not drawn
+    timeless: int
+    has_received: bool
+    zoom: Zoom | None
+
+
+@dataclass(frozen=True, slots=True)
+class Timelines:
+    """The query of the panel for pages on which this loop is selected, and this part of the line shown."""
+
+    loop: int
+    zoom: tuple[float, float] | None = None  # seconds after the begin
+    folds: bool = True
+    shape: ShapeOf = field(default=Shape, compare=False)
+
+    def __call__(self, pks: Collection[int]) -> Mapping[int, Timeline]:
+        sessions = (
+            Session.objects.filter(pk__in=pks).select_related("project").only("project__slug", "created_at")
+        )
+        return {session.pk: self._of(session) for session in sessions}
+
+    def _of(self, session: Session) -> Timeline:
+        order = self.shape(session.pk).order
+        at = order.index(self.loop) if self.loop in order else 0
+        first = max(0, min(at - LANES // 2, len(order) - LANES))
+        own_loops = order[first : first + LANES]
+        called = _called(session.pk, own_loops)
+        shown = [pk for own in own_loops for pk in (own, *called.get(own, ()))][: 2 * LANES]
+        told = course(shown)
+        spans = told.spans
+        begin = min((span.start for span in spans), default=session.created_at)
+        window = None if self.zoom is None else Span(*(begin + timedelta(seconds=s) for s in self.zoom))
+        line = _line(spans, window, folds=self.folds)
+        own = [phase for phase in told.phases if phase.loop == self.loop]
+        near = axis((phase.span for phase in own), folds=self.folds)
+        parts = self._parts(session, own, near) if near else []
+        lanes = self._lanes(session, shown, told, line) if line else []
+        chip = next((lane.row.chip for lane in lanes if lane.is_selected), None)
+        return Timeline(
+            pk=session.pk,
+            scale=_scale(line, begin) if line else None,
+            lanes=lanes,
+            hidden=len(order) - len(own_loops),
+            own=_scale(near, begin) if near else None,
+            slot=chip.slot if chip else 0,
+            parts=parts[:PARTS],
+            more=max(0, len(parts) - PARTS),
+            timeless=told.timeless,
+            has_received=any(phase.is_received for phase in told.phases),
+            zoom=self._zoom(session, begin, line) if line else None,
+        )
+
+    def _lanes(self, session: Session, shown: Sequence[int], told: Course, line: Axis) -> list[Lane]:
+        by_loop: dict[int, list[Phase]] = defaultdict(list)
+        for phase in told.phases:
+            by_loop[phase.loop].append(phase)
+        drawn, places = rows(shown), _places(shown)
+        here = set(LoopRecord.objects.filter(session=session, pk__in=shown).values_list("pk", flat=True))
+        least = LEAST * max(1, len(shown) / 25)  # many lanes are drawn more coarsely
+        lanes = []
+        for pk in shown:
+            is_elsewhere = pk not in here
+            url = drawn[pk].url if is_elsewhere else self._url(session, pk)
+            is_inside = is_elsewhere or drawn[pk].kind in ("Sub-agent", "Branch") or pk in places
+            bars = _bars(by_loop[pk], line, least)
+            lanes.append(
+                Lane(drawn[pk], url, bars, places.get(pk, ""), pk == self.loop, is_inside, is_elsewhere)
+            )
+        return lanes
+
+    def _parts(self, session: Session, phases: Sequence[Phase], near: Axis) -> list[Part]:
+        """Return turns in order, each with its tools below it; what belongs to none stands at the end."""
+        turns: dict[int | None, list[Phase]] = defaultdict(list)
+        for phase in phases:
+            turns[phase.turn].append(phase)
+        slug, found = session.project.slug, []
+        for ordinal in sorted(turns, key=lambda n: (n is None, n)):
+            answer = [each for each in turns[ordinal] if each.kind in ("wait", "model")]
+            at = links.loop(slug, session.pk, self.loop, turn="" if ordinal is None else ordinal + 1)
+            if answer and ordinal is not None:
+                found.append(
+                    _part("model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near)
+                )
+            for each in turns[ordinal]:
+                if each.kind not in ("wait", "model"):
+                    url = f"{at}#session-tool-{each.pk}" if each.pk else at
+                    found.append(_part(each.kind, each.name or NAMES[each.kind], url, [each], near))
+        return found
+
+    def _url(self, session: Session, loop: int) -> str:
+        zoom = "" if self.zoom is None else f"{self.zoom[0]:g}-{self.zoom[1]:g}"
+        idle = "" if self.folds else "1"
+        return links.loop(session.project.slug, session.pk, loop, tab="timeline", zoom=zoom, idle=idle)
+
+    def _zoom(self, session: Session, begin: datetime, line: Axis) -> Zoom:
+        slug, pk, idle = session.project.slug, session.pk, "" if self.folds else "1"
+        start, end = ((at - begin).total_seconds() for at in (line.start, line.end))
+        near = [(line.moment(x) - begin).total_seconds() for x in (25, 75)]
+        wide = (max(0.0, start - (end - start) / 2), end + (end - start) / 2)
+
+        def to(zoom: str, folds: str = idle) -> str:
+            return links.loop(slug, pk, self.loop, tab="timeline", zoom=zoom, idle=folds)
+
+        return Zoom(
+            closer=to(f"{near[0]:.3f}-{near[1]:.3f}"),
+            wider=to("" if self.zoom is None or start <= 0 else f"{wide[0]:.3f}-{wide[1]:.3f}"),
+            whole=to("") if self.zoom else "",
+            base=to("ZOOM"),
+            idle=to("" if self.zoom is None else f"{start:.3f}-{end:.3f}", "1" if self.folds else ""),
+            is_folded=self.folds,
+        )
+
+
+NAMES: Mapping[Kind, str] = {
+    "ask": "Question to a person",
+    "pass": "Compaction",
+    "tool": "Tool",
+    "err": "Tool",
+}
+
+
+def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis) -> Part:
+    start, end = min(each.span.start for each in phases), max(each.span.end for each in phases)
+    is_open = any(each.is_open for each in phases)
+    is_received = any(each.is_received for each in phases)
+    return Part(kind, name, url, _bars(phases, near, 0), None if is_open else end - start, is_received)
+
+
+def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Drawn]:
+    by_kind: dict[Kind, list[Span]] = defaultdict(list)
+    for phase in phases:
+        by_kind[phase.kind].append(phase.span)
+    drawn = (
+        Drawn(CSS[kind], path(by_kind[kind], on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least))
+        for kind in CSS
+        if kind in by_kind
+    )
+    return [each for each in drawn if each.path]
+
+
+def _line(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:
+    """Return the line, or that part of it in which anything may be."""
+    whole = axis(spans, folds=folds)
+    if window is None or whole is None or window.end <= whole.start or window.start >= whole.end:
+        return whole
+    ends = max(window.start, whole.start), min(window.end, whole.end)
+    return axis([*spans, *(Span(at, at) for at in ends)], window=Span(*ends), folds=folds)
+
+
+def _scale(on: Axis, begin: datetime) -> Scale:
+    edges = [
+        (x, (at - begin).total_seconds())
+        for each in on.stretches
+        for x, at in ((each.x, each.start), (each.x + each.width, each.end))
+    ]
+    return Scale(
+        [max(label - begin, timedelta()) for label in on.labels],
+        [(round(gap.x, 2), round(gap.width, 2), gap.length) for gap in on.gaps],
+        " ".join(f"{x:.3f}:{seconds:.3f}" for x, seconds in edges),
+    )
+
+
+def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
+    """Return the loops of other sessions that these spawned. Two queries."""
+    spawned = LoopRecord.objects.filter(session__parent__in=loops).exclude(session=session)
+    refs = ChildLoopRef.objects.filter(loop__in=loops, child__isnull=False)
+    refs = refs.exclude(child__session=session)
+    pairs = [
+        *spawned.order_by("pk").values_list("session__parent_id", "pk"),
+        *refs.order_by("pk").values_list("loop_id", "child_id"),
+    ]
+    found: dict[int, dict[int, None]] = defaultdict(dict)
+    for parent, child in pairs:
+        if parent is not None and child is not None:
+            found[parent].setdefault(child)
+    return {parent: list(children) for parent, children in found.items()}
+
+
+def _places(loops: Sequence[int]) -> dict[int, str]:
+    """Return where loops stand in the bracket of their parallel group. One query."""
+    known = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
+    group = {pk: own or judged for pk, own, judged in known}
+    found: dict[int, str] = {}
+    for n, pk in enumerate(loops):
+        if group.get(pk) is None:
+            continue
+        is_first = n == 0 or group.get(loops[n - 1]) != group[pk]
+        is_last = n + 1 == len(loops) or group.get(loops[n + 1]) != group[pk]
+        found[pk] = "" if is_first and is_last else "first" if is_first else "last" if is_last else "mid"
+    return {pk: place for pk, place in found.items() if place}

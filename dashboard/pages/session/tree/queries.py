@@ -1,0 +1,169 @@
+"""The loop tree of a session, with its parallel groups and the children recorded in other sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Q
+
+from dashboard.pages.session.tree.group_costs import UNKNOWN, BoxCost, box_costs
+from dashboard.pages.session.tree.layout import Mark, Node, What, window
+from dashboard.pages.session.tree.rows import LoopRow, rows
+from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.pages.session.tree.sub_agents_query import Above, ChildRow, above
+from dashboard.web import links
+from recorder.models import LoopRecord, ParallelGroupRecord, Session
+
+ROWS = 100  # of a tree that are drawn; the others are a link away
+
+
+@dataclass(frozen=True, slots=True)
+class Box:
+    """The head of a parallel group."""
+
+    pk: int
+    branches: int
+    status: str
+    words: str
+    url: str  # of the evaluation
+    cost: BoxCost
+
+    @property
+    def cost_id(self) -> str:
+        return f"session-box-cost-{self.pk}"
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """A step of drawing the tree, and what it draws."""
+
+    mark: Mark
+    what: What
+    row: LoopRow | None = None
+    child: ChildRow | None = None
+    box: Box | None = None
+    is_selected: bool = False
+
+    @property
+    def css(self) -> str:
+        """Return the class of its item: how it hangs on what is above it."""
+        if self.child or (self.row and self.row.kind == "Sub-agent"):
+            return "is-sub"
+        if self.row and self.row.kind == "Judge":
+            return "is-judge"
+        return "is-par" if self.box else ""
+
+    @property
+    def node(self) -> Node:
+        return self.mark.node
+
+    @property
+    def group_id(self) -> str:
+        """Return what the list of nodes below, or inside, is called."""
+        where = "inside" if self.what == "box" else self.mark.where
+        return f"tree-{self.node.kind}-{self.node.key}-{where}"
+
+    @property
+    def row_id(self) -> str:
+        return f"session-loop-row-{self.node.key}"
+
+    @property
+    def has_children(self) -> bool:
+        return self.mark.has_below or self.node.kind == "box"
+
+
+@dataclass(frozen=True, slots=True)
+class Tree:
+    """The tree, or of a large one a window; root of the panel session/tree."""
+
+    above: Sequence[Above]  # the sessions that led to this one, the topmost first
+    steps: Sequence[Drawn]
+    loops: int
+    children: int
+    earlier: int  # rows above the window
+    later: int
+    earlier_url: str
+    later_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Trees:
+    """The query of the panel for pages on which this loop is selected, and this row of the tree looked at."""
+
+    selected: int
+    at: int | None = None
+    shape: ShapeOf = field(default=Shape, compare=False)
+
+    def __call__(self, pks: Collection[int]) -> Mapping[int, Tree]:
+        return {session: _drawn(session, self.shape(session), self.selected, self.at) for session in pks}
+
+
+def is_nested(session: int) -> bool:
+    """Say whether a loop of this session is a sub-agent of another one of it. One query."""
+    here = LoopRecord.objects.filter(session=session)
+    return here.filter(Q(role="sub_agent") | Q(spawned_by__loop__session=session)).exists()
+
+
+def related(session: int) -> set[int]:
+    """Return the sessions that spawned this one or were spawned by it. One query."""
+    here = Session.objects.filter(pk=session)
+    spawned = Session.objects.filter(parent__session=session)
+    called = Session.objects.filter(loop_records__spawned_by__loop__session=session)
+    spawners = Session.objects.filter(loop_records__spawned_sessions__in=here)
+    # Three indexed reads in one: an OR over these joins would read every session.
+    ids = spawned.values_list("pk", flat=True)
+    every = ids.union(called.values_list("pk", flat=True), spawners.values_list("pk", flat=True))
+    return set(every) - {session}
+
+
+def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
+    place = selected if at is None else at
+    around = next((n for n, row in enumerate(shape.rows) if row.key == place and row.kind == "loop"), 0)
+    shown = window(shape.nodes, shape.rows, around, ROWS)
+    nodes = [mark.node for mark in shown.marks if mark.what == "open"]
+    loops = rows([node.key for node in nodes if node.kind == "loop"])
+    found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
+    costs = box_costs([node.key for node in nodes if node.kind == "box"])
+    boxes = {pk: _box(group, costs.get(pk, UNKNOWN)) for pk, group in shape.groups.items()}
+    return Tree(
+        above(session),
+        [_draw(mark, loops, found, boxes, selected) for mark in shown.marks],
+        len(shape.order),
+        len(shape.children.found),
+        shown.earlier,
+        shown.later,
+        _link(shape, selected, shown.first - ROWS // 2) if shown.earlier else "",
+        _link(shape, selected, shown.last + ROWS // 2) if shown.later else "",
+    )
+
+
+def _link(shape: Shape, selected: int, around: int) -> str:
+    """Return the same page with another window of its tree."""
+    place = next((row.key for row in shape.rows[max(around, 0) :] if row.kind == "loop"), selected)
+    return f"?tree={place}"
+
+
+def _draw(
+    step: Mark,
+    drawn: Mapping[int, LoopRow],
+    children: Mapping[int, ChildRow],
+    boxes: Mapping[int, Box],
+    selected: int,
+) -> Drawn:
+    node = step.node
+    match node.kind:
+        case "loop":
+            return Drawn(step, step.what, drawn.get(node.key), is_selected=node.key == selected)
+        case "child":
+            return Drawn(step, step.what, child=children[node.key])
+        case "box":
+            return Drawn(step, step.what, box=boxes[node.key])
+
+
+def _box(group: ParallelGroupRecord, cost: BoxCost) -> Box:
+    words = {"running": "running", "aborted": "ended without a choice"}.get(group.status, "")
+    if group.status == "completed" and not group.selected_loop_id:
+        words = "ended without a choice"
+    url = links.evaluation(group.session.project.slug, group.pk)
+    return Box(group.pk, len(group.loop_ids), group.status, words, url, cost)

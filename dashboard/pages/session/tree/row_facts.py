@@ -1,0 +1,119 @@
+"""What rows of the loop tree need from other tables than the loops' own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from django.db.models import Count, Min, QuerySet
+
+from dashboard.rendering.number_format import tokens
+from dashboard.shared.compiled_query import worded
+from dashboard.shared.config_labels import chips
+from dashboard.shared.costs import loops_with_sub_agents
+from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
+
+
+@dataclass(frozen=True, slots=True)
+class Passes:
+    """The compaction passes inside a loop, and what the last one claims."""
+
+    count: int
+    state: str
+    tokens_before: int | None
+    tokens_after: int | None
+    messages_before: int | None
+    messages_after: int | None
+    started_at: datetime | None
+    ended_at: datetime | None
+
+    @property
+    def words(self) -> str:
+        """Return before and after as far as they are known."""
+        if self.state == "running":
+            return "compacting"
+        parts = []
+        if self.tokens_before is not None and self.tokens_after is not None:
+            parts.append(f"{tokens(self.tokens_before)} → {tokens(self.tokens_after)} tokens")
+        if self.messages_before is not None and self.messages_after is not None:
+            parts.append(f"{self.messages_before:,} → {self.messages_after:,} messages")
+        return ", ".join(parts) or ("cut off" if self.state == "cut" else "compacted")
+
+
+class Facts:
+    """What the rows of these loops need from other tables."""
+
+    def __init__(self, loops: Collection[LoopRecord]) -> None:
+        pks = [loop.pk for loop in loops]
+        judges = [loop.pk for loop in loops if loop.role == "judge"]
+        self.superseded = set(_superseded(pks))
+        self.judged = {group.judge_id: group for group in _judged(judges)}
+        self.passes = _passes([loop.pk for loop in loops if loop.compactions or loop.role == "compaction"])
+        self.waits = dict(_waits([loop.pk for loop in loops if loop.waiting]))
+        self.cut = set(_cut(pks))
+        self.asked = dict(_asked({loop.group_id for loop in loops if loop.group_id}))
+        self.whole = loops_with_sub_agents(loops)
+        self.failed = dict(_failed([loop.pk for loop in loops if loop.errors]))
+        self.chips = chips({loop.config_id for loop in loops if loop.config_id})
+
+
+def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
+    found: dict[int, Passes] = {}
+    for each in _compactions(pks):
+        before = found.get(each.loop_id)
+        if before is not None and each.start_event is None and each.content == "block":
+            continue  # what an imported session says of a pass that was recorded
+        found[each.loop_id] = Passes(
+            before.count + 1 if before else 1,
+            each.state,
+            each.tokens_before,
+            each.tokens_after,
+            each.messages_before,
+            each.messages_after,
+            each.started_at,
+            each.ended_at,
+        )
+    return found
+
+
+@worded
+def _superseded(pks: Collection[int]) -> QuerySet[LoopRecord, int | None]:
+    reruns = LoopRecord.objects.filter(parent__among=pks, continuation_kind="Rerun")
+    return reruns.values_list("parent_id", flat=True)
+
+
+@worded
+def _judged(judges: Collection[int]) -> QuerySet[ParallelGroupRecord]:
+    judged = ParallelGroupRecord.objects.filter(judge__among=judges)
+    return judged.only("judge_id", "status", "selected_config_index", "loop_ids")
+
+
+@worded
+def _cut(pks: Collection[int]) -> QuerySet[Turn, int]:
+    return Turn.objects.filter(loop__among=pks, stop_reason="length").values_list("loop_id", flat=True)
+
+
+@worded
+def _compactions(pks: Collection[int]) -> QuerySet[Compaction]:
+    return Compaction.objects.filter(loop__among=pks).defer("block", "summary").order_by("pk")
+
+
+@worded
+def _failed(pks: Collection[int]) -> QuerySet[ToolCall, tuple[int, int]]:
+    """Ask how many tools of loops failed; one that was denied before it began is no failure."""
+    failed = ToolCall.objects.filter(loop__among=pks, state="failed", start_event__isnull=False)
+    return failed.order_by().values("loop_id").annotate(n=Count("pk")).values_list("loop_id", "n")
+
+
+@worded
+def _waits(pks: Collection[int]) -> QuerySet[Approval, tuple[int, datetime]]:
+    """Ask since when loops wait for a person."""
+    waiting = Approval.objects.filter(loop__among=pks, resolved_at=None).order_by().values("loop_id")
+    return waiting.annotate(since=Min("requested_at")).values_list("loop_id", "since")
+
+
+@worded
+def _asked(groups: Collection[int]) -> QuerySet[LoopRecord, tuple[int, str]]:
+    """Ask what the first branch of each parallel group was asked."""
+    return LoopRecord.objects.filter(group__among=groups, branch_index=0).values_list("group_id", "title")

@@ -1,0 +1,69 @@
+"""What stands where in the tree of one session: read once for all that a page draws of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, NamedTuple, TypeAlias
+
+from django.db.models import QuerySet
+
+from dashboard.pages.session.tree.layout import Node, planted, rows
+from dashboard.pages.session.tree.sub_agents_query import children
+from dashboard.shared.compiled_query import worded
+from recorder.models import LoopRecord, ParallelGroupRecord
+
+# Only what is drawn is read: whole rows of sessions and projects are wide.
+GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
+PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
+
+
+class _Loop(NamedTuple):
+    """What a loop's place depends on; of a large session it is read thousands of times."""
+
+    id: int
+    parent_id: int | None
+    group_id: int | None
+    branch_index: int | None
+    role: str
+    continuation_kind: str
+
+
+class Shape:
+    """The loops, groups and sub-agents of a session in their places. Four queries, more for sub-agents."""
+
+    def __init__(self, session: int) -> None:
+        placed = [_Loop(*row) for row in _loops(session)]
+        self.groups = {group.pk: group for group in _groups(session)}
+        self.children = children(session)
+        self.nodes = planted(
+            placed,
+            judges={group.judge_id: group.pk for group in self.groups.values() if group.judge_id},
+            called=self.children.called,
+            children=self.children.below,
+            deeper=self.children.deeper,
+        )
+
+    @cached_property
+    def rows(self) -> Sequence[Node]:
+        """Return what is drawn as a row, from top to bottom."""
+        return list(rows(self.nodes))
+
+    @cached_property
+    def order(self) -> Sequence[int]:
+        """Return the loops from top to bottom."""
+        return [row.key for row in self.rows if row.kind == "loop"]
+
+
+@worded
+def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    return LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED)
+
+
+@worded
+def _groups(session: int) -> QuerySet[ParallelGroupRecord]:
+    groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
+    return groups.only(*GROUPED)
+
+
+ShapeOf: TypeAlias = Callable[[int], Shape]

@@ -1,0 +1,240 @@
+"""The sub-agents that a session's loops have in other sessions, level by level, and the sessions above it."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from django.db.models import QuerySet, Sum
+
+from dashboard.pages.session.tree.rows import state_of
+from dashboard.shared.compiled_query import worded
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.costs import COST, NOTHING, Cost, Spent, loops_with_sub_agents, sessions_with_sub_agents
+from dashboard.web import links
+from recorder.models import ChildLoopRef, LoopRecord, Session
+
+LEVELS = 8  # of sub-agents that a tree shows; what is deeper is a link away
+ABOVE = 12  # sessions above, likewise
+# Only what is drawn is read: whole rows of loops, sessions and projects together are 130 columns wide.
+CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
+STATE = ("status", "outcome", "is_selected", "role", "waiting")
+RUNS = ("status", "outcome", "waiting", "turns", "ended_at", "last_event_at", *COST)
+NAMED = ("session_id", "title", "spawn_tool_name", "project__slug")
+OF = tuple(f"session__{name}" for name in (*NAMED, *RUNS))
+SHOWN = (*CHILD, *STATE, *COST, *OF)
+# Of what is not drawn no more is read than where it stands.
+REFERRED = ("pk", "loop__session", "loop", "child_session_id", "tool_name", "child", "child__session")
+SPAWNED = ("pk", "session", "session__parent__session", "session__parent")
+CALLED = ("session__session_id", "session__spawn_tool_name")
+
+
+@dataclass(frozen=True, slots=True)
+class ChildRow:
+    """A sub-agent in another session; without `url` it was not recorded."""
+
+    session_id: str
+    tool_name: str
+    url: str = ""
+    title: str = ""
+    state: str = ""
+    agent: str = ""
+    chip: Chip | None = None
+    turns: int = 0
+    errors: int = 0
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    spent: Spent | None = None
+    whole: Cost | None = None  # with its own sub-agents, when that is more
+    failed_tools: int = 0  # its errors are not told apart
+
+    @property
+    def other_errors(self) -> int:
+        return self.errors
+
+
+@dataclass(frozen=True, slots=True)
+class Above:
+    """A session above this one."""
+
+    title: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A link to a sub-agent, and its first loop with its session if that was recorded."""
+
+    session_id: str
+    tool_name: str
+    child: int | None
+    session: int | None
+
+
+@dataclass(slots=True)
+class Children:
+    """Who stands where: callers of this session's own sub-agents, and rows, under loops or under other rows.
+
+    A row's key is that of the link, or minus that of the loop where a session alone says who spawned it.
+    """
+
+    called: dict[int, int] = field(default_factory=dict)
+    below: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    deeper: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    found: dict[int, _Found] = field(default_factory=dict)
+
+    def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
+        """Return what these rows show. Some queries, and those of the sums, if there are any."""
+        times = Counter(each.session for each in self.found.values())
+        return _rows({key: self.found[key] for key in keys}, times)
+
+
+def children(session: int) -> Children:
+    """Return the sub-agents below a session. Two queries for each level that there is."""
+    every = Children()
+    holder: dict[int, int] = {}  # the row that stands for a session
+    frontier, linked = {session}, set[int]()
+    for level in range(LEVELS):
+        fresh: dict[int, int] = {}
+        for key, owner, loop, found in _level(frontier, linked):
+            if found.child is not None and found.session == owner:
+                if level == 0:
+                    every.called[found.child] = loop
+                continue
+            every.found[key] = found
+            (every.deeper[holder[owner]] if owner in holder else every.below[loop]).append(key)
+            if found.session is not None and found.session != session and found.session not in holder:
+                fresh.setdefault(found.session, key)
+        holder |= fresh
+        frontier = set(fresh)
+        if not frontier:
+            break
+    return every
+
+
+def above(session: int) -> Sequence[Above]:
+    """Return the sessions above one, the topmost first. A query for each."""
+    chain: list[Above] = []
+    seen: set[int] = set()
+    at: int | None = session
+    while at is not None and at not in seen and len(chain) < ABOVE:
+        seen.add(at)
+        row = next(iter(_spawner(at)), None)
+        if row is None or row[1] in seen:
+            break
+        loop, at, title, session_id, slug = row
+        chain.insert(0, Above(title or session_id, links.loop(slug, at, loop)))
+    return chain
+
+
+@worded
+def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
+    columns = ("parent_id", "parent__session_id", "parent__session__title", "parent__session__session_id")
+    return Session.objects.filter(pk=session, parent__isnull=False).values_list(*columns, "project__slug")
+
+
+def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _Found]]:
+    """Yield the links from loops of these sessions: key, session, loop and what is there."""
+    for pk, owner, loop, session_id, tool_name, child, session in _referred(sessions):
+        if child not in linked:
+            linked |= {child} - {None}
+            yield pk, owner, loop, _Found(session_id, tool_name, child, session)
+    first: set[int] = set()  # of each session: a child that runs has no tool result yet
+    for child, session, owner, loop, session_id, tool_name in _spawned(sessions):
+        if session == owner or session in first:
+            continue
+        first.add(session)
+        if child not in linked:
+            linked.add(child)
+            yield -child, owner, loop, _Found(session_id, tool_name, child, session)
+
+
+@worded
+def _referred(sessions: Collection[int]) -> QuerySet[ChildLoopRef, tuple[Any, ...]]:
+    return ChildLoopRef.objects.filter(loop__session__among=sessions).order_by("pk").values_list(*REFERRED)
+
+
+@worded
+def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    spawned = LoopRecord.objects.filter(session__parent__session__among=sessions).order_by("pk")
+    return spawned.values_list(*SPAWNED, *CALLED)
+
+
+def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
+    recorded = _recorded({each.child for each in found.values() if each.child is not None})
+    # A session that one call ran is shown whole; one that several calls went on with, loop by loop.
+    alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
+    others = [child for child in recorded.values() if times[child.session_id] > 1]
+    whole = sessions_with_sub_agents(alone) if alone else {}
+    parts = loops_with_sub_agents(others) if others else {}
+    failed = _errors([session.pk for session in alone]) if alone else {}
+    named = chips({child.config_id for child in recorded.values() if child.config_id}) if recorded else {}
+    rows = {}
+    for key, each in found.items():
+        child = recorded.get(each.child or 0)
+        if child is None:
+            rows[key] = ChildRow(each.session_id, each.tool_name)
+        elif times[child.session_id] == 1:
+            session = child.session
+            rows[key] = _of_session(each, child, named, whole[session.pk], failed.get(session.pk, 0))
+        else:
+            rows[key] = _of_loop(each, child, named, parts[child.pk])
+    return rows
+
+
+def _recorded(children: Collection[int]) -> Mapping[int, LoopRecord]:
+    """Return the loops of sub-agents. A query, if there are any."""
+    return LoopRecord.objects.select_related("session__project").only(*SHOWN).in_bulk(children)
+
+
+def _errors(sessions: Collection[int]) -> Mapping[int, int]:
+    counted = LoopRecord.objects.filter(session__in=sessions).order_by().values("session_id")
+    return dict(counted.annotate(n=Sum("errors")).values_list("session_id", "n"))
+
+
+def _of_session(
+    found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole: Cost, errors: int
+) -> ChildRow:
+    session = child.session
+    state = session.status if session.status in ("pending", "running") else session.outcome or session.status
+    return ChildRow(
+        session.session_id,
+        found.tool_name,
+        links.loop(session.project.slug, session.pk, child.pk),
+        child.title or session.title or child.agent_id,
+        "waiting" if session.waiting else state,
+        child.agent_label or child.agent_id,
+        named.get(child.config_id or 0),
+        session.turns,
+        errors,
+        child.started_at,
+        None if session.status == "running" else session.ended_at or session.last_event_at,
+        session,
+        more_than(session, whole),
+    )
+
+
+def _of_loop(found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole: Cost) -> ChildRow:
+    return ChildRow(
+        found.session_id,
+        found.tool_name,
+        links.loop(child.session.project.slug, child.session_id, child.pk),
+        child.title or child.session.title or child.agent_id,
+        state_of(child, is_waiting=child.waiting > 0),
+        child.agent_label or child.agent_id,
+        named.get(child.config_id or 0),
+        child.turns,
+        child.errors,
+        child.started_at,
+        child.ended_at,
+        child,
+        more_than(child, whole),
+    )
+
+
+def more_than(own: Spent, whole: Cost) -> Cost | None:
+    """Return the cost with sub-agents when it is more than the own one."""
+    return whole if whole != NOTHING + own else None

@@ -1,0 +1,247 @@
+"""The session page, and the recorded lines behind it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.pages.session import as_of, page
+from dashboard.pages.session.conversation import folded_calls_query
+from dashboard.pages.session.conversation.fold_calls import Stretch
+from dashboard.pages.session.conversation.items import as_written
+from dashboard.pages.session.events import lookup, loop_json, queries
+from dashboard.pages.session.header import session as header_session
+from dashboard.pages.session.params import Asked
+from dashboard.security.access import may, member, require
+from dashboard.web import links
+from dashboard.web.numbers import whole_number
+from recorder.journal.read import Pruned
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Project, Session
+from recorder.operations import retention_pins
+from recorder.projection.as_of import NotOfSession
+
+PLAIN = "text/plain; charset=utf-8"
+KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
+
+
+def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Answer "gone" where a body is asked for that was pruned."""
+
+    @wraps(view)
+    def answered(*args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(*args, **kwargs)
+        except Pruned as error:
+            return HttpResponse(f"{error}\n", status=410, content_type=PLAIN)
+
+    return answered
+
+
+@require_safe
+@member
+def session(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Show a session, opened at the loop one most likely wants."""
+    return _page(request, project, pk, None)
+
+
+@require_safe
+@member
+def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Show a session with one of its loops."""
+    return _page(request, project, pk, loop)
+
+
+def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
+    asked = Asked.parse(request.GET)
+    try:
+        found = header_session.session_of(project.pk, pk, loop or 0)
+        with as_of.looked_back(found, asked.at):
+            context = _context(
+                found if asked.at is None else header_session.session_of(project.pk, pk), loop, asked
+            )
+    except (Session.DoesNotExist, NotOfSession) as error:
+        raise Http404 from error
+    except Pruned as gone:
+        return render(
+            request, "session/gone.html", {"gone": gone, "url": links.session(project.slug, pk)}, status=410
+        )
+    if asked.tab == "conversation" and asked.before is not None and is_htmx(request):
+        return render(request, "session/earlier.html", context | {"turns": context["drawn"].get("turn", [])})
+    if asked.tab == "events" and is_htmx(request):
+        return render(request, "session/events_piece.html", context)
+    may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
+    return render(request, "session/detail.html", context | {"may_pin": may_pin})
+
+
+def _context(found: Session, loop: int | None, asked: Asked) -> dict[str, Any]:
+    """Return what the page shows, all of it drawn: its template asks no more."""
+    if loop is None:
+        loop = header_session.first_loop(found.pk)
+    elif asked.at is not None and not header_session.has_loop(found.pk, loop):
+        loop = None
+    shown = (
+        page.listing(found, loop or 0, asked)
+        if asked.tab == "events"
+        else page.conversation(found, loop or 0, asked)
+    )
+    context: dict[str, Any] = {
+        "project": found.project,
+        "page": "sessions",
+        "session": found,
+        "loop": loop or 0,
+        "asked": asked,
+        "shown": shown,
+        "earlier": shown.earlier,
+        "drawn": shown.drawn,
+        "ws_url": page.socket(found, shown, asked),
+        "tab": "" if asked.tab == "conversation" else asked.tab,
+    }
+    if asked.at is not None:
+        context |= {"moment": as_of.moment(found.pk, asked.at)}
+    if asked.tab == "events":
+        context |= _filters(found, loop or 0, asked)
+    if asked.tab == "json" and loop:
+        context["record"] = loop_json.document(found, loop, asked.of)
+        context["head_url"] = links.loop(found.project.slug, found.pk, loop)
+    return context
+
+
+def is_htmx(request: HttpRequest) -> bool:
+    """Say whether a page asks for a piece of itself."""
+    return bool(getattr(request, "htmx", False))
+
+
+def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
+    slug = found.project.slug
+    scope = "session" if asked.is_whole else ""
+    kind = asked.kind
+    return {
+        "kinds": [
+            (words, links.loop(slug, found.pk, loop, tab="events", scope=scope, kind=name), name)
+            for name, words in KIND_WORDS
+        ],
+        "loop_url": links.loop(slug, found.pk, loop, tab="events", kind=kind),
+        "session_url": links.loop(slug, found.pk, loop, tab="events", kind=kind, scope="session"),
+        "lines_url": links.session_lines(slug, found.session_id, envelope="1" if found.pruned_on else ""),
+    }
+
+
+@require_safe
+@member
+@may_be_pruned
+def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Give a loop as a JSON document, or its session in brief as text."""
+    if not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
+        raise Http404
+    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    try:
+        with as_of.looked_back(found, asked.at):
+            text = loop_json.text(found, loop, asked.of)
+    except (NotOfSession, LoopRecord.DoesNotExist) as error:
+        raise Http404 from error
+    return HttpResponse(text, content_type=PLAIN if asked.of == "brief" else "application/json")
+
+
+@require_safe
+@member
+def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Lead to the place of a recorded event."""
+    try:
+        place = lookup.place(project.pk, pk)
+    except EventRecord.DoesNotExist as error:
+        raise Http404 from error
+    if place.session is None:
+        return HttpResponseRedirect(f"{links.integrity(project.slug)}#event-{pk}")
+    loop = place.loop or header_session.first_loop(place.session)
+    if loop is None:
+        return HttpResponseRedirect(links.session(project.slug, place.session))
+    scope = "" if place.loop else "session"
+    url = links.loop(project.slug, place.session, loop, tab="events", scope=scope, around=pk)
+    return HttpResponseRedirect(f"{url}#event-{pk}")
+
+
+@require_safe
+@member
+@may_be_pruned
+def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Give a recorded line byte for byte."""
+    return HttpResponse(found_line(lookup.line, project, pk), content_type="text/plain; charset=utf-8")
+
+
+@require_safe
+@member
+def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+    """Give the streaming deltas right before an event."""
+    before = whole_number(request.GET.get("before", ""))
+    if before is None or not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
+        raise Http404
+    found = queries.deltas(queries.Scope(pk, loop), before, project.slug)
+    context = {"id": f"session-event-{before}-deltas", "deltas": found}
+    return render(request, "session/deltas.html", context)
+
+
+@require_safe
+@member
+@may_be_pruned
+def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
+    """Give a group of the calls of a turn."""
+    first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
+    if not header_session.is_of(project.pk, pk) or first is None or end is None:
+        raise Http404
+    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    group = Stretch(first, end)
+    try:
+        with as_of.looked_back(found, asked.at):
+            inside = folded_calls_query.opened(pk, loop, turn, group)
+    except (NotOfSession, LookupError) as error:
+        raise Http404 from error
+    items = as_written(inside) if asked.is_raw else inside
+    context = {"id": f"{folded_calls_query.dom_id(loop, turn, group)}-inside", "items": items}
+    return render(request, "session/called.html", context)
+
+
+@require_safe
+@member
+@may_be_pruned
+def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
+    """Give messages and notes in a row of a turn."""
+    first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
+    if not header_session.is_of(project.pk, pk) or first is None or last is None:
+        raise Http404
+    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    try:
+        with as_of.looked_back(found, asked.at):
+            inside = folded_calls_query.passage(pk, loop, turn, first, last)
+    except (NotOfSession, LookupError) as error:
+        raise Http404 from error
+    items = as_written(inside) if asked.is_raw else inside
+    context = {"id": f"passage-{first}-{last}-inside", "items": items}
+    return render(request, "session/called.html", context)
+
+
+def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
+    try:
+        return look_up(project.pk, pk)
+    except JournalEvent.DoesNotExist as error:
+        raise Http404 from error
+
+
+@require_POST
+@member
+def pin(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+    """Keep a session's bodies whatever their age, or with `pinned` empty let them go when they are due."""
+    user = require(request, project, Membership.Role.MEMBER)
+    try:
+        found = header_session.session_of(project.pk, pk)
+    except Session.DoesNotExist as error:
+        raise Http404 from error
+    if request.POST.get("pinned"):
+        retention_pins.pin(found, user.get_username())
+    else:
+        retention_pins.unpin(found)
+    return redirect(links.session(project.slug, pk))

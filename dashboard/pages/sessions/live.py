@@ -1,0 +1,97 @@
+"""What an open list of sessions is sent: its rows, its figures, and how many new sessions wait."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import lru_cache, partial
+from operator import attrgetter
+from typing import TYPE_CHECKING
+
+from django.utils import timezone
+
+from dashboard.live.paged_list import Kind, OpenList
+from dashboard.live.panel import Panel
+from dashboard.pages.sessions import queries
+from dashboard.pages.sessions.params import Filters
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import QueryDict
+
+    from dashboard.live.viewer import Page, Wants
+    from recorder.models import Project
+    from recorder.pubsub.invalidation import Bell
+
+FIGURES_MS, SCALE_MS = 5_000, 1_000
+
+SESSIONS = Kind(
+    page="sessions",
+    what="session",
+    matching=queries.matching,
+    rows=queries.rows,
+    sessions=lambda pks: {pk: pk for pk in pks},
+    comes_with=attrgetter("new_sessions"),
+)
+
+
+@lru_cache
+def summary_panel(since: str) -> Panel:
+    """Return the tiles of a time window; pages that show the same share one drawing."""
+    return Panel("sessions/summary", partial(_summaries, since), every_ms=FIGURES_MS)
+
+
+@lru_cache(maxsize=256)
+def views_panel(filters: Filters) -> Panel:
+    return Panel("sessions/views", partial(_views, filters), every_ms=FIGURES_MS)
+
+
+@lru_cache(maxsize=256)
+def scale_panel(rows: tuple[int, ...]) -> Panel:
+    """Return what the bars of these rows are drawn against."""
+    return Panel("sessions/scale", partial(queries.scales, rows), every_ms=SCALE_MS)
+
+
+def _summaries(since: str, projects: Collection[int]) -> Mapping[int, object]:
+    now = timezone.now()
+    return {project: queries.figures(project, since, now) for project in projects}
+
+
+def _views(filters: Filters, projects: Collection[int]) -> Mapping[int, object]:
+    now = timezone.now()
+    return {project: queries.views(project, filters, now) for project in projects}
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsPage:
+    """An open list of sessions, with figures above it."""
+
+    project: int
+    filters: Filters
+    list: OpenList
+
+    def wants(self, bell: Bell | None) -> Wants:
+        wanted = self.list.wants(bell)
+        if bell is None or bell.sessions or bell.new_sessions:
+            wanted += [(panel, [self.project]) for panel in (self.summary, self.views)]
+        if bell is None or not bell.sessions.isdisjoint(self.list.rows):
+            wanted.append((self.scale, [self.project]))
+        return wanted
+
+    @property
+    def scale(self) -> Panel:
+        return scale_panel(self.list.rows)
+
+    @property
+    def summary(self) -> Panel:
+        return summary_panel(self.filters.since)
+
+    @property
+    def views(self) -> Panel:
+        return views_panel(self.filters)
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page that a socket URL stands for."""
+    filters = Filters.parse(params).but()
+    return SessionsPage(project.pk, filters, OpenList.reopened(SESSIONS, project.pk, filters, params))

@@ -1,0 +1,167 @@
+"""What the reader asked the list of sessions for: validated once, written back into links."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from dashboard.pages.sessions import search_syntax
+from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES, SORTS, SOURCES, STATUSES, Lasted, Wanted
+from dashboard.web.keyset import Cursor, Order
+from dashboard.web.query_params import Address, Choices, Reading, start
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.http import QueryDict
+
+
+WINDOWS = ("1h", "24h", "7d", "30d", "all")
+VIEWS = {  # the condition each stands for
+    "running": "is_running",
+    "waiting": "is_waiting",
+    "evaluations": "has_groups",
+    "failed": "has_failed",
+}
+SORT_WORDS = {
+    "-activity": "Last activity first",
+    "activity": "Last activity last",
+    "-created": "Newest first",
+    "created": "Oldest first",
+    "-cost": "Dearest first",
+    "cost": "Cheapest first",
+}
+FACETS = ("status", "outcome", "model", "agent", "source", "tool", "has")
+LEAST: dict[str, Callable[[str], object | None]] = {
+    "cost": search_syntax.COST.fullmatch,
+    "tokens": search_syntax.tokens,
+    "duration": search_syntax.duration,
+}
+UNITS = {"cost": "$"}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """One removable piece of what is asked for."""
+
+    name: str
+    value: str
+    without: str  # query string
+
+
+@dataclass(frozen=True, slots=True)
+class Filters(Address):
+    """The list's query string. `notes` say what of it made no sense and was left out."""
+
+    q: str = ""
+    view: str = ""
+    status: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    agent: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()  # one of them was called
+    has: tuple[str, ...] = ()  # every one of them
+    cost: str = ""  # in dollars; only what cost as much
+    tokens: str = ""  # 800, 12.5k, 1M: only what used as many
+    duration: str = ""  # 400ms, 30s, 5m: only what took as long
+    since: str = "all"
+    sort: str = "-activity"
+    before: Cursor | None = None  # the page after this row, in the list's order
+    after: Cursor | None = None  # the page that ends before this row
+    notes: tuple[str, ...] = field(default=(), compare=False)
+
+    @classmethod
+    def parse(cls, params: QueryDict) -> Filters:
+        """Read a query string; what makes no sense becomes a note."""
+        spread, wrong = search_syntax.moved(params)
+        read = Reading(spread)
+        for name, value in wrong:
+            read.ignore(name, value, search_syntax.HINTS[name])
+        sort = read.choice("sort", SORTS, "-activity")
+        return cls(
+            q=read.words("q"),
+            tool=read.values("tool"),
+            has=read.values("has", HOLDS),
+            cost=_least(read, "cost"),
+            tokens=_least(read, "tokens"),
+            duration=_least(read, "duration"),
+            view=read.choice("view", VIEWS, ""),
+            status=read.values("status", STATUSES),
+            outcome=read.values("outcome", OUTCOMES),
+            model=read.values("model"),
+            agent=read.values("agent"),
+            source=read.values("source", SOURCES),
+            since=read.choice("since", WINDOWS, "all"),
+            sort=sort,
+            before=read.cursor("before", SORTS[sort]),
+            after=read.cursor("after", SORTS[sort]),
+            notes=tuple(read.notes),
+        )
+
+    @property
+    def order(self) -> Order:
+        return SORTS[self.sort]
+
+    @property
+    def narrowing(self) -> list[Token]:
+        """Return what is asked for beside words, each with the list without it."""
+        tokens = []
+        for facet in FACETS:
+            values = getattr(self, facet)
+            for value in values:
+                rest = tuple(other for other in values if other != value)
+                tokens.append(Token(facet, value, self.but(**{facet: rest}).query))
+        for name in LEAST:
+            if value := getattr(self, name):
+                least = f"≥ {UNITS.get(name, '')}{value}"
+                tokens.append(Token(name, least, self.but(**{name: ""}).query))
+        return tokens
+
+    @property
+    def hidden(self) -> list[tuple[str, str]]:
+        """Return what the filter bar's form keeps and has no field for."""
+        once = [(name, getattr(self, name)) for name in ("view", *LEAST) if getattr(self, name)]
+        many = [(name, value) for name in ("tool", "has") for value in getattr(self, name)]
+        return [*once, *many, *([("since", self.since)] if self.since != "all" else [])]
+
+    @property
+    def windows(self) -> Choices:
+        return self.choices("since", WINDOWS)
+
+    @property
+    def cleared(self) -> str:
+        """Return the link to the list without conditions."""
+        return Filters(sort=self.sort).query
+
+    def wanted(self, now: datetime) -> Wanted:
+        """Return what that means at `now`."""
+        wanted = Wanted(
+            q=self.q,
+            status=self.status,
+            outcome=self.outcome,
+            model=self.model,
+            agent=self.agent,
+            source=self.source,
+            since=start(self.since, now),
+            tool=self.tool,
+            has=self.has,
+            min_cost=int(Decimal(self.cost).scaleb(9)) if self.cost else None,
+            min_tokens=search_syntax.tokens(self.tokens),
+            lasted=Lasted(least, now) if (least := search_syntax.duration(self.duration)) else None,
+        )
+        if self.status and self.outcome and set(self.status) <= set(OPEN):
+            # "Running" and "Failed" ticked in one menu mean either.
+            wanted = replace(wanted, status=(), outcome=(), state=self.status + self.outcome)
+        view: dict[str, Any] = {VIEWS[self.view]: True} if self.view else {}
+        return replace(wanted, **view)
+
+
+def _least(read: Reading, name: str) -> str:
+    given = read.text(name)
+    if given and LEAST[name](given) is None:
+        read.ignore(name, given, search_syntax.HINTS[name])
+        return ""
+    return given

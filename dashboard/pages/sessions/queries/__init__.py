@@ -1,0 +1,12 @@
+"""What the list of sessions shows, each part in a fixed number of SQL queries."""
+
+from dashboard.pages.sessions.queries.compare import compared as compared
+from dashboard.pages.sessions.queries.cost_scale import scales as scales
+from dashboard.pages.sessions.queries.facets import Facet as Facet
+from dashboard.pages.sessions.queries.facets import View as View
+from dashboard.pages.sessions.queries.facets import facets as facets
+from dashboard.pages.sessions.queries.facets import views as views
+from dashboard.pages.sessions.queries.figures import figures as figures
+from dashboard.pages.sessions.queries.list import every as every
+from dashboard.pages.sessions.queries.list import matching as matching
+from dashboard.pages.sessions.queries.rows import rows as rows

@@ -1,0 +1,45 @@
+"""Two sessions or more, figure by figure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from dashboard.pages.sessions.queries.rows import Row
+from dashboard.rendering import number_format
+from dashboard.shared.costs import sessions_with_sub_agents
+from dashboard.shared.usage_bar import kinds
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of each session; `differs` unless all are the same."""
+
+    words: str
+    values: Sequence[str]
+
+    @property
+    def differs(self) -> bool:
+        return len(set(self.values)) > 1
+
+
+def compared(rows: Sequence[Row]) -> Sequence[Figure]:
+    """Return what sessions amount to, side by side. One query for each level of sub-agents."""
+    sessions = [row.session for row in rows]
+    whole = sessions_with_sub_agents(sessions)
+    counts = ("loops", "turns", "tool_calls", "groups")
+    words = ("Loops", "Turns", "Tool calls", "Evaluations")
+    figures = [
+        Figure(word, [number_format.exact(getattr(session, name)) for session in sessions])
+        for word, name in zip(words, counts, strict=True)
+    ]
+    tokens = [kinds(session) for session in sessions]
+    figures += [
+        Figure(f"{same[0].name.capitalize()} tokens", [number_format.exact(kind.count) for kind in same])
+        for same in zip(*tokens, strict=True)
+    ]
+    own = [number_format.money(session.cost_nano, session.unpriced) for session in sessions]
+    costs = [
+        number_format.money(whole[session.pk].cost_nano, whole[session.pk].unpriced) for session in sessions
+    ]
+    return [*figures, Figure("Cost", own), Figure("Cost, with sub-agents", costs)]

@@ -1,0 +1,91 @@
+"""What the filter bar offers, and how many sessions stand behind each view."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from dashboard.live.paged_list import Count, count
+from dashboard.pages.sessions.params import VIEWS, Filters
+from dashboard.shared.session_filter import OPEN, OUTCOMES, matching
+from dashboard.templatetags.figures import GLYPHS
+from recorder.models import ModelConfig, Session
+
+NEWEST = 1_000  # sessions whose agents and sources are offered
+MODELS_MAX = 200
+VIEW_WORDS = {
+    "": "All",
+    "running": "Running",
+    "waiting": "Waiting",
+    "evaluations": "Evaluations",
+    "failed": "Failed",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One box to tick."""
+
+    name: str  # of the query parameter
+    value: str
+    label: str
+    is_on: bool
+    state: str = ""  # its glyph
+
+
+@dataclass(frozen=True, slots=True)
+class Facet:
+    """One menu of the filter bar."""
+
+    label: str
+    options: Sequence[Option]
+
+    @property
+    def ticked(self) -> int:
+        return sum(option.is_on for option in self.options)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """A tab: a ready-made filter. The tabs' counts all look at the chosen time."""
+
+    label: str
+    href: str
+    is_current: bool
+    count: Count
+
+
+def facets(project: int, filters: Filters) -> list[Facet]:
+    """Return the menus: what has been recorded, and whatever is ticked already."""
+    newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
+    seen = list(newest.values_list("agent_id", "source")[:NEWEST])
+    configs = ModelConfig.objects.filter(project=project).order_by("model")
+    models = configs.values_list("model", flat=True).distinct()[:MODELS_MAX]
+    open_states = [_state("status", word, filters) for word in reversed(OPEN)]
+    return [
+        Facet("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
+        Facet("Model", _options("model", models, filters.model)),
+        Facet("Agent", _options("agent", (agent for agent, _ in seen), filters.agent)),
+        Facet("Source", _options("source", (source for _, source in seen), filters.source)),
+    ]
+
+
+def _state(name: str, word: str, filters: Filters) -> Option:
+    return Option(name, word, GLYPHS[word][2], word in getattr(filters, name), state=word)
+
+
+def _options(name: str, offered: Iterable[str], ticked: Sequence[str]) -> list[Option]:
+    values = sorted({*offered, *ticked} - {""}, key=lambda value: (value.casefold(), value))
+    return [Option(name, value, value, value in ticked) for value in values]
+
+
+def views(project: int, filters: Filters, now: datetime) -> list[View]:
+    """Return the tabs. A tab keeps the time and the order and drops every other filter."""
+    return [_view(project, filters, view, now) for view in ("", *VIEWS)]
+
+
+def _view(project: int, filters: Filters, view: str, now: datetime) -> View:
+    alone = Filters(view=view, since=filters.since, sort=filters.sort)
+    is_current = filters.but() == alone
+    return View(VIEW_WORDS[view], alone.query, is_current, count(matching(project, alone.wanted(now))))

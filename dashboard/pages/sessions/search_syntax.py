@@ -1,0 +1,78 @@
+"""Conditions typed into the search field: `status:failed agent:"my coder" cost:>1`.
+
+What only looks like one, `http://host` or `foo:bar`, stays a word to look for.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from decimal import Decimal
+from typing import TYPE_CHECKING
+
+from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
+
+TOKEN = re.compile(r'(?<!\S)([a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
+VALUES = ("model", "agent", "tool", "source", "has")  # each value is one of many
+LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with how they are written
+STATUS_WORDS = (*OPEN, "waiting", *OUTCOMES)
+HINTS = {
+    "status": f"it is one of {', '.join(STATUS_WORDS)}",
+    "has": f"it is one of {', '.join(HOLDS)}",
+} | {name: f"write it as {name}:{how}" for name, how in LEAST.items()}
+
+COST = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
+TOKENS = re.compile(r"(\d{1,9}(?:\.\d{1,3})?)([kM]?)", re.ASCII)
+DURATION = re.compile(r"(\d{1,5}(?:\.\d{1,3})?)(ms|s|m|h|d)", re.ASCII)
+LARGE = {"": 1, "k": 1_000, "M": 1_000_000}
+MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def moved(params: QueryDict) -> tuple[QueryDict, list[tuple[str, str]]]:
+    """Return the query string with each under its own name, and the names and values that make no sense."""
+    words: str = params.get("q", "")
+    wrong: list[tuple[str, str]] = []
+    if not TOKEN.search(words):
+        return params, []
+    spread = params.copy()
+    for name, quoted, plain in TOKEN.findall(words):
+        value = quoted or plain
+        if name == "status":
+            _status(spread, value, wrong)
+        elif name in VALUES and value and (name != "has" or value in HOLDS):
+            spread.appendlist(name, value)
+        elif name in LEAST and value.startswith(">"):
+            spread[name] = value.lstrip(">").removeprefix("=")
+        elif name in HINTS:
+            wrong.append((name, value))
+    spread["q"] = " ".join(TOKEN.sub(_left, words).split())
+    return spread, wrong
+
+
+def tokens(text: str) -> int | None:
+    """Return a number of tokens written as 800, 12.5k or 1M; None if it is none."""
+    found = TOKENS.fullmatch(text)
+    return int(Decimal(found[1]) * LARGE[found[2]]) if found else None
+
+
+def duration(text: str) -> timedelta | None:
+    """Return a length of time written as 400ms, 30s, 5m, 2h or 1d; None if it is none."""
+    found = DURATION.fullmatch(text)
+    return timedelta(milliseconds=float(Decimal(found[1]) * MS[found[2]])) if found else None
+
+
+def _status(spread: QueryDict, value: str, wrong: list[tuple[str, str]]) -> None:
+    if value == "waiting":
+        spread["view"] = value
+    elif value in STATUS_WORDS:
+        spread.appendlist("status" if value in OPEN else "outcome", value)
+    else:
+        wrong.append(("status", value))
+
+
+def _left(found: re.Match[str]) -> str:
+    is_token = found[1] in HINTS or (found[1] in VALUES and (found[2] or found[3]))
+    return " " if is_token else found[0]

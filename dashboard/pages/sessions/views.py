@@ -1,0 +1,55 @@
+"""The list of sessions as a page."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.http import require_safe
+
+from dashboard.live.paged_list import OpenList, listing, newest
+from dashboard.pages.sessions import queries
+from dashboard.pages.sessions.live import SESSIONS, SessionsPage
+from dashboard.pages.sessions.params import SORT_WORDS, Filters
+from dashboard.security.access import member
+from dashboard.web.numbers import whole_number
+from recorder.models import Project
+
+COMPARED = 2
+
+
+@require_safe
+@member
+def index(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the sessions that the query string asks for."""
+    filters = Filters.parse(request.GET)
+    known = newest(queries.every(project.pk))
+    found = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
+    rows = OpenList.opened(SESSIONS, project.pk, filters, found.pks, known)
+    page = SessionsPage(project.pk, filters.but(), rows)
+    context = {
+        "project": project,
+        "page": "sessions",
+        "ws_url": rows.socket(project.slug),
+        "filters": filters,
+        "listing": found,
+        "is_empty": not known,
+        "drawn": rows.draw(),
+        "scale": page.scale.draw([project.pk])[project.pk],
+        "summary": page.summary.draw([project.pk])[project.pk],
+        "views": page.views.draw([project.pk])[project.pk],
+        "facets": queries.facets(project.pk, filters),
+        "sorts": SORT_WORDS,
+    }
+    return render(request, "sessions/index.html", context)
+
+
+@require_safe
+@member
+def compare(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show the figures of two sessions side by side."""
+    asked = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
+    found = queries.rows(project.pk, list(asked)[:COMPARED])
+    if len(found) < COMPARED:
+        raise Http404
+    shown = [found[pk] for pk in asked if pk in found]
+    context = {"project": project, "page": "sessions", "rows": shown, "sums": queries.compared(shown)}
+    return render(request, "sessions/compare.html", context)

@@ -1,0 +1,29 @@
+"""The first run page listens for the first event and leads to its session."""
+
+from dataclasses import dataclass
+
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+from django.http import QueryDict
+
+from dashboard.live.panel import Panel
+from dashboard.live.viewer import Page, Wants
+from dashboard.pages.welcome.queries import first_session
+from recorder.models import Project
+from recorder.pubsub.invalidation import Bell
+
+FIRST = Panel("welcome/first", first_session)
+
+
+@dataclass(frozen=True, slots=True)
+class WelcomePage:
+    """An open first run page."""
+
+    project: int
+
+    def wants(self, bell: Bell | None) -> Wants:
+        return [(FIRST, [self.project])] if bell is None or bell.new_sessions else []
+
+
+def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:
+    """Return what the page shows live."""
+    return WelcomePage(project.pk)

@@ -1,0 +1,1 @@
+"""Text to safe HTML and to formatted figures; pure."""

@@ -1,0 +1,152 @@
+"""Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
+
+from collections.abc import Callable, Sequence
+from datetime import timedelta
+from decimal import ROUND_HALF_UP, Decimal
+from functools import partial
+
+from recorder.core.content import text
+
+SMALLEST = Decimal("0.0001")  # dollars that are written out
+NONE = "\N{EN DASH}"  # not applicable; never 0
+
+
+def tokens(count: int | None) -> str:
+    """Return a token count in three figures at most: 12.3k."""
+    return NONE if count is None else text.tokens(count)
+
+
+def exact(count: int | None) -> str:
+    """Return a whole number with separators."""
+    return NONE if count is None else f"{count:,}"
+
+
+def money(nano: int | None, unpriced: int = 0) -> str:
+    """Return nano-dollars in dollars, "+" when parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
+    if nano is None:
+        return "no price" if unpriced else NONE
+    more = " +" if unpriced else ""
+    dollars = Decimal(abs(nano)).scaleb(-9)
+    if 0 < dollars < SMALLEST:
+        return f"<${SMALLEST}{more}"
+    dollars = round(dollars, _decimals(dollars))
+    return f"{'-' if nano < 0 else ''}${dollars:,.{_decimals(dollars)}f}{more}"
+
+
+def spoken(nano: int | None, unpriced: int = 0) -> str:
+    """Return nano-dollars as a screen reader should say them: 69.6 cents, 4.18 dollars, no price."""
+    if nano is None:
+        return "no price" if unpriced else ""
+    more = ", parts without a price" if unpriced else ""
+    if 0 < abs(nano) < 10**9:
+        cents = Decimal(nano).scaleb(-7)
+        return f"{round(cents, 1 if abs(cents) >= 10 else 2).normalize():f} cents{more}"
+    return f"{Decimal(nano).scaleb(-9):,.2f} dollars{more}"
+
+
+def duration(length: timedelta | int | None) -> str:
+    """Return a length of time, given as milliseconds or a timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
+    if length is None:
+        return NONE
+    ms = max(0, length // timedelta(milliseconds=1) if isinstance(length, timedelta) else length)
+    if ms < 1_000:
+        return f"{ms}ms"
+    if ms < 9_950:
+        return f"{ms / 1_000:.1f}s"
+    seconds = (ms + 500) // 1_000
+    return next(
+        (
+            f"{seconds // size}{unit} {seconds % size // smaller:02d}{rest}"
+            for size, unit, smaller, rest in (
+                (86_400, "d", 3_600, "h"),
+                (3_600, "h", 60, "m"),
+                (60, "m", 1, "s"),
+            )
+            if seconds >= size
+        ),
+        f"{seconds}s",
+    )
+
+
+def ticks(times: Sequence[timedelta]) -> list[str]:
+    """Return the marks of an axis, as exact as it takes to tell them apart; "" where time did not go on."""
+    ahead = [all(before < each for before in times[:n]) for n, each in enumerate(times)]
+    shown = [each for each, is_ahead in zip(times, ahead, strict=True) if is_ahead]
+    finer = (partial(_finer, digits=digits) for digits in range(3))
+    writers: tuple[Callable[[timedelta], str], ...] = (duration, *finer)
+    for write in writers:
+        if len({write(each) for each in shown}) == len(shown):
+            break
+    words = [write(each) if each else "0" for each in times]
+    return [word if ahead[n] and word not in words[:n] else "" for n, word in enumerate(words)]
+
+
+def _finer(length: timedelta, digits: int) -> str:
+    seconds = length.total_seconds()
+    if seconds < 1:
+        return f"{seconds * 1_000:.{digits}f}ms"
+    minutes, seconds = divmod(seconds, 60)
+    hours, minutes = divmod(minutes, 60)
+    whole = f"{hours:.0f}h {minutes:02.0f}m " if hours else f"{minutes:.0f}m " if minutes else ""
+    return f"{whole}{seconds:.{digits}f}s"
+
+
+def size(count: int | None) -> str:
+    """Return a number of bytes: 212 B 1.9 kB 48 kB 5.6 GB."""
+    if count is None:
+        return NONE
+    value, unit = float(count), "B"
+    for bigger in ("kB", "MB", "GB", "TB"):
+        if value < 999.5:
+            break
+        value, unit = value / 1_000, bigger
+    return f"{value:.1f} {unit}" if unit != "B" and value < 9.95 else f"{value:,.0f} {unit}"
+
+
+def percent(share: float | None) -> str:
+    """Return a share of 1: no decimals from 10 on, one below."""
+    if share is None:
+        return NONE
+    value = share * 100
+    return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%"
+
+
+def _decimals(dollars: Decimal) -> int:
+    """Return with how many decimals an amount is written: two significant digits below 1 cent, then three."""
+    if dollars == 0 or dollars >= 1_000:
+        return 0
+    if dollars >= 1:
+        return 2
+    first = -dollars.adjusted()  # decimal of the first digit
+    return max(3, first + (1 if first > 2 else 2))
+
+
+def points(share: float | None) -> str:
+    """Return a share of 1 in percent that people compare: always one decimal, without the sign."""
+    if share is None:
+        return NONE
+    exact_share = Decimal(repr(float(share))) * 100  # 41 of 80 are 51.25 and so 51.3, which a float may miss
+    return str(exact_share.quantize(Decimal("0.1"), ROUND_HALF_UP))
+
+
+def rate(share: float | None) -> str:
+    """Return it with the sign."""
+    return NONE if share is None else f"{points(share)}%"
+
+
+def odds(chance: float | None) -> str:
+    """Return the chance of a test, as its tables write it."""
+    if chance is None:
+        return NONE
+    return f"{chance:.4f}" if chance >= SMALLEST else f"<{SMALLEST}"
+
+
+def short_id(text: str) -> str:
+    """Return a UUID's first eight characters; any other id whole."""
+    return text[:8] if len(text) == 36 and text[8] == text[23] == "-" else text
+
+
+def plural(count: int, words: str) -> str:
+    """Return the number with its noun: "turn" or "branch,branches"."""
+    one, _, many = words.partition(",")
+    return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,0 +1,1 @@
+"""Authentication, access and the content security policy."""

@@ -1,0 +1,1 @@
+"""Hardened Daphne: limits and back-pressure."""

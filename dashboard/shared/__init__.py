@@ -1,0 +1,1 @@
+"""Queries and figures that two pages or more need."""

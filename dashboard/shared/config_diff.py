@@ -1,0 +1,77 @@
+"""A loop's config in words, and what changed against the loop it continues. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from recorder.core.content.text import clean
+from recorder.core.handlers.model_configs import say
+from recorder.core.records import Json
+
+WORDS = {
+    "model": "Model",
+    "provider": "Provider",
+    "api": "API",
+    "config_id": "Config id",
+    "name": "Name",
+    "base_url": "Base URL",
+    "reasoning": "Reasoning",
+    "thinking_level": "Thinking",
+    "temperature": "Temperature",
+    "context_window": "Context",
+    "max_tokens": "Max output",
+}
+ON_STRIP = ("thinking_level", "temperature", "context_window", "max_tokens")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """One field of a config snapshot; `before` is its value in the parent loop when that differs."""
+
+    name: str
+    words: str
+    value: str
+    before: str | None = None
+
+
+def settings(snapshot: Json, parent: Json) -> Sequence[Setting]:
+    """Return every field, in the order people look for them; those only the parent had come last."""
+    now, before = _fields(snapshot), _fields(parent)
+    names = [name for name in WORDS if name in now or name in before]
+    names += sorted((now.keys() | before.keys()) - WORDS.keys())
+    compared = bool(before) and bool(now)
+    return [
+        Setting(
+            name,
+            WORDS.get(name, name.replace("_", " ").capitalize()),
+            _say(name, now.get(name)),
+            _say(name, before.get(name)) if compared and now.get(name) != before.get(name) else None,
+        )
+        for name in names
+    ]
+
+
+def strip(all_settings: Sequence[Setting]) -> Sequence[Setting]:
+    """Return what the folded strip says: what changed first, then what people ask for most."""
+    changed = [each for each in all_settings if each.before is not None]
+    usual = [
+        each
+        for each in all_settings
+        if each.name in ON_STRIP and each.before is None and each.value != "none"
+    ]
+    return [*changed, *usual]
+
+
+def _fields(snapshot: Json) -> Mapping[str, Json]:
+    return (
+        {name: value for name, value in snapshot.items() if value is not None}
+        if isinstance(snapshot, dict)
+        else {}
+    )
+
+
+def _say(name: str, value: Json) -> str:
+    if value is None:
+        return "none"
+    return clean(say(name, value), 500)

@@ -1,0 +1,68 @@
+"""Model configs as pages name them: a colour, a short model and the one parameter that tells it apart."""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+
+from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When, Window
+from django.db.models.functions import RowNumber
+
+from dashboard.shared.compiled_query import worded
+from recorder.core import records
+from recorder.core.handlers.model_configs import Label, labels, short
+from recorder.models import ModelConfig
+
+TOLD_APART = 100  # configs of a project, the first recorded: comparing each with each costs the square
+
+
+@dataclass(frozen=True, slots=True)
+class Chip:
+    """One config, for dashboard/templates/_shared/_config.html."""
+
+    key: str
+    slot: int
+    model: str
+    parameter: str
+    full: str  # the model's whole name and the parameter, for a title
+
+    @property
+    def label(self) -> str:
+        return " ".join(filter(None, (self.model, self.parameter)))
+
+
+def chips(configs: Collection[int]) -> Mapping[int, Chip]:
+    """Return each config's chip, in one query. The same config has the same label on every page."""
+    projects: dict[int, list[ModelConfig]] = {}
+    for config in _members(configs):
+        projects.setdefault(config.project_id, []).append(config)
+    return {pk: chip for members in projects.values() for pk, chip in _named(members)}
+
+
+@worded
+def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
+    wanted = ModelConfig.objects.filter(pk__among=configs)
+    place = Window(RowNumber(), partition_by="project", order_by=F("pk").asc())
+    is_wanted = Case(When(pk__among=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
+    placed = ModelConfig.objects.filter(project__in=wanted.values("project"))
+    placed = placed.annotate(place=place, is_wanted=is_wanted)
+    return placed.filter(Q(place__lte=TOLD_APART) | Q(is_wanted=1)).order_by("pk")
+
+
+def _named(configs: list[ModelConfig]) -> Iterator[tuple[int, Chip]]:
+    named = labels(_record(config) for config in configs[:TOLD_APART])
+    for config in configs:
+        yield config.pk, _chip(config, named.get(config.key) or Label(short(config.model), config.key[:6]))
+
+
+def _record(config: ModelConfig) -> records.ModelConfig:
+    return records.ModelConfig(
+        key=config.key,
+        model=config.model,
+        provider=config.provider,
+        config_id=config.config_id,
+        snapshot=config.snapshot,
+    )
+
+
+def _chip(config: ModelConfig, label: Label) -> Chip:
+    full = " · ".join(filter(None, (config.model, label.parameter)))
+    return Chip(config.key, config.slot, label.model_short, label.parameter, full)

@@ -1,0 +1,112 @@
+"""How a cost was computed: each bucket times its rate, and which price list. For `_shared/_cost.html`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from decimal import Decimal
+
+from dashboard.shared.costs import COST, NOTHING, SOURCES, Cost, usd
+from recorder.core.money.prices import Band, Rates
+from recorder.models import LoopRecord, Price, Spend, Turn
+from recorder.pricing.price_book import bands_of
+
+# What it reads of a call beside its usage, and of its price and config.
+PRICE = ("model", "provider", "is_own", "edition", "bands", "created_at")
+BROKEN_DOWN = (
+    *COST, "cache_write_1h_tokens", *(f"price__{name}" for name in PRICE), "config__model", "config__provider"
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One bucket: how many tokens, at how many dollars a million."""
+
+    css: str
+    name: str
+    tokens: int
+    rate: Decimal | None
+
+    @property
+    def nano(self) -> int | None:
+        return None if self.rate is None else int(self.tokens * self.rate * 1_000)
+
+    @property
+    def dollars(self) -> str:
+        """The rate as text, without needless zeros."""
+        return "" if self.rate is None else f"${self.rate.normalize() + 0:f}"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """Which list a price is from."""
+
+    is_own: bool
+    edition: str
+    created_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """One call's cost, or why it has none. What is equal looks equal."""
+
+    spent: Cost
+    lines: tuple[Line, ...]
+    price: Listed | None
+    model: str
+    over: int  # prompt tokens above which these rates hold
+    is_reconciled: bool
+
+    @property
+    def source(self) -> str:
+        return SOURCES[self.spent.cost_source]
+
+    @property
+    def exact(self) -> str | None:
+        return usd(self.spent.cost_nano)
+
+
+def breakdown(call: Turn | LoopRecord) -> Breakdown:
+    """Return how a turn's cost was computed, or that of a loop that was billed as one call."""
+    price = call.price
+    band = _band(call, bands_of(price.bands) if price else ())
+    return Breakdown(
+        spent=NOTHING + call,
+        lines=() if call.unreconciled else _lines(call, band.rates if band else None),
+        price=Listed(price.is_own, price.edition, price.created_at) if price else None,
+        model=_model(call, price),
+        over=band.over if band else 0,
+        is_reconciled=not call.unreconciled,
+    )
+
+
+def _band(call: Spend, bands: Sequence[Band]) -> Band | None:
+    prompt = (call.uncached_tokens or 0) + call.cache_read_tokens + call.cache_write_tokens
+    return next((band for band in reversed(bands) if prompt > band.over or band.over == 0), None)
+
+
+def _model(call: Turn | LoopRecord, price: Price | None) -> str:
+    if price:
+        return f"{price.model} at {price.provider}"
+    named = (call.model, call.provider) if isinstance(call, Turn) else ("", "")
+    if call.config and not all(named):
+        named = call.config.model, call.config.provider
+    return " at ".join(filter(None, named))
+
+
+def _lines(call: Spend, rates: Rates | None) -> tuple[Line, ...]:
+    hour = call.cache_write_1h_tokens
+    parts = [
+        ("u-cr", "cache read", call.cache_read_tokens, "cache_read"),
+        ("u-in", "input", call.uncached_tokens or 0, "input"),
+        ("u-cw", "cache write", call.cache_write_tokens - hour, "cache_write"),
+        ("u-cw", "cache write, 1 hour", hour, "cache_write_1h"),
+        ("u-re", "reasoning", call.reasoning_tokens, "reasoning"),
+        ("u-out", "output", call.visible_tokens or 0, "output"),
+    ]
+    return tuple(
+        Line(css, name, tokens, getattr(rates, rate) if rates else None)
+        for css, name, tokens, rate in parts
+        if tokens
+    )

@@ -1,0 +1,155 @@
+"""Which sessions are meant: the conditions that the list of sessions and the read API share."""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
+
+from dashboard.web.keyset import Order
+from recorder.models import LoopRecord, ModelConfig, Session, ToolCall
+
+OPEN = ("pending", "running")
+STATUSES = (*OPEN, "completed", "rejected", "aborted")
+OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
+WORDS_MAX = 8
+SORTS = {
+    "-activity": Order("last_event_at"),
+    "activity": Order("last_event_at", newest_first=False),
+    "-created": Order("created_at"),
+    "created": Order("created_at", newest_first=False),
+    "-cost": Order("cost_nano"),
+    "cost": Order("cost_nano", newest_first=False),
+}
+SOURCES = ("phi-core", "cagent", "aidaemon", "grida", "otlp")
+HOLDS = {  # what a session may have, and the column that counts it
+    "error": "errors",
+    "parallel": "groups",
+    "sub-agent": "sub_agents",
+    "compaction": "compactions",
+    "waiting": "waiting",
+}
+CACHED = F("cache_read_tokens") + F("cache_write_tokens")
+TOKENS = Case(  # as `dashboard.shared.usage_bar.kinds` adds them up
+    When(
+        unreconciled=0,
+        uncached_tokens__isnull=False,
+        visible_tokens__isnull=False,
+        then=CACHED + F("uncached_tokens") + F("visible_tokens") + F("reasoning_tokens"),
+    ),
+    When(
+        reasoning_tokens__gt=F("output_tokens"),
+        then=CACHED + F("input_tokens") + F("output_tokens") + F("reasoning_tokens"),
+    ),
+    default=CACHED + F("input_tokens") + F("output_tokens"),
+    output_field=BigIntegerField(),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Lasted:
+    """From its begin to its end, or until now."""
+
+    least: timedelta
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Conditions on sessions; all must hold, and of each tuple one value. Empty is no condition."""
+
+    q: str = ""  # each word in title, agent, id or first prompt, whatever its case
+    status: tuple[str, ...] = ()
+    outcome: tuple[str, ...] = ()
+    state: tuple[str, ...] = ()  # an open status or an outcome, as one glyph shows it
+    agent: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()  # keys
+    source: tuple[str, ...] = ()
+    tool: tuple[str, ...] = ()  # one of them was called
+    has: tuple[str, ...] = ()  # of HOLDS, every one
+    since: datetime | None = None  # a session counts when it overlaps since..until
+    until: datetime | None = None
+    min_cost: int | None = None  # nano-dollars
+    min_tokens: int | None = None
+    lasted: Lasted | None = None
+    is_running: bool = False
+    is_waiting: bool = False
+    has_failed: bool = False
+    has_groups: bool = False
+
+
+def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
+    """Return the sessions that are wanted, in no order."""
+    sessions = Session.objects.filter(_plain(project, wanted))
+    for word in wanted.q.split()[:WORDS_MAX]:
+        sessions = sessions.filter(_holds(word))
+    if wanted.model or wanted.config:
+        configs = ModelConfig.objects.filter(project=project)
+        if wanted.model:
+            configs = configs.filter(model__in=wanted.model)
+        if wanted.config:
+            configs = configs.filter(key__in=wanted.config)
+        sessions = sessions.filter(Exists(_loops().filter(config__in=configs)))
+    if wanted.tool:
+        calls = ToolCall.objects.filter(loop__session=OuterRef("pk"), tool_name__in=wanted.tool)
+        sessions = sessions.filter(Exists(calls))
+    if wanted.min_tokens is not None:
+        sessions = sessions.alias(tokens=TOKENS).filter(tokens__gte=wanted.min_tokens)
+    if wanted.lasted:
+        sessions = sessions.filter(_took(wanted.lasted))
+    return sessions
+
+
+def _loops() -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(session=OuterRef("pk"))
+
+
+def _plain(project: int, wanted: Wanted) -> Q:
+    """Return the conditions on the session's own columns."""
+    where = Q(project=project)
+    for column, values in (
+        ("status", wanted.status),
+        ("outcome", wanted.outcome),
+        ("agent_id", wanted.agent),
+        ("source", wanted.source),
+    ):
+        if values:
+            where &= Q(**{f"{column}__in": values})
+    if wanted.state:
+        where &= Q(status__in=[s for s in wanted.state if s in OPEN]) | Q(
+            outcome__in=[s for s in wanted.state if s not in OPEN]
+        )
+    if wanted.since:
+        where &= Q(last_event_at__gte=wanted.since)
+    if wanted.until:
+        where &= Q(created_at__lte=wanted.until)
+    if wanted.min_cost is not None:
+        where &= Q(cost_nano__gte=wanted.min_cost)
+    for word in wanted.has:
+        where &= Q(**{f"{HOLDS[word]}__gt": 0})
+    for asked, condition in (
+        (wanted.is_running, Q(status="running")),
+        (wanted.is_waiting, Q(waiting__gt=0)),
+        (wanted.has_failed, Q(outcome="failed")),
+        (wanted.has_groups, Q(groups__gt=0)),
+    ):
+        if asked:
+            where &= condition
+    return where
+
+
+def _took(lasted: Lasted) -> Q:
+    end = F("created_at") + lasted.least
+    ended = Q(ended_at__gte=end) | Q(ended_at__isnull=True, last_event_at__gte=end)
+    return Q(status__in=OPEN, created_at__lte=lasted.now - lasted.least) | (~Q(status__in=OPEN) & ended)
+
+
+def _holds(word: str) -> Q:
+    found, prompts = Q(), Q()
+    # SQLite folds case in ASCII only: other letters are looked for as typed, small, large and with a capital.
+    for text in {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}:
+        found |= Q(title__icontains=text) | Q(agent_id__icontains=text) | Q(session_id__icontains=text)
+        prompts |= Q(title__icontains=text)
+    # A title that was not given is the first prompt.
+    asked = Exists(_loops().filter(prompts))
+    return found | Q(asked, title_given=True)

@@ -1,0 +1,1 @@
+"""Addresses, errors, CSV responses, static files and keyset cursors."""

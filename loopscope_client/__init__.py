@@ -1,0 +1,11 @@
+"""Records what an agent written by hand does; needs the standard library only, and no settings.
+
+    from loopscope_client import Client
+
+Calls return at once and never raise: lines wait on disk until the server has stored them (docs/client.md).
+"""
+
+from loopscope_client.aio import AsyncClient
+from loopscope_client.client import Client, Status
+
+__all__ = ["AsyncClient", "Client", "Status"]

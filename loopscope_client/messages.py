@@ -1,0 +1,84 @@
+"""Messages and usage as phi-core writes them, made of what an agent has at hand."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+
+from loopscope_client.transport.encoding import text_of
+
+Message = dict[str, object]
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")
+# What the common model APIs call the same counts.
+_ALIASES = {
+    "input_tokens": "input",
+    "prompt_tokens": "input",
+    "output_tokens": "output",
+    "completion_tokens": "output",
+    "reasoning_tokens": "reasoning",
+    "cache_read_input_tokens": "cache_read",
+    "cache_creation_input_tokens": "cache_write",
+}
+_MOST = 2**53 - 1
+
+
+def user(content: object) -> Message:
+    return {"role": "user", "content": blocks(content), "timestamp": _now()}
+
+
+def tool_result(call: str, name: str, content: list[Message], *, is_error: bool) -> Message:
+    return {
+        "role": "toolResult",
+        "toolCallId": call,
+        "toolName": name,
+        "content": content,
+        "isError": is_error,
+        "timestamp": _now(),
+    }
+
+
+def assistant(
+    content: list[Message],
+    config: Mapping[str, object] | None,
+    usage: Mapping[str, int],
+    stop: str,
+    error: str,
+) -> Message:
+    said = {
+        "role": "assistant",
+        "content": content,
+        "stopReason": stop,
+        "model": text_of((config or {}).get("model", "")),
+        "provider": text_of((config or {}).get("provider", "")),
+        "usage": dict(usage),
+        "timestamp": _now(),
+    }
+    return said | {"error_message": error} if error else said
+
+
+def blocks(content: object) -> list[Message]:
+    """Return content blocks: text becomes one, a list of blocks stays, anything else is shown as text."""
+    if content is None:
+        return []
+    if isinstance(content, list) and all(isinstance(each, Mapping) and "type" in each for each in content):
+        return [dict(each) for each in content]
+    return [{"type": "text", "text": text_of(content)}]
+
+
+def usage_of(given: Mapping[str, object] | None, counts: Mapping[str, object]) -> dict[str, int]:
+    """Return token counts; what is no count is 0."""
+    found = dict.fromkeys(COUNTS, 0)
+    for name, value in {**(given if isinstance(given, Mapping) else {}), **counts}.items():
+        known = _ALIASES.get(name, name)
+        if known in found and isinstance(value, int | float) and 0 <= value <= _MOST:
+            found[known] = int(value)
+    return found
+
+
+def add(total: dict[str, int], more: Mapping[str, int]) -> None:
+    for name in COUNTS:
+        total[name] = min(_MOST, total[name] + more[name])
+
+
+def _now() -> int:
+    return time.time_ns() // 1_000_000

@@ -1,0 +1,1 @@
+"""Encoding, spooling and sending of lines."""

@@ -1,0 +1,1 @@
+"""Who may send and read: tokens, sign-in links, read marks."""

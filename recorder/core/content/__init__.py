@@ -1,0 +1,1 @@
+"""Text, messages and equality keys of recorded content."""

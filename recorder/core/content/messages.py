@@ -1,0 +1,70 @@
+"""What the recorder reads of a message; anything may be missing or of another shape."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from recorder.core.records import Json
+
+LIMIT_NOTE = "[Agent stopped:"  # how phi-core's user message begins when a limit ends the loop
+
+
+class Answer(NamedTuple):
+    """The head of an assistant message."""
+
+    model: str
+    provider: str
+    stop_reason: str
+    error: str
+
+
+def role_of(message: Json) -> str:
+    """Return the role of a message, "" if it has none."""
+    return field(message, "role") if isinstance(message, dict) else ""
+
+
+def text_of(message: Json) -> str:
+    """Return the text blocks of a message, one under the other."""
+    content = message.get("content") if isinstance(message, dict) else None
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        return ""
+    blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "text"]
+    return "\n".join([field(block, "text") for block in blocks])
+
+
+def answer_of(message: Json) -> Answer | None:
+    """Read an assistant message; None for any other."""
+    if not isinstance(message, dict) or message.get("role") != "assistant":
+        return None
+    return Answer(
+        field(message, "model"),
+        field(message, "provider"),
+        field(message, "stopReason"),
+        field(message, "error_message"),
+    )
+
+
+def first_answer(messages: Iterable[Json]) -> Answer | None:
+    """Return the first of these messages that is an answer."""
+    return next((answer for message in messages if (answer := answer_of(message))), None)
+
+
+def each(messages: Json) -> Iterator[Json]:
+    """Go through a list of messages, or nothing."""
+    if isinstance(messages, list):
+        yield from messages
+
+
+def backwards(messages: Json) -> Iterator[Json]:
+    """Go through a list of messages from its end, or nothing."""
+    if isinstance(messages, list):
+        yield from reversed(messages)
+
+
+def field(value: dict[str, Json], name: str) -> str:
+    """Return a text field of an object, "" if it is none."""
+    found = value.get(name)
+    return found if isinstance(found, str) else ""

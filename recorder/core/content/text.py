@@ -1,0 +1,77 @@
+"""Text from agents, made fit for a column: no NUL, no lone surrogates, cut to length."""
+
+from __future__ import annotations
+
+import json
+import re
+
+from recorder.core.records import Json
+
+_UNFIT = re.compile("[\x00\ud800-\udfff]")
+# Of Markdown: the line under a table's head, bars around rows, empty cells before the first.
+_TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|[ \t]*$")
+# Of Markdown as well: headings, quotes, lists; code, emphasis around words. What a pattern begins with is one
+# character, the line's end or a mark, before what must be around it: so re finds it fast.
+_LEADING = re.compile(r"\n[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
+_INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
+_SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
+_LINE = 200  # characters
+_GLANCE = 4_000  # characters looked at for one line; arguments can be megabytes
+
+
+def clean(text: str, limit: int | None = None) -> str:
+    """Replace what no database takes and cut to `limit` characters."""
+    cut = text if limit is None else text[:limit]
+    if cut.isascii() and "\x00" not in cut:  # most text by far, and seen at once
+        return cut
+    return _UNFIT.sub("\ufffd", cut)
+
+
+def excerpt(text: str, limit: int) -> str:
+    """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
+    begin = text[: limit + 1]
+    if begin.isprintable() and "  " not in begin and begin and begin[0] != " " != begin[-1]:
+        return begin if len(begin) <= limit else begin[: limit - 1].rstrip() + "…"  # as below, seen at once
+    line = " ".join(text[: limit * 2].split())
+    if len(line) <= limit and len(text) > limit * 2:
+        line = " ".join(text[: max(limit * 4, _GLANCE)].split())
+    return clean(line) if len(line) <= limit else clean(line[: limit - 1].rstrip()) + "…"
+
+
+def prose(text: str) -> str:
+    """Return what a model wrote without the marks of Markdown, for a line that shows it plainly."""
+    said = text[:_GLANCE]
+    if "|" in said:
+        said = _TABLE.sub("", said)
+    said = _LEADING.sub("\n", f"\n{said}")[1:]
+    return _INLINE.sub("", said) if "*" in said or "`" in said else said
+
+
+def one_line(arguments: Json) -> str:
+    """Sum up a tool's arguments: the only value, or `name: value` pairs."""
+    if isinstance(arguments, dict):
+        if len(arguments) == 1:
+            return excerpt(_plain(next(iter(arguments.values()))), _LINE)
+        parts: list[str] = []
+        for name, value in arguments.items():
+            parts.append(f"{name}: {excerpt(_plain(value), _LINE)}")
+            if sum(map(len, parts)) > _LINE:
+                break
+        return excerpt(", ".join(parts), _LINE)
+    return "" if arguments is None else excerpt(_plain(arguments), _LINE)
+
+
+def tokens(count: int) -> str:
+    """Return a token count: exact below 1,000, then three figures at most: 1.2k 12.3k 148k 1.80M."""
+    if count < 1_000:
+        return str(count)
+    for unit, size, places in _SCALES:
+        for digits, limit in zip(places, (10, 100, 1_000), strict=True):
+            text = f"{count / size:.{digits}f}"
+            if float(text) < limit:
+                return text + unit
+    return f"{count / 1_000_000_000:,.0f}B"
+
+
+def _plain(value: Json) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

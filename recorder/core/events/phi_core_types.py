@@ -1,0 +1,64 @@
+"""What phi-core's events are made of: usage, how a loop goes on, what triggers a turn."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import PlainValidator
+from pydantic_core import PydanticCustomError
+
+from recorder.core.events.base import event, made
+from recorder.core.events.fields import Count
+
+Trigger = Literal["User", "SubAgent", "Continuation", "Branch"]
+KindName = Literal["Initial", "Default", "Compaction", "Rerun", "Branch"]
+OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit"]
+
+
+@event
+class Usage:
+    """Token counts as the runtime gave them."""
+
+    input: Count
+    output: Count
+    reasoning: Count = 0
+    cache_read: Count = 0
+    cache_write: Count = 0
+    total_tokens: Count = 0
+    cache_write_1h: Count = 0  # ours: how much of `cache_write` is kept for an hour and not for five minutes
+
+
+@event
+class Kind:
+    """How a loop continues another one; reruns and branches carry a tag."""
+
+    name: KindName = "Initial"
+    tag: str | None = None
+
+
+def _kind(value: object) -> Kind:
+    if value in ("Initial", "Default", "Compaction"):
+        return _PLAIN[str(value)]
+    if isinstance(value, dict) and len(value) == 1:
+        name, inside = next(iter(value.items()))
+        if name in ("Rerun", "Branch") and isinstance(inside, dict) and isinstance(inside.get("tag"), str):
+            return made(Kind, name=name, tag=inside["tag"])
+    raise PydanticCustomError(
+        "wrong_type",
+        'a continuation kind is Initial, Default, Compaction or {"Rerun" or "Branch": {"tag": text}}',
+    )
+
+
+def _trigger(value: object) -> Trigger:
+    if value == "FollowUp":  # phi-core's old name
+        return "Continuation"
+    for word in ("User", "SubAgent", "Continuation", "Branch"):
+        if value == word:
+            return word
+    raise PydanticCustomError("wrong_type", "a trigger is User, SubAgent, Continuation or Branch")
+
+
+_PLAIN = {name: Kind(name=name) for name in ("Initial", "Default", "Compaction")}
+INITIAL = _PLAIN["Initial"]
+ContinuationKind = Annotated[Kind, PlainValidator(_kind)]
+TurnTrigger = Annotated[Trigger, PlainValidator(_trigger)]

@@ -1,0 +1,152 @@
+"""Foreign lines: what a reader of another runtime's stream is, and what all of them share.
+
+A reader turns each line into phi-core's events and ours, as native lines. What it must remember between lines
+is its `state`, kept beside the producer's high water: a stream that is cut and goes on reads the same.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Protocol
+
+from recorder.core.events import SourceEvent
+from recorder.core.events.base import made
+from recorder.core.events.fields import instant, is_id
+from recorder.core.formats import DEFAULT_LIMITS, Foreign, Limits, Refused
+from recorder.core.formats.native import read_object
+from recorder.core.records import Json, Origin
+
+Fields = dict[str, Json]
+COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")  # phi-core's usage
+
+
+@dataclass(slots=True)
+class Reading:
+    """What one foreign line says: native events, and where the line itself belongs."""
+
+    name: str  # the line's own type
+    events: list[Fields] = field(default_factory=list)
+    session_id: str | None = None
+    loop_id: str | None = None
+    timestamp: datetime | None = None
+    understood: bool = True
+
+    @property
+    def origin(self) -> Origin:
+        """Say whether `events` retell the line; one that nobody understands is like a native one."""
+        return "" if not self.understood else "told" if self.events else "kept"
+
+    def original(self, source: str) -> SourceEvent:
+        """Return the line as an event that changes nothing: what it means came in `events`."""
+        return made(
+            SourceEvent,
+            source=source,
+            name=self.name,
+            loop_id=self.loop_id,
+            session_id=self.session_id,
+            timestamp=self.timestamp,
+            understood=self.understood,
+        )
+
+
+class Reader(Protocol):
+    """Reads the lines of one producer in order."""
+
+    @property
+    def state(self) -> Json:
+        """What has to be known to go on from here."""
+
+    def read(self, line: Fields, at: datetime) -> Reading:
+        """Read a line that was received at a time. Raises Refused, and then nothing of it counts."""
+
+    def flush(self, at: datetime) -> list[Fields]:
+        """Return what is still to be said when the producer is done."""
+
+
+_FRAMING = re.compile(rb"(event|id|retry)?:")
+
+# Gives the number of a session's next loop: 1, 2, ...
+NextLoop = Callable[[str], int]
+
+
+def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Foreign:
+    """Read a line of any runtime: a JSON object, bare or as server-sent events frame it. Raises Refused."""
+    if _FRAMING.match(line):
+        return Foreign(None)
+    return Foreign(read_object(unframed(line), limits))
+
+
+def parse_all(lines: Iterable[bytes], *, limits: Limits) -> list[Foreign | Refused]:
+    """Read lines: of each, what `parse` returns or raises."""
+    found: list[Foreign | Refused] = []
+    for line in lines:
+        try:
+            found.append(parse(line, limits=limits))
+        except Refused as refused:
+            found.append(refused.bare())
+    return found
+
+
+def unframed(line: bytes) -> bytes:
+    """Return the JSON of a line that may come as the data of a server-sent event."""
+    return line.removeprefix(b"data:").lstrip() if line.startswith(b"data:") else line
+
+
+def native(event: Fields) -> bytes:
+    """Return an event as the line that says it."""
+    return json.dumps(event, separators=(",", ":")).encode()
+
+
+def stamp(at: datetime) -> str:
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def time_of(value: Json) -> datetime | None:
+    """Read a time; None for Go's zero time, and for what is none."""
+    at = instant(value) if isinstance(value, str) else None
+    return None if at is None or at.year <= 1 else at
+
+
+def text(fields: Fields, name: str) -> str:
+    """Return a text field, "" if it is none."""
+    found = fields.get(name)
+    return found if isinstance(found, str) else ""
+
+
+def count(fields: Fields, name: str) -> int:
+    """Return a counter, 0 if it is none."""
+    found = fields.get(name)
+    return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else 0
+
+
+def inside(fields: Fields, name: str) -> Fields:
+    """Return an object within, empty if it is none."""
+    found = fields.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def needed_id(fields: Fields, name: str) -> str:
+    """Return an id that the line cannot do without. Raises Refused."""
+    found = fields.get(name)
+    if is_id(found):
+        return found
+    if found is None or found == "":
+        raise Refused("missing_field", name, "the field is missing")
+    if isinstance(found, str):
+        raise Refused("bad_id", name, "an id has 1 to 512 bytes and no control, surrogate or bidi characters")
+    raise Refused("wrong_type", name, "an id is a string")
+
+
+def arguments(value: Json) -> Json:
+    """Return the arguments of a tool call, which some runtimes write as text that holds JSON."""
+    if not isinstance(value, str):
+        return value
+    try:
+        parsed: Json = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return parsed

@@ -1,0 +1,1 @@
+"""Reads phi-core's session JSON."""

@@ -1,0 +1,95 @@
+"""Reading phi-core's session JSON leniently, and writing wire lines."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+from typing import NoReturn
+
+from recorder.core.formats import Refused
+from recorder.core.records import Json
+
+Object = dict[str, Json]
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,9}))?(Z|[+-]\d\d:\d\d)")
+
+
+def document(raw: bytes) -> Json:
+    """Parse a whole file. Raises Refused with the line where JSON ends."""
+
+    def refuse_constant(name: str) -> NoReturn:
+        refuse("bad_json", "$", f"{name} is no JSON")
+
+    try:
+        value: Json = json.loads(raw, parse_constant=refuse_constant)
+    except UnicodeDecodeError as error:
+        refuse("bad_utf8", "$", f"not UTF-8 at byte {error.start}")
+    except json.JSONDecodeError as error:
+        refuse("bad_json", f"line {error.lineno}", error.msg)
+    except RecursionError:
+        refuse("too_deep", "$", "nested too deeply")
+    except ValueError:  # an integer of more digits than Python reads
+        refuse("out_of_range", "$", "a number is too long")
+    return value
+
+
+def object_at(value: Json, path: str) -> Object:
+    if not isinstance(value, dict):
+        refuse("not_object", path, "not an object")
+    return value
+
+
+def text_at(holder: Object, name: str, path: str) -> str:
+    value = holder.get(name)
+    if not isinstance(value, str) or not value:
+        refuse("missing_field", f"{path}.{name}", "missing, or no text: this is no phi-core session")
+    return value
+
+
+def list_at(holder: Object, name: str, path: str) -> list[Json]:
+    value = holder.get(name)
+    if not isinstance(value, list):
+        refuse("missing_field", f"{path}.{name}", "missing, or no list: this is no phi-core session")
+    return value
+
+
+def objects(holder: Object, name: str) -> list[Object]:
+    value = holder.get(name)
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def refuse(code: str, path: str, message: str) -> NoReturn:
+    raise Refused(code, path, message)
+
+
+def wire_line(event: Object) -> bytes:
+    try:
+        return json.dumps(event, ensure_ascii=False, separators=(",", ":")).encode()
+    except UnicodeEncodeError:  # half a surrogate pair, which only an escape can carry
+        return json.dumps(event, separators=(",", ":")).encode()
+
+
+def nanoseconds(value: Json) -> int | None:
+    match = _TIME.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return None
+    try:
+        moment = datetime.fromisoformat(match[1] + match[3].replace("Z", "+00:00"))
+    except ValueError:
+        return None
+    return int(moment.timestamp()) * 10**9 + int((match[2] or "0").ljust(9, "0"))
+
+
+def message_time(message: Json) -> int | None:
+    at = message.get("timestamp") if isinstance(message, dict) else None
+    is_time = isinstance(at, int) and not isinstance(at, bool) and 0 < at < 10**14
+    return at * 10**6 if is_time and isinstance(at, int) else None
+
+
+def rfc3339(nanoseconds: int) -> str:
+    moment = datetime.fromtimestamp(nanoseconds // 10**9, UTC)
+    return f"{moment:%Y-%m-%dT%H:%M:%S}.{nanoseconds % 10**9:09d}Z"
+
+
+def at_time(nanoseconds: int | None) -> Object:
+    return {} if nanoseconds is None else {"timestamp": rfc3339(nanoseconds)}

@@ -1,0 +1,1 @@
+"""One module an event family: what each event changes."""

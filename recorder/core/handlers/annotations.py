@@ -1,0 +1,99 @@
+"""Our own events: of a loop or of a session only, mostly saying something beside the loop's life."""
+
+from __future__ import annotations
+
+from recorder.core.content.text import clean
+from recorder.core.context import NOWHERE, Place, Step
+from recorder.core.events import (
+    AgentSwitched,
+    ApprovalRequested,
+    ApprovalResolved,
+    Aside,
+    ErrorRaised,
+    InputRejected,
+    Notice,
+    SessionInfo,
+    SubAgentLinked,
+    UsageSnapshot,
+)
+from recorder.core.handlers import approvals, lineage, sessions, turns
+from recorder.core.records import ChildRef, Loop, Session, Turn
+
+# Of a notice: the line before it breaks a rule of its own format.
+IRREGULAR = "irregular"
+
+
+def reject_input(step: Step, event: InputRejected, loop: Loop) -> Turn | None:
+    """An input was refused: however far the loop still goes, it ends as rejected."""
+    loop.foreseen = "rejected"
+    loop.error = clean(event.reason, 2_000)
+    return turns.open_turn(step, loop)
+
+
+def take(step: Step, event: Aside, session: Session, loop: Loop | None) -> None:
+    """Let one of our events change what it is about."""
+    running = loop if loop is not None and loop.status == "running" else None
+    match event:
+        case AgentSwitched():
+            if running is not None:
+                running.agent_label = clean(event.to, 512)
+        case ApprovalRequested():
+            approvals.request(step, event, session, loop)
+        case ApprovalResolved():
+            approvals.resolve(step, event, session, loop)
+        case ErrorRaised():
+            _error(step, event, running)
+        case SessionInfo():
+            sessions.info(session, event)
+            lineage.spawned_as(step, session, event.parent_spawn_ref)
+        case UsageSnapshot():
+            if running is not None and event.context_length is not None:
+                running.context_tokens = event.context_length
+        case Notice():
+            _note(step, event, session, loop)
+
+
+def link(step: Step, event: SubAgentLinked) -> Place:
+    """A loop is the sub-agent of a tool call in another session."""
+    memory = step.memory
+    parent = memory.latest.get(event.parent_loop_id or "")
+    child_session = memory.sessions.get(event.child_session_id)
+    if parent is not None:
+        lineage.refer(step, _ref(step, event, parent))
+        step.touch(parent)
+        step.touch(parent.session)
+        return turns.here(step, parent)
+    if child_session is not None:
+        lineage.spawned_by(step, child_session, event)
+        return Place(child_session)
+    step.anomaly("orphan", "A sub-agent was linked to a loop that is not known.", None)
+    return NOWHERE
+
+
+def _error(step: Step, event: ErrorRaised, loop: Loop | None) -> None:
+    if loop is None or event.recovered:
+        return
+    loop.error = clean(event.message, 2_000)
+    turn = turns.open_turn(step, loop)
+    if event.scope == "turn" and turn is not None and not turn.error:
+        turn.error = loop.error
+        loop.errors += 1
+        loop.session.errors += 1
+        step.touch(turn)
+
+
+def _note(step: Step, event: Notice, session: Session, loop: Loop | None) -> None:
+    if event.kind == IRREGULAR:
+        step.anomaly(clean(event.code or IRREGULAR, 24), event.text or "", session, loop)
+
+
+def _ref(step: Step, event: SubAgentLinked, parent: Loop) -> ChildRef:
+    return ChildRef(
+        loop=parent,
+        tool_call_id=event.tool_call_id or "",
+        tool_name=clean(event.tool_name or "", 512),
+        child_loop_id=event.child_loop_id or "",
+        child_session_id=event.child_session_id,
+        certainty=event.certainty,
+        event=step.id,
+    )

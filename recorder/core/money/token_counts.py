@@ -1,0 +1,67 @@
+"""Token counts added up: what a loop spends is part of what its session spends."""
+
+from __future__ import annotations
+
+from recorder.core.events import Usage
+from recorder.core.events.base import made
+from recorder.core.records import Loop, Tokens
+
+_MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
+
+
+def put(record: Tokens, usage: Usage) -> None:
+    """Set the counts of a record."""
+    record.input_tokens = usage.input
+    record.output_tokens = usage.output
+    record.reasoning_tokens = usage.reasoning
+    record.cache_read_tokens = usage.cache_read
+    record.cache_write_tokens = usage.cache_write
+    record.total_tokens = usage.total_tokens
+    record.cache_write_1h_tokens = usage.cache_write_1h
+
+
+def of(record: Tokens) -> Usage:
+    """Return the counts of a record as usage."""
+    return made(
+        Usage,
+        input=record.input_tokens,
+        output=record.output_tokens,
+        reasoning=record.reasoning_tokens,
+        cache_read=record.cache_read_tokens,
+        cache_write=record.cache_write_tokens,
+        total_tokens=record.total_tokens,
+        cache_write_1h=record.cache_write_1h_tokens,
+    )
+
+
+def is_any(record: Tokens) -> bool:
+    """Say whether a record has any count that is not zero."""
+    return any(of(record).__dict__.values())
+
+
+def spend(loop: Loop, usage: Usage) -> None:
+    """Add a finished turn to its loop and session."""
+    _add(loop, usage, 1)
+    _add(loop.session, usage, 1)
+
+
+def settle(loop: Loop, usage: Usage) -> None:
+    """Let a loop's own figure at its end replace the sum of its turns."""
+    _add(loop.session, of(loop), -1)
+    put(loop, usage)
+    _add(loop.session, usage, 1)
+
+
+def _add(record: Tokens, usage: Usage, sign: int) -> None:
+    record.input_tokens = _sum(record.input_tokens, sign * usage.input)
+    record.output_tokens = _sum(record.output_tokens, sign * usage.output)
+    record.reasoning_tokens = _sum(record.reasoning_tokens, sign * usage.reasoning)
+    record.cache_read_tokens = _sum(record.cache_read_tokens, sign * usage.cache_read)
+    record.cache_write_tokens = _sum(record.cache_write_tokens, sign * usage.cache_write)
+    record.total_tokens = _sum(record.total_tokens, sign * usage.total_tokens)
+    record.cache_write_1h_tokens = _sum(record.cache_write_1h_tokens, sign * usage.cache_write_1h)
+
+
+def _sum(known: int, more: int) -> int:
+    total = known + more
+    return total if 0 <= total <= _MOST else max(0, min(_MOST, total))

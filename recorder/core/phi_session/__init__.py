@@ -1,0 +1,1 @@
+"""phi-core's session JSON."""

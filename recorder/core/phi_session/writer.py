@@ -1,0 +1,244 @@
+"""Records and journaled bodies put together again as phi-core's Session JSON.
+
+The in-memory recorder and the export from the database both use it, so they agree.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Literal
+
+from recorder.core.content import messages
+from recorder.core.phi_session import bodies as phi_session_bodies
+from recorder.core.phi_session.schema import (
+    ChildLoopRefObject,
+    EventObject,
+    LoopObject,
+    ParallelGroupObject,
+    SessionObject,
+    SpawnRefObject,
+    TurnObject,
+    UsageObject,
+)
+from recorder.core.records import (
+    ChildRef,
+    Compaction,
+    EventRecord,
+    Group,
+    Json,
+    Loop,
+    Session,
+    Status,
+    Tokens,
+    Turn,
+)
+
+Body = dict[str, Json]
+_STATUS: dict[Status, Literal["Pending", "Running", "Completed", "Rejected", "Aborted"]] = {
+    "pending": "Pending",
+    "running": "Running",
+    "completed": "Completed",
+    "rejected": "Rejected",
+    "aborted": "Aborted",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One recorded line of a loop and what it says."""
+
+    record: EventRecord
+    body: Body
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of one loop; entries in recorded order."""
+
+    loop: Loop
+    turns: Sequence[Turn]
+    refs: Sequence[ChildRef]
+    compactions: Sequence[Compaction]
+    entries: Sequence[Entry]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """phi-core's two switches."""
+
+    include_streaming_events: bool = False
+    capture_turn_requests: bool = True
+
+
+DEFAULT = Options()
+
+
+def session_object(
+    session: Session, loops: Sequence[Loop], kept: Callable[[Loop], Kept], options: Options = DEFAULT
+) -> SessionObject:
+    """Return the Session object of phi-core's files. `kept` is asked once a loop."""
+    children = _children(loops)
+    return {
+        "session_id": session.session_id,
+        "agent_id": session.agent_id,
+        "created_at": stamp(session.created_at),
+        "last_active_at": stamp(session.last_active_at),
+        "formation": session.formation,
+        "parent_spawn_ref": _spawn_ref(session),
+        "scope": session.scope,
+        "loops": [_loop_object(kept(loop), children.get(loop, []), options) for loop in loops],
+    }
+
+
+def stamp(at: datetime) -> str:
+    """Write a time as RFC 3339 in UTC."""
+    return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def usage_object(tokens: Tokens) -> UsageObject:
+    """Write token counts in phi-core's names."""
+    return {
+        "input": tokens.input_tokens,
+        "output": tokens.output_tokens,
+        "reasoning": tokens.reasoning_tokens,
+        "cache_read": tokens.cache_read_tokens,
+        "cache_write": tokens.cache_write_tokens,
+        "total_tokens": tokens.total_tokens,
+    }
+
+
+def loop_object(kept: Kept, loops: Sequence[Loop], options: Options = DEFAULT) -> LoopObject:
+    """Return one loop of `loops`, all those of its session, as phi-core's LoopRecord."""
+    return _loop_object(kept, _children(loops).get(kept.loop, []), options)
+
+
+def _children(loops: Sequence[Loop]) -> dict[Loop, list[str]]:
+    found: dict[Loop, list[str]] = {}
+    for loop in loops:
+        if loop.parent is not None and loop.parent.loop_id != loop.loop_id:
+            found.setdefault(loop.parent, []).append(loop.loop_id)
+    return found
+
+
+def _loop_object(kept: Kept, children: list[str], options: Options) -> LoopObject:
+    loop = kept.loop
+    bodies = {entry.record.id: entry.body for entry in kept.entries}
+    start, end = bodies.get(loop.start_event or 0, {}), bodies.get(loop.end_event or 0, {})
+    has_ended = loop.end_event is not None
+    made: LoopObject = {
+        "loop_id": loop.loop_id,
+        "session_id": loop.session.session_id,
+        "agent_id": loop.agent_id,
+        "parent_loop_id": loop.parent_loop_id,
+        "continuation_kind": _kind(loop),
+        "started_at": messages.field(start, "timestamp") or stamp(_began(loop)),
+        "ended_at": messages.field(end, "timestamp") or (stamp(loop.ended_at) if loop.ended_at else None),
+        "status": _STATUS[loop.status],
+        "rejection": messages.field(end, "rejection") or loop.rejection,
+        "config": loop.config.snapshot if loop.config is not None else None,
+        "messages": phi_session_bodies.messages(end.get("messages") or start.get("messages") or []),
+        "turns": _turns(kept, bodies, options),
+        "usage": usage_object(loop if has_ended else Tokens()),
+        "metadata": loop.metadata,
+        "events": _events(kept, options),
+        "children_loop_ids": list(dict.fromkeys(children)),
+        "child_loop_refs": [_ref(ref) for ref in kept.refs],
+        "parallel_group": None if loop.group is None else _group(loop, loop.group),
+    }
+    for compaction in kept.compactions:
+        if compaction.block is not None:
+            made["compaction_block"] = compaction.block
+    return made
+
+
+def _turns(kept: Kept, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
+    inputs: dict[Turn, list[Json]] = {}
+    for entry in kept.entries:
+        turn, message = entry.record.turn, entry.body.get("message")
+        if (
+            turn is not None
+            and entry.record.type == "MessageEnd"
+            and messages.role_of(message) != "assistant"
+        ):
+            inputs.setdefault(turn, []).append(phi_session_bodies.message(message))
+    return [
+        _turn(turn, bodies, inputs.get(turn, []), options)
+        for turn in kept.turns
+        if turn.state == "done" and turn.start_event is not None
+    ]
+
+
+def _turn(turn: Turn, bodies: dict[int, Body], inputs: list[Json], options: Options) -> TurnObject:
+    start, end = bodies.get(turn.start_event or 0, {}), bodies.get(turn.end_event or 0, {})
+    request = bodies.get(turn.request_event or 0)
+    made: TurnObject = {
+        "turn_id": {"loopId": turn.loop.loop_id, "turnIndex": turn.turn_index},
+        "triggered_by": turn.triggered_by,
+        "usage": usage_object(turn),
+        "input_messages": inputs,
+        "output_message": phi_session_bodies.message(end.get("message")),
+        "tool_results": [_stamped(turn, result) for result in messages.each(end.get("tool_results"))],
+        "started_at": messages.field(start, "timestamp") or stamp(turn.started_at),
+        "ended_at": messages.field(end, "timestamp") or (stamp(turn.ended_at) if turn.ended_at else None),
+    }
+    if options.capture_turn_requests and request is not None:
+        made["request_payload"] = request.get("payload")
+    return made
+
+
+def _stamped(turn: Turn, result: Json) -> Json:
+    if not isinstance(result, dict):
+        return result
+    return {**result, "turnId": {"loopId": turn.loop.loop_id, "turnIndex": turn.turn_index}}
+
+
+def _events(kept: Kept, options: Options) -> list[EventObject]:
+    shown: Iterable[Entry] = kept.entries
+    if not options.include_streaming_events:
+        shown = (entry for entry in kept.entries if entry.record.type != "MessageUpdate")
+    return [{"sequence": n, "event": phi_session_bodies.event(entry.body)} for n, entry in enumerate(shown)]
+
+
+def _kind(loop: Loop) -> Json:
+    if loop.continuation_kind in ("Rerun", "Branch"):
+        return {loop.continuation_kind: {"tag": loop.continuation_tag or ""}}
+    return loop.continuation_kind
+
+
+def _began(loop: Loop) -> datetime:
+    announced = loop.group.started_at if loop.group is not None else None
+    return loop.started_at or announced or loop.session.created_at
+
+
+def _ref(ref: ChildRef) -> ChildLoopRefObject:
+    return {
+        "tool_call_id": ref.tool_call_id,
+        "tool_name": ref.tool_name,
+        "child_loop_id": ref.child_loop_id,
+        "child_session_id": ref.child_session_id,
+    }
+
+
+def _group(loop: Loop, group: Group) -> ParallelGroupObject | None:
+    if group.status != "completed":
+        return None
+    return {
+        "all_loop_ids": group.loop_ids,
+        "selected_loop_id": group.selected_loop_id,
+        "selected_config_index": group.selected_config_index or 0,
+        "evaluation_usage": usage_object(group),
+        "is_selected": loop.loop_id == group.selected_loop_id,
+    }
+
+
+def _spawn_ref(session: Session) -> SpawnRefObject | None:
+    if not session.has_spawn:
+        return None
+    return {
+        "parent_session_id": session.parent_session_id,
+        "parent_loop_id": session.parent_loop_id,
+        "tool_call_id": session.spawn_tool_call_id,
+        "tool_name": session.spawn_tool_name,
+    }

@@ -1,0 +1,373 @@
+"""What the recorder may ask of the store: each change is a record as it now is, or its removal.
+
+A record is one row of what we keep; `Recorder.feed` returns the records that an event touched. Saving one
+twice changes nothing, and of several changes to one record only the last counts. Records point at each other
+as objects; `id` is 0 until the store has given one. `*_event` are journal ids, where bodies are read. Tokens
+are raw, in phi-core's names. Times are aware UTC; where the wire has none it is the received time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal
+
+from recorder.core.handlers.verdict import Verdict
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+Status = Literal["pending", "running", "completed", "rejected", "aborted"]
+Outcome = Literal["", "completed", "failed", "cancelled", "rejected", "limit", "aborted"]
+CostSource = Literal["none", "computed", "reported", "mixed"]
+Segment = Literal[
+    "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
+]
+# A line is native, or foreign: retold by readings that stand before it, or kept with nothing to tell.
+Origin = Literal["", "told", "kept", "read"]
+Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Tokens:
+    """Token counts as the runtime gave them, each at least 0; `input` has cache in it or not, by provider."""
+
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+    total_tokens: int = 0
+    cache_write_1h_tokens: int = 0  # a part of cache_write_tokens
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Spend(Tokens):
+    """What calls cost. Its two counts and those of cache read, cache write and reasoning are five buckets.
+
+    Sums are of the calls that reconcile and that have a price; the others are counted.
+    """
+
+    uncached_tokens: int | None = 0  # None: a call that does not reconcile
+    visible_tokens: int | None = 0
+    unreconciled: int = 0
+    cost_nano: int | None = None  # None: nothing in it has a price
+    unpriced: int = 0
+    cost_source: CostSource = "none"
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ModelConfig:
+    """One distinct config snapshot of a project; `slot` 1-16 is its colour for good."""
+
+    id: int = 0
+    key: str  # hash of the canonical snapshot
+    model: str
+    provider: str
+    config_id: str = ""
+    snapshot: Json = None
+    slot: int = 1
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Session(Spend):
+    """All loops under one session_id, with what lists show of them."""
+
+    id: int = 0
+    session_id: str
+    agent_id: str = ""
+    source: str = "phi-core"
+    formation: Json = None  # phi-core's formation object, verbatim: {"FirstLoop": {"timestamp": ...}}
+    scope: str = "ephemeral"  # ephemeral | persistent
+    title: str = ""  # at most 200 characters
+    title_given: bool = False  # False: taken from the first prompt
+    summary: str = ""
+    working_dir: str = ""
+    status: Status = "running"  # running while any loop runs, else that of the latest root loop
+    outcome: Outcome = ""
+    created_at: datetime
+    last_active_at: datetime  # phi-core's: the last AgentStart
+    last_event_at: datetime  # by received time: what the list sorts on
+    ended_at: datetime | None = None
+    parent_session_id: str = ""  # parent spawn, four fields as in phi-core ("" = not known)
+    parent_loop_id: str = ""
+    spawn_tool_call_id: str = ""
+    spawn_tool_name: str = ""
+    has_spawn: bool = False
+    parent: Loop | None = None  # the spawning loop, once recorded
+    head: Loop | None = None  # the latest loop of role normal (else the first): its end is the session's
+    activity: str = ""  # one line: what it does now, or how it ended
+    loops: int = 0
+    open_loops: int = 0
+    turns: int = 0
+    tool_calls: int = 0
+    errors: int = 0
+    compactions: int = 0
+    groups: int = 0
+    sub_agents: int = 0
+    waiting: int = 0  # open approvals
+    waiting_since: datetime | None = None
+    events: int = 0
+    is_demo: bool = False
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Group(Spend):
+    """A parallel group: branches that ran the same task. Tokens are `evaluation_usage`."""
+
+    id: int = 0
+    session: Session
+    ordinal: int  # 1, 2, ... in its session
+    loop_ids: list[str]  # in config order
+    status: Status = "running"  # running | completed | aborted
+    selected_loop_id: str = ""
+    selected_config_index: int | None = None
+    judge: Loop | None = None
+    named: list[int] = field(default_factory=list)  # branches that the judge's reply names, from 1
+    verdict: Verdict = "none"
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    start_event: int | None = None
+    end_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Loop(Spend):
+    """One run of an agent loop, AgentStart to AgentEnd. Key: (session, loop_id, run)."""
+
+    id: int = 0
+    session: Session
+    loop_id: str
+    run: int = 1
+    producer: int
+    agent_id: str = ""
+    agent_label: str = ""  # what the agent is called now (AgentSwitched), else ""
+    parent: Loop | None = None  # same-session parent; never itself
+    parent_loop_id: str | None = None  # as given
+    continuation_kind: str = "Initial"  # Initial Default Compaction Rerun Branch
+    continuation_tag: str | None = None
+    role: Role = "normal"
+    status: Status = "running"
+    outcome: Outcome = ""
+    foreseen: Outcome = ""  # while it runs: what it will end as, by a refused steering input or a limit
+    error: str = ""  # text of what failed, at most 2,000 characters
+    rejection: str | None = None
+    group: Group | None = None
+    branch_index: int | None = None  # place in group.loop_ids
+    is_selected: bool | None = None  # None until the group ended
+    config: ModelConfig | None = None
+    config_inferred: bool = False  # taken from the first assistant message
+    metadata: Json = None
+    title: str = ""  # first prompt, at most 200 characters
+    activity: str = ""
+    started_at: datetime | None = None  # None while pending
+    ended_at: datetime | None = None
+    last_event_at: datetime | None = None  # wire time of the last event that has one, else received
+    turns: int = 0  # finished
+    tool_calls: int = 0  # executions that began
+    errors: int = 0  # failed tools + turns that ended in an error; a cancel is none
+    compactions: int = 0
+    waiting: int = 0
+    events: int = 0  # all journal lines of it
+    late: int = 0  # of them, after its end
+    unknown: int = 0  # of them, of unknown type
+    sequence: int = 0  # next phi-core sequence number (streaming deltas do not count)
+    segment: Segment = "single"  # of the ledger: what its spending counts as
+    is_one_call: bool = False  # no turn says what it used: the usage of its end is priced as one call
+    price: int | None = None  # of that call
+    duration_ms: int | None = None
+    context_tokens: int | None = None  # size of the last model request: input (+ cache by provider)
+    title_event: int | None = None  # that gave it its title
+    start_event: int | None = None
+    end_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Turn(Spend):
+    """One model call and the tools it asked for."""
+
+    id: int = 0
+    loop: Loop
+    ordinal: int  # 0, 1, ... in recorded order
+    turn_index: int
+    triggered_by: str = ""
+    state: Literal["open", "done", "cut"] = "open"  # cut: the loop ended, or a new turn began, before TurnEnd
+    model: str = ""
+    provider: str = ""
+    stop_reason: str = ""
+    error: str = ""
+    said: str = ""  # one line of the answer, at most 200 characters
+    said_key: str = ""  # the same for the same answer; "" when nothing was said
+    started_at: datetime
+    ended_at: datetime | None = None
+    tool_calls: int = 0
+    tool_errors: int = 0
+    config: ModelConfig | None = None  # its loop's, when it ended
+    price: int | None = None  # the row of the price list by which its cost was computed
+    start_event: int | None = None  # None: TurnEnd came without TurnStart (then no phi-core Turn exists)
+    request_event: int | None = None
+    end_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ToolCall:
+    """One tool execution."""
+
+    id: int = 0
+    loop: Loop
+    turn: Turn | None = None
+    tool_call_id: str
+    tool_name: str
+    state: Literal["running", "done", "failed", "cut"] = "running"  # cut: the loop ended before the tool
+    summary: str = ""  # one line of the arguments, at most 200 characters
+    arguments_key: str = ""  # the same for the same arguments, however they are written
+    progress: str = ""  # last ProgressMessage, at most 500 characters
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    duration_ms: int | None = None
+    times_received: bool = True  # False: the wire carried both times
+    start_event: int | None = None
+    update_event: int | None = None  # the last ToolExecutionUpdate
+    end_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class ChildRef:
+    """A tool call of `loop` that ran a sub-agent. `child` is None until the child's loop is recorded."""
+
+    id: int = 0
+    loop: Loop
+    tool_call_id: str
+    tool_name: str
+    child_loop_id: str
+    child_session_id: str
+    child: Loop | None = None
+    certainty: str = "stated"  # stated | structural | inferred
+    event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Compaction:
+    """A context shortened. Counts are the event's claim; None is unknown."""
+
+    id: int = 0
+    loop: Loop
+    turn: Turn | None = None
+    state: Literal["running", "done", "cut"] = "running"
+    messages_before: int | None = None
+    messages_after: int | None = None
+    tokens_before: int | None = None
+    tokens_after: int | None = None
+    loops_compacted: int | None = None
+    content: str = "none"  # none | block | request | summary
+    summary: str = ""
+    block: Json = None  # phi-core's compaction_block, from an imported session
+    started_at: datetime | None = None
+    ended_at: datetime | None = None
+    start_event: int | None = None
+    end_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Approval:
+    """A question to a person; open while `resolved_at` is None."""
+
+    id: int = 0
+    session: Session
+    loop: Loop | None = None
+    approval_id: str = ""
+    kind: str = "unknown"  # tool command elicitation limit unknown
+    tool_call_id: str = ""
+    command: str = ""
+    risk: str = ""
+    warnings: Json = None
+    options: Json = None
+    requested_at: datetime
+    resolved_at: datetime | None = None
+    decision: str = ""  # granted denied expired cancelled
+    decision_scope: str = ""
+    reason: str = ""
+    inferred: bool = False
+    request_event: int | None = None
+    resolve_event: int | None = None
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class TextBlock:
+    """At most 2,000 characters of a message that is being streamed; removed when the message ends."""
+
+    id: int = 0
+    loop: Loop
+    turn: Turn | None = None
+    message: int  # journal id of the first event of the message
+    part: int  # 0, 1, ... within the message
+    kind: Literal["text", "thinking", "tool_call"]
+    text: str = ""
+
+
+@dataclass(slots=True, eq=False)  # by place: one is made of every line, and names take Python as long again
+class EventRecord:
+    """Where one recorded line belongs. Orphans are those of a loop that never started."""
+
+    id: int  # the journal's
+    session: Session | None
+    loop: Loop | None
+    turn: Turn | None
+    type: str
+    sequence: int | None = None  # phi-core's number in its loop; None for streaming deltas and session events
+    occurred_at: datetime | None = None  # None: the wire has no time
+    late: bool = False  # after its loop ended, or before its start
+    origin: Origin = ""
+    loop_key: str = ""  # of an orphan: the loop_id it names, for adoption
+
+
+@dataclass(slots=True, kw_only=True, eq=False)
+class Anomaly:
+    """Something that did not fit; people see it on the session's integrity strip."""
+
+    id: int = 0
+    session: Session | None
+    loop: Loop | None
+    kind: str  # late orphan duplicate_start unknown_group self_parent cycle ...
+    text: str
+    at: datetime
+    event: int | None = None
+
+
+Record = (
+    ModelConfig
+    | Session
+    | Group
+    | Loop
+    | Turn
+    | ToolCall
+    | ChildRef
+    | Compaction
+    | Approval
+    | TextBlock
+    | EventRecord
+    | Anomaly
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Removed:
+    """The record goes."""
+
+    record: Record
+
+
+@dataclass(slots=True, eq=False)
+class Spent:
+    """A turn or a loop ended, once and for good: it counts in what its project spends."""
+
+    record: Turn | Loop
+
+
+@dataclass(frozen=True, slots=True)
+class Regrouped:
+    """What a loop has spent counts in another segment than it did."""
+
+    loop: Loop
+    was: Segment
+
+
+Change = Record | Removed | Spent | Regrouped

@@ -1,0 +1,1 @@
+"""Plain SQL, row mapping and the error taxonomy."""

@@ -1,0 +1,89 @@
+"""Faults of the store: those that pass, with the answer to the one who sends, and those that end us."""
+
+from __future__ import annotations
+
+import errno
+import shutil
+from pathlib import Path
+
+from django.db import DatabaseError, InterfaceError, OperationalError, connection
+
+from recorder.journal.batch import Busy
+
+STORE_ERRORS = (DatabaseError, InterfaceError)
+LOW_BYTES = 4 * 1024 * 1024
+RETRY_MS, FULL_RETRY_MS = 1_000, 10_000
+DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
+UNSYNCED = ("SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC")
+PG_DISK_FULL = "53100"
+PG_TOO_MUCH = "54"  # of columns, of an index row: the statement is at fault and will always be
+
+
+class Broken(Exception):
+    """Nothing more may be acknowledged: the process ends and says why."""
+
+
+def blame(error: Exception) -> None:
+    """Raise Busy or Broken if `error` is the store's fault; if it is ours, return."""
+    name = _sqlite_name(error)
+    if name.startswith(DAMAGED):
+        raise Broken(damage_remedy(str(error))) from error
+    if name in UNSYNCED:
+        # The system has dropped the pages by now: a second sync would succeed and prove nothing.
+        raise Broken(
+            f"The disk did not keep what was written to {_database()} ({error}). Check the disk, then start "
+            "again: what was acknowledged is there, and senders send the rest again."
+        ) from error
+    if isinstance(error, InterfaceError) or (isinstance(error, OperationalError) and not _is_ours(error)):
+        raise busy(error) from error
+
+
+def passing(error: Exception) -> Busy | None:
+    """Return what to tell one who only reads, None if it is not that the store is away."""
+    try:
+        if isinstance(error, STORE_ERRORS):
+            blame(error)
+    except Busy as busy:
+        return busy
+    except Broken:
+        return None
+    return None
+
+
+def busy(error: Exception) -> Busy:
+    """Say why the database refused; SQLite calls a full disk an I/O error as often as full."""
+    name, cause = _sqlite_name(error), error.__cause__
+    is_full = name == "SQLITE_FULL" or getattr(cause, "sqlstate", "") == PG_DISK_FULL
+    is_full = is_full or getattr(cause, "errno", 0) == errno.ENOSPC
+    if is_full or (name.startswith(("SQLITE_IOERR", "SQLITE_CANTOPEN")) and _is_disk_full()):
+        return Busy("disk_full", FULL_RETRY_MS)
+    return Busy("busy", RETRY_MS)
+
+
+def damage_remedy(found: str) -> str:
+    """Return what to do about a damaged database."""
+    path = _database()
+    return (
+        f"The database {path} is damaged: {found}. Nothing was deleted. Put a backup in its place, or rescue "
+        f'what can be read with: sqlite3 "{path}" .recover | sqlite3 rescued.sqlite3 - and start again.'
+    )
+
+
+def _is_ours(error: OperationalError) -> bool:
+    """Say whether the statement itself is wrong; a table that is missing waits for its migration."""
+    if str(getattr(error.__cause__, "sqlstate", None) or "").startswith(PG_TOO_MUCH):
+        return True
+    return _sqlite_name(error) == "SQLITE_ERROR" and not str(error).startswith("no such")
+
+
+def _sqlite_name(error: Exception) -> str:
+    return str(getattr(error.__cause__, "sqlite_errorname", ""))
+
+
+def _database() -> Path:
+    return Path(str(connection.settings_dict["NAME"]))
+
+
+def _is_disk_full() -> bool:
+    folder = _database().parent
+    return folder.exists() and shutil.disk_usage(folder).free < LOW_BYTES

@@ -1,0 +1,53 @@
+"""Puts each statement into SQLite's words once: Django goes through its text each time it runs."""
+
+import sqlite3
+from collections.abc import Iterable
+from functools import lru_cache
+from typing import Any
+
+from django.db.backends.sqlite3 import base
+from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
+
+KEPT = 512  # statements
+
+# sqlite3 takes these as they are, but looks for an adapter first, and to find none takes ten times as long.
+sqlite3.register_adapter(bytes, bytes.__bytes__)
+sqlite3.register_adapter(bool, int)
+sqlite3.register_adapter(type(None), {None: None}.get)
+
+
+class Cursor(SQLiteCursorWrapper):
+    """Runs statements with `%s` for each value."""
+
+    def convert_query(self, query: str, *, param_names: Iterable[str] | None = None) -> str:
+        return (
+            _marked(query) if param_names is None else super().convert_query(query, param_names=param_names)
+        )
+
+
+class DatabaseWrapper(base.DatabaseWrapper):
+    remembered: Any = None  # by `recorder.projection.state_cache`
+    trusts_keys = False
+
+    def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
+        self.remembered = None
+        self.trusts_keys = False
+        return super().get_new_connection(conn_params)
+
+    def disable_constraint_checking(self) -> bool:
+        # To say it once more has SQLite prepare all its statements once more.
+        if self.connection is None or not self.trusts_keys:
+            self.trusts_keys = super().disable_constraint_checking()
+        return self.trusts_keys
+
+    def enable_constraint_checking(self) -> None:
+        self.trusts_keys = False
+        super().enable_constraint_checking()
+
+    def create_cursor(self, name: str | None = None) -> Any:
+        return self.connection.cursor(factory=Cursor)
+
+
+@lru_cache(maxsize=KEPT)
+def _marked(query: str) -> str:
+    return FORMAT_QMARK_REGEX.sub("?", query).replace("%%", "%")

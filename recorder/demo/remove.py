@@ -1,0 +1,30 @@
+"""Removing the demo: exactly what came from demo producers."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from django.db import transaction
+
+from recorder.access import tokens
+from recorder.insights import store as insights_store
+from recorder.journal import append
+from recorder.models import AccessToken, Project
+from recorder.operations import retention_pins
+from recorder.projection import store
+from recorder.pubsub import invalidation
+
+
+def forget_demo(project: Project) -> int:
+    """Remove a project's demo data, records and lines; return how many sessions went.
+
+    Without its token a demo that is being played stops.
+    """
+    with transaction.atomic():
+        AccessToken.objects.filter(project=project, scopes__endswith=tokens.DEMO).delete()
+        insights_store.forget_demo(project.pk)
+        bell = store.forget_demo(project.pk)
+        append.forget_demo(project.pk)
+        retention_pins.forget_strays(project.pk)
+        transaction.on_commit(partial(invalidation.ring, bell))
+    return len(bell.sessions)

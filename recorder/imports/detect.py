@@ -1,0 +1,155 @@
+"""Finding the files of an import and telling what each one is."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO, Literal, cast, get_args
+
+from recorder.core.formats.base import unframed
+from recorder.core.formats.cagent import READ as CAGENT
+from recorder.core.formats.grida import EVENTS as GRIDA
+from recorder.imports import sqlite_snapshot
+from recorder.imports.report import Report, UnusableError
+
+Kind = Literal["native", "phi-session", "cagent", "cagent-db", "aidaemon", "aidaemon-db", "grida"]
+FORMATS = ("auto", *get_args(Kind))
+EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
+SESSION_NAMES = (".json",)
+STORE_NAMES = (".db", ".sqlite", ".sqlite3")
+_SQLITE = b"SQLite format 3\x00"
+_HEAD = 256 * 1024
+_GZIP = b"\x1f\x8b"
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """A file to import."""
+
+    path: Path
+    kind: Kind
+    size: int
+
+
+def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording]:
+    """Return the files to import, in order; what is none is noted in the report."""
+    found = []
+    for path, is_named in _files(paths, report):
+        try:
+            found.append(Recording(path, _kind(path, wanted, is_named=is_named), path.stat().st_size))
+        except _NoRecordingError:
+            report.skipped += 1
+        except (UnusableError, OSError) as error:
+            report.problem(path, getattr(error, "strerror", None) or str(error))
+    return found
+
+
+def opened(path: Path) -> BinaryIO:
+    """Open a file for reading, through gzip when it is packed, whatever its name."""
+    with path.open("rb") as file:
+        is_packed = file.read(2) == _GZIP
+    return cast("BinaryIO", gzip.open(path, "rb") if is_packed else path.open("rb"))
+
+
+class _NoRecordingError(Exception):
+    """A file of a folder that nobody meant."""
+
+
+def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
+    for path in paths:
+        if path.is_dir():
+            inside = sorted(each for each in path.rglob("*") if each.is_file())
+            if not inside:
+                report.problem(path, "the folder is empty")
+            yield from ((each, False) for each in inside)
+        elif path.exists():
+            yield path, True
+        else:
+            report.problem(path, "there is no such file or folder")
+
+
+def _kind(path: Path, wanted: str, *, is_named: bool) -> Kind:
+    name = path.name.lower()
+    if ".json.tmp." in name or name.endswith((".json.lock", ".tar.gz")):
+        raise _NoRecordingError
+    by_name: Kind | None = (
+        "phi-session" if name.endswith(SESSION_NAMES) else "native" if name.endswith(EVENT_NAMES) else None
+    )
+    if by_name is None and not is_named and not name.endswith(STORE_NAMES):
+        raise _NoRecordingError
+    head = _head(path)
+    if head.startswith(_SQLITE):
+        kind = sqlite_snapshot.kind_of(path)
+        if wanted not in ("auto", kind):
+            raise UnusableError(f"a store of {kind.removesuffix('-db')}, which is not {wanted}")
+        return cast("Kind", kind)
+    if wanted.endswith("-db"):
+        raise UnusableError("not a SQLite store")
+    if wanted != "auto":
+        return cast("Kind", wanted)
+    return _by_content(head, by_name)
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with opened(path) as file:
+            head = file.read(_HEAD)
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        head = _readable_head(path)
+    if not head.strip():
+        raise UnusableError("the file holds nothing that can be read")
+    if b"\x00" in head and not head.startswith(_SQLITE):
+        raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
+    return head
+
+
+def _readable_head(path: Path) -> bytes:
+    """Return what a damaged gzip file still gives at its front."""
+    with path.open("rb") as file:
+        try:
+            return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(file.read(_HEAD), _HEAD)
+        except zlib.error:
+            return b""
+
+
+def _by_content(head: bytes, by_name: Kind | None) -> Kind:
+    lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
+    if by_name == "phi-session" or lines[0].strip() in (b"{", b"[", b"[{") or lines[0].startswith(b"["):
+        return "phi-session"
+    objects = [each for each in map(_object, map(unframed, lines)) if each is not None]
+    if not objects and len(head) < _HEAD:
+        raise UnusableError("no line is a JSON object; an event file has one event a line, such as "
+                       '{"type":"AgentStart",…}')  # fmt: skip
+    first = objects[0] if objects else {}
+    if "loops" in first and "session_id" in first:
+        return "phi-session"
+    return _by_writer(first)
+
+
+def _object(line: bytes) -> dict[str, object] | None:
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _by_writer(first: dict[str, object]) -> Kind:
+    """Tell an event file by its first event."""
+    kind = first.get("type")
+    if kind in CAGENT:
+        return "cagent"
+    if "event_type" in first and "data" in first:
+        return "aidaemon"
+    if kind in GRIDA:
+        return "grida"
+    if isinstance(kind, str) and kind[:1].islower():
+        raise UnusableError(
+            f"its first event is {kind!r}, of a runtime that is not known here. If it is an event of yours, "
+            "import the file with --format native; if it is one of cagent's or Grida's, name that"
+        )
+    return "native"

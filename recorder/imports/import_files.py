@@ -1,0 +1,57 @@
+"""An import: every file that can be read is recorded, every problem is reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TextIO
+
+from recorder.imports.aidaemon import import_aidaemon
+from recorder.imports.cagent import import_cagent
+from recorder.imports.detect import Kind, recordings
+from recorder.imports.event_file import import_events
+from recorder.imports.phi_session import import_sessions
+from recorder.imports.report import Report
+from recorder.journal.batch import Mixed
+from recorder.management.progress_bar import Progress
+from recorder.models import Project
+
+READ: dict[Kind, Callable[..., None]] = {
+    "native": import_events,
+    "phi-session": import_sessions,
+    "cagent": partial(import_events, form="cagent"),
+    "cagent-db": import_cagent,
+    "aidaemon": partial(import_events, form="aidaemon"),
+    "aidaemon-db": import_aidaemon,
+    "grida": partial(import_events, form="grida"),
+}
+
+
+def import_files(
+    project: Project,
+    paths: list[Path],
+    wanted: str,
+    out: TextIO,
+    *,
+    flush: bool,
+) -> Report:
+    """Import files and folders. Raises UnusableError for a format that is not read yet."""
+    report = Report()
+    found = recordings(paths, wanted, report)
+    progress = Progress(out, sum(each.size for each in found), "bytes")
+    for each in found:
+        read = READ[each.kind]
+        try:
+            read(project, each.path, report, partial(progress.step, label=each.path.name), flush=flush)
+        except OSError as error:
+            report.problem(each.path, error.strerror or str(error))
+            continue
+        except Mixed as mixed:
+            report.problem(
+                each.path, f"{mixed}; import the file in the format in which it was imported before"
+            )
+            continue
+        report.files += 1
+    progress.close()
+    return report

@@ -1,0 +1,148 @@
+"""Importing one phi-core session file: what of it is not recorded yet.
+
+Loops are known by (session, loop, start), so a file may follow a live recording or an older copy of itself.
+The session that an agent holds has starts of its own: its loops are those that were running then.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import zlib
+from collections.abc import Callable, Iterable
+from datetime import datetime
+from itertools import islice
+from pathlib import Path
+
+from recorder.core.formats import Refused
+from recorder.core.formats.phi_session.loop import LoopLines
+from recorder.core.formats.phi_session.reader import GroupLines, SessionLines, sessions, weave
+from recorder.imports.detect import opened
+from recorder.imports.report import Report, UnusableError
+from recorder.imports.submit import Sender
+from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.read import fingerprints
+from recorder.models import EventRecord, LoopRecord, Project
+
+SIZE_MAX = 512 * 1024 * 1024
+_BATCH = 300
+
+
+def import_sessions(
+    project: Project, path: Path, report: Report, step: Callable[[int], None], *, flush: bool
+) -> None:
+    """Import the sessions of one file."""
+    try:
+        found = sessions(_read(path))
+    except Refused as refused:
+        report.problem(path, f"{refused.path}: {refused.message} ({refused.code}); "
+                             "a session file is what phi-core's save_session writes")  # fmt: skip
+        return
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        report.problem(path, f"the packed data is damaged or cut off ({error}); pack the file again")
+        return
+    except UnusableError as error:
+        report.problem(path, str(error))
+        return
+    for session in found:
+        _Import(project, session, path, report).run(flush=flush)
+    step(path.stat().st_size)
+
+
+def _read(path: Path) -> bytes:
+    with opened(path) as file:
+        raw = file.read(SIZE_MAX + 1)
+    if len(raw) > SIZE_MAX:
+        raise UnusableError(f"larger than {SIZE_MAX >> 20} MiB; import its event file instead")
+    return raw.removeprefix(b"\xef\xbb\xbf")
+
+
+class _Import:
+    """One session of a file beside what is recorded of it."""
+
+    def __init__(self, project: Project, session: SessionLines, path: Path, report: Report) -> None:
+        self.project, self.session, self.path, self.report = project, session, path, report
+        self.sender = Sender(project, _producer(session.session_id), report, goes_on=True)
+        self.known = self._known()
+
+    def run(self, *, flush: bool) -> None:
+        """Send what is new: loops that ended, then the flush that aborts the rest, then loops still open."""
+        fresh = [loop for loop in self.session.loops if self._record(loop) is None]
+        self._send(weave([*(loop for loop in fresh if not loop.is_open), *self._groups(fresh)]))
+        self._send(line for loop in self.session.loops for line in self._missing(loop))
+        if flush and any(loop.status == "Aborted" for loop in self.session.loops):
+            self.sender.flush()
+        self._send(weave([loop for loop in fresh if loop.is_open]))
+        if self.session.about:
+            self._send(self._unrecorded("SessionInfo", [self.session.about]))
+        self.sender.close()
+
+    def _known(self) -> dict[tuple[str, datetime | None], LoopRecord]:
+        found = LoopRecord.objects.filter(
+            session__project=self.project, session__session_id=self.session.session_id
+        ).select_related("producer")
+        return {(loop.loop_id, loop.started_at): loop for loop in found}
+
+    def _record(self, loop: LoopLines) -> LoopRecord | None:
+        """Return the recorded loop that a loop of the file is."""
+        record = self.known.get(_key(loop))
+        if record is not None or not loop.is_retold:
+            return record
+        runs = (run for run in self.known.values() if run.loop_id == loop.loop_id)
+        return next((run for run in runs if _ran_at(run, loop.started_at)), None)
+
+    def _groups(self, fresh: list[LoopLines]) -> list[GroupLines]:
+        new = {_key(loop) for loop in fresh}
+        return [
+            group
+            for group in self.session.groups
+            if all(_key(self.session.loops[i]) in new for i in group.loops)
+        ]
+
+    def _missing(self, loop: LoopLines) -> list[bytes]:
+        """Return the lines of a recorded loop that only the file has."""
+        record = self._record(loop)
+        if record is None:
+            return []
+        if record.status != "running" or record.producer.name != self.sender.producer:
+            self.report.live += record.producer.name != self.sender.producer
+            return self._unrecorded("CompactionEnded", loop.only_here)
+        lines = [timed.line for timed in loop.lines]
+        stored = self._stored(loop=record)
+        return lines[len(stored) :] if list(map(fingerprint, lines[: len(stored)])) == stored else []
+
+    def _unrecorded(self, kind: str, lines: list[bytes]) -> list[bytes]:
+        if not lines:
+            return []
+        stored = self._stored(
+            session__project=self.project, session__session_id=self.session.session_id, type=kind
+        )
+        return [line for line in lines if fingerprint(line) not in stored]
+
+    def _stored(self, **where: object) -> list[bytes]:
+        """Return the fingerprints of recorded lines: a body may be pruned."""
+        rows = EventRecord.objects.filter(**where).order_by("pk").values_list("pk", flat=True)
+        return list(fingerprints(rows).values())
+
+    def _send(self, lines: Iterable[bytes]) -> None:
+        rest = iter(lines)
+        while batch := list(islice(rest, _BATCH)):
+            first = self.sender.sent
+            for rejected in self.sender.send(batch):
+                event = batch[rejected.seq - first][:80].decode(errors="replace")
+                self.report.reject(self.path, f"session {self.session.session_id}, {event}…", rejected)
+
+
+def _key(loop: LoopLines) -> tuple[str, datetime | None]:
+    return loop.loop_id, loop.started_at
+
+
+def _ran_at(run: LoopRecord, at: datetime) -> bool:
+    return (
+        run.started_at is not None and run.started_at <= at and (run.ended_at is None or at <= run.ended_at)
+    )
+
+
+def _producer(session_id: str) -> str:
+    name = f"import:{session_id}"
+    return name if len(name) <= 200 else f"import:{hashlib.sha256(session_id.encode()).hexdigest()}"

@@ -1,0 +1,69 @@
+"""Sending lines to ingest under one producer's name."""
+
+from __future__ import annotations
+
+import time
+
+from django.db.models import QuerySet
+
+from recorder.imports.report import Report
+from recorder.ingest.pipeline import Batch, Busy, Receipt, Rejected, ingest
+from recorder.models import LoopRecord, Producer, Project
+
+PATIENCE = 60  # seconds for which another process may hold the database
+
+
+class Sender:
+    """Numbers and sends the lines of one file, and counts what they made."""
+
+    def __init__(
+        self,
+        project: Project,
+        producer: str,
+        report: Report,
+        *,
+        form: str = "native",
+        goes_on: bool = False,
+    ) -> None:
+        self.project, self.producer, self.report, self.form = project, producer, report, form
+        high = Producer.objects.filter(project=project, name=producer).values_list("high", flat=True).first()
+        self.sent = 0 if high is None or not goes_on else high + 1
+        self._sessions, self._loops = self._made()
+
+    def send(self, lines: list[bytes]) -> list[Rejected]:
+        """Send the next lines; return those that were refused."""
+        receipt = _stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
+        self.sent += len(lines)
+        self.report.events += receipt.accepted
+        self.report.duplicates += receipt.duplicates
+        return receipt.rejected
+
+    def flush(self) -> None:
+        """Say that this producer is done, if it left anything open."""
+        if self._of_it().filter(status__in=("running", "pending")).exists():
+            _stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
+
+    def close(self) -> None:
+        """Add what was made to the report."""
+        sessions, loops = self._made()
+        self.report.sessions += len(sessions - self._sessions)
+        self.report.loops += loops - self._loops
+
+    def _of_it(self) -> QuerySet[LoopRecord]:
+        return LoopRecord.objects.filter(producer__project=self.project, producer__name=self.producer)
+
+    def _made(self) -> tuple[set[int], int]:
+        rows = list(self._of_it().values_list("session_id", flat=True))
+        return set(rows), len(rows)
+
+
+def _stored(batch: Batch) -> Receipt:
+    """Store a batch; while another process writes, wait for it. Raises Busy after a minute."""
+    until = time.monotonic() + PATIENCE
+    while True:
+        try:
+            return ingest(batch)
+        except Busy as busy:
+            if busy.code == "disk_full" or time.monotonic() > until:
+                raise
+            time.sleep(busy.retry_after_ms / 1000)

@@ -1,0 +1,1 @@
+"""Endpoints, writer queue and the transaction; `pipeline.py` is the front page."""

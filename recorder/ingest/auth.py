@@ -1,0 +1,103 @@
+"""What both ingest doors ask of whoever knocks: a token, a format, a producer's name."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, TypeVar
+from urllib.parse import parse_qs
+
+from django.db import connection
+
+from recorder.access import tokens
+from recorder.core.events.fields import is_id
+from recorder.database.errors import STORE_ERRORS, blame
+from recorder.journal.translation import READERS
+
+T = TypeVar("T")
+Scope = dict[str, Any]
+Message = dict[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Mapping[str, Any]], Awaitable[None]]
+Headers = Iterable[tuple[bytes, bytes]]
+
+FORMATS = ("native", *(name for name in READERS if not name.endswith("-db")))
+NUMBER_MAX = 2**53 - 1
+NUMBER = re.compile(r"[0-9]{1,16}")
+PRODUCER_CHARS = 200
+
+# Threads of their own: the shared one of Django and Channels stands still behind one slow page.
+_LOOKING = ThreadPoolExecutor(max_workers=2, thread_name_prefix="door")
+
+
+class NoToken(Exception):
+    """No token, or one that is unknown, expired or revoked."""
+
+
+class WrongScope(Exception):
+    """A good token that may not do this."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Leave to record into a project."""
+
+    project: int
+    token: int
+    is_demo: bool = False
+
+
+async def admit(headers: Headers) -> Grant:
+    """Return what the bearer token allows. Raises NoToken, WrongScope or Busy."""
+    given = header(headers, b"authorization")
+    bearer = tokens.bearer(given) if given is not None else None
+    if bearer is None:
+        raise NoToken
+    return await in_thread(lambda: _grant(bearer))
+
+
+async def in_thread(look: Callable[[], T]) -> T:
+    """Run a query off the event loop. Raises Busy when the database cannot answer."""
+    return await asyncio.get_running_loop().run_in_executor(_LOOKING, _looked, look)
+
+
+def header(headers: Headers, name: bytes) -> str | None:
+    """Return a header that came once; None if it did not come, "" if it came twice."""
+    found = [value.decode("utf-8", "replace") for key, value in headers if key == name]
+    return None if not found else found[0].strip() if len(found) == 1 else ""
+
+
+def format_of(query: bytes) -> str:
+    """Return the format that the query names. Raises ValueError if it is not understood."""
+    named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("format", ["native"])[-1]
+    if named not in FORMATS:
+        raise ValueError(f"the format is not known; these are: {', '.join(FORMATS)}")
+    return named
+
+
+def is_producer(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= PRODUCER_CHARS and is_id(name)
+
+
+def _grant(bearer: str) -> Grant:
+    token = tokens.look_up(bearer)
+    if token is None:
+        raise NoToken
+    if not tokens.allows(token, "ingest"):
+        raise WrongScope
+    return Grant(token.project, token.pk, tokens.allows(token, tokens.DEMO))
+
+
+def _looked(look: Callable[[], T]) -> T:
+    try:
+        return look()
+    except STORE_ERRORS as error:
+        connection.close()
+        blame(error)
+        raise
+    finally:
+        if connection.vendor != "sqlite":
+            connection.close()  # back to the pool; to open SQLite's anew would cost more than the query

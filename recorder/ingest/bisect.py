@@ -1,0 +1,184 @@
+"""How the writer writes a group: at once, or in halves when a bug of ours breaks it, down to one line.
+
+That line alone is kept unread, with the hash of the traceback. A batch is written in one transaction even
+then: it is stored whole or not at all.
+"""
+
+from __future__ import annotations
+
+import logging
+import traceback
+from collections.abc import Sequence
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from time import monotonic
+
+from django.conf import settings
+from django.db import connection, transaction
+from django.db.models import F
+
+from recorder.core.events import Unread
+from recorder.database import row_mapper
+from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, Broken, blame
+from recorder.ingest.disk_reserve import Reserve
+from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
+from recorder.ingest.pipeline import record
+from recorder.journal.batch import Batch, Busy, Receipt
+from recorder.models import Project
+
+log = logging.getLogger(__name__)
+
+Answer = Receipt | Exception | None
+LOOK_S = 1.0  # how often a full disk is looked at again
+
+
+class Attempts:
+    """Writes groups, and holds disk space back on SQLite."""
+
+    def __init__(self) -> None:
+        self._reserve = Reserve(Path(settings.DATA)) if connection.vendor == "sqlite" else None
+        self._looked_at = -LOOK_S
+
+    def write(self, batches: Sequence[Batch | None]) -> list[Answer]:
+        """Write a group, None for a trial; return an answer to each. Raises Broken."""
+        if not self._has_room():
+            return [Busy("disk_full", FULL_RETRY_MS)] * len(batches)
+        begun = monotonic()
+        answers = self._try(batches)
+        COMMITS.note(monotonic() - begun)
+        _count(answers)
+        if self._reserve and any(isinstance(each, Busy) and each.code == "disk_full" for each in answers):
+            self._reserve.give_up()
+        return answers
+
+    def _has_room(self) -> bool:
+        if self._reserve is None or self._reserve.is_kept:
+            return True
+        if monotonic() - self._looked_at < LOOK_S:
+            return False
+        self._looked_at = monotonic()
+        _shrink_log()
+        return self._reserve.keep()
+
+    def _try(self, batches: Sequence[Batch | None]) -> list[Answer]:
+        try:
+            return _written(batches)
+        except Busy as busy:
+            connection.close()  # it may be broken; the next transaction opens another
+            return [busy] * len(batches)
+        except Broken:
+            raise  # and not a word more to the database
+        except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
+            connection.close()
+            log.warning(
+                "a group of %d batches cannot be recorded at once: %s", len(batches), type(error).__name__
+            )
+            return self._in_parts(batches, error)
+
+    def _in_parts(self, batches: Sequence[Batch | None], error: Exception) -> list[Answer]:
+        if len(batches) > 1:
+            half = len(batches) // 2
+            return [*self._try(batches[:half]), *self._try(batches[half:])]
+        batch = batches[0]
+        if batch is None or not batch.lines:
+            log.error("nothing of it can be recorded", exc_info=error)
+            return [error]
+        return [_around_what_breaks(batch)]
+
+
+def _around_what_breaks(batch: Batch) -> Answer:
+    """Write a batch in one transaction, but what breaks us in it only as it came."""
+    try:
+        with transaction.atomic():
+            return _in_halves(batch)
+    except Busy as busy:
+        connection.close()
+        return busy
+    except Broken:
+        raise
+    except Exception as error:
+        log.exception("a line that broke the recorder cannot be kept either")
+        connection.close()
+        return error
+
+
+def _in_halves(batch: Batch) -> Answer:
+    try:
+        return record([batch])[0]
+    except (Busy, Broken):
+        raise
+    except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
+        if len(batch.lines) == 1:
+            return _unread(batch, error)
+    half = len(batch.lines) // 2
+    begun = _in_halves(replace(batch, lines=batch.lines[:half], flush=False))
+    if not isinstance(begun, Receipt):
+        return begun
+    first = begun.upto + 1 if batch.first is None else batch.first + half
+    ended = _in_halves(replace(batch, producer=begun.producer, first=first, lines=batch.lines[half:]))
+    if not isinstance(ended, Receipt):
+        return ended
+    return begun.followed_by(ended)
+
+
+def _unread(batch: Batch, error: Exception) -> Answer:
+    """Keep the one line that breaks us as it came: people find it in quarantine, a rebuild reads it again."""
+    digest = _hash(error)
+    log.error("a line broke the recorder, traceback %s", digest, exc_info=error)
+    return record([batch], Unread(traceback=digest))[0]
+
+
+def _count(answers: Sequence[Answer]) -> None:
+    for receipt in answers:
+        if isinstance(receipt, Receipt):
+            ACCEPTED.add(receipt.accepted)
+            REJECTED.add(len(receipt.rejected))
+            DUPLICATES.add(receipt.duplicates)
+
+
+def _written(batches: Sequence[Batch | None]) -> list[Answer]:
+    _trust_keys()
+    if None in batches:
+        _try_commit()
+    given = iter(record([batch for batch in batches if batch is not None]))
+    return [None if batch is None else next(given) for batch in batches]
+
+
+def _trust_keys() -> None:
+    """Let SQLite not look for what rows point at: it was read or written in the same transaction.
+
+    To look again is a tenth of all work. `check_integrity` looks at everything.
+    """
+    try:
+        connection.disable_constraint_checking()
+    except STORE_ERRORS as error:
+        blame(error)
+        raise
+
+
+def _hash(error: Exception) -> str:
+    """Return a name for a traceback: the same bug has the same on every machine."""
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
+    return sha256("\n".join([type(error).__name__, *places]).encode()).hexdigest()[:12]
+
+
+def _try_commit() -> None:
+    try:
+        with transaction.atomic():
+            # The same value, but a write: it must reach the disk.
+            Project.objects.filter(pk=Project.objects.order_by("pk").values("pk")[:1]).update(
+                title=F("title")
+            )
+    except STORE_ERRORS as error:
+        blame(error)
+        raise
+
+
+def _shrink_log() -> None:
+    """Give the space of SQLite's write-ahead log back, as far as nobody reads it."""
+    try:
+        row_mapper.read("PRAGMA wal_checkpoint(TRUNCATE)")
+    except STORE_ERRORS:
+        connection.close()

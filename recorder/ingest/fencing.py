@@ -1,0 +1,62 @@
+"""One connection a producer: a newer one, on whichever node, takes it over.
+
+The producer's epoch in the database decides, batch by batch; bells only make the old connection end at once.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+from uuid import uuid4
+
+from recorder.ingest.auth import in_thread
+from recorder.ingest.writer import writer
+from recorder.journal import producers
+from recorder.journal.batch import Batch, Claimed
+from recorder.pubsub import invalidation
+
+
+@dataclass(eq=False, slots=True)
+class Hold:
+    """A connection's hold on a producer; `lost` is called when a newer connection has it."""
+
+    producer: str
+    high: int
+    key: int
+    epoch: int
+    loop: asyncio.AbstractEventLoop
+    lost: Callable[[], None]
+
+    async def check(self) -> None:
+        """Ask the database: without Redis no bell comes from other nodes. Raises Busy."""
+        if self.key and await in_thread(lambda: producers.epoch(self.key)) > self.epoch:
+            self.lost()
+
+    def let_go(self) -> None:
+        _holds.discard(self)
+
+
+_holds: set[Hold] = set()  # of this process
+
+
+async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
+    """Take a producer over from whoever has it; what they sent before is stored by then. Raises Busy."""
+    invalidation.listen(_note)
+    claimed = await writer().submit(claim)
+    assert isinstance(claimed, Claimed)
+    loop = asyncio.get_running_loop()
+    hold = Hold(claimed.producer, claimed.upto, claimed.key, claimed.epoch, loop, lost)
+    _holds.add(hold)
+    return hold
+
+
+def new(lost: Callable[[], None]) -> Hold:
+    """Hold a producer that nobody else can know of yet."""
+    return Hold(str(uuid4()), -1, 0, 0, asyncio.get_running_loop(), lost)
+
+
+def _note(bell: invalidation.Bell) -> None:
+    for hold in list(_holds) if bell.claimed else ():
+        if bell.claimed.get(hold.key, 0) > hold.epoch and not hold.loop.is_closed():
+            hold.loop.call_soon_threadsafe(hold.lost)

@@ -1,0 +1,154 @@
+"""The way of every line, through whichever door: journal, recorder, store, one commit, then the doorbell."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache, partial
+from itertools import islice
+
+from django.conf import settings
+from django.db import connection, transaction
+
+from recorder.core.events import Unread
+from recorder.core.formats import Limits, Parsed, Refused, base, native
+from recorder.core.recorder import Line, Recorder, needs
+from recorder.core.records import Change
+from recorder.core.state import Memory, Needs
+from recorder.database.errors import STORE_ERRORS, blame
+from recorder.journal.append import Journal
+from recorder.journal.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
+from recorder.journal.reads import Appended, Read
+from recorder.projection import store
+from recorder.projection.state_cache import Recall
+from recorder.pubsub import invalidation
+
+__all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
+
+Answer = Receipt | Unstored
+PORTION_BYTES = 128 * 1024  # of lines: what they say, a few times as much, stays in the processor's cache
+
+
+def ingest(batch: Batch) -> Receipt:
+    """Record one batch. Raises Gap, Superseded, Mixed or Busy, and then nothing of it is stored."""
+    answer = record([batch])[0]
+    if isinstance(answer, Unstored):
+        raise answer
+    return answer
+
+
+def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answer]:
+    """Record several batches in one transaction; `unread` stands for each of their lines if they break us.
+
+    A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
+    caller's the bells ring when that is committed.
+    """
+    parts: dict[int, list[tuple[int, Batch]]] = {}  # of which batch, by project
+    for place in sorted(range(len(batches)), key=lambda place: batches[place].project):
+        some = parts.setdefault(batches[place].project, [])
+        some += [(place, part) for part in batches[place].parts(PORTION_BYTES)]
+    reads: Iterator[Read] = (_read(part, unread) for mine in parts.values() for _, part in mine)
+    if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
+        reads = iter(list(reads))
+    answers: dict[int, Answer] = {}
+    try:
+        with transaction.atomic():
+            recall = Recall()
+            for project, mine in parts.items():
+                work = _Work(project, [part for _, part in mine], recall)
+                given, bell = work.record(islice(reads, len(mine)))
+                for (place, _), answer in zip(mine, given, strict=True):
+                    answers[place] = _joined(answers.get(place), answer)
+                transaction.on_commit(partial(invalidation.ring, bell))
+            recall.keep()
+    except STORE_ERRORS as error:
+        blame(error)
+        raise
+    return [answers[place] for place in range(len(batches))]
+
+
+class _Work:
+    """What one transaction does in one project."""
+
+    def __init__(self, project: int, batches: Sequence[Batch], recall: Recall) -> None:
+        self.project = project
+        self.journal = Journal(project, batches)
+        self.recall = recall
+        self.changes: list[Change] = []
+        self.bells: list[invalidation.Bell] = []
+
+    def record(self, reads: Iterator[Read]) -> tuple[list[Answer], invalidation.Bell]:
+        """Record batches, a few at a time: each line is read, written down, fed and gone.
+
+        If the tables have to be read, they are for all batches that are left, which then go together.
+        """
+        answers: list[Answer] = []
+        while appended := [self.journal.append(read) for read in _portion(reads)]:
+            memory = self.recall.known(self.project, *_wanted(appended))
+            if memory is None:
+                appended += [self.journal.append(read) for read in reads]
+                memory = self._remember(*_wanted(appended))
+            recorder = Recorder(memory)
+            self.changes += [change for each in _taken(appended) for change in each.feed(recorder)]
+            answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
+        self.journal.write()
+        self._save()
+        bell = replace(
+            invalidation.merge(self.bells),
+            quarantined=self.journal.has_quarantined,
+            claimed=self.journal.claimed,
+        )
+        return answers, bell
+
+    def _remember(self, wanted: Needs, lines: Sequence[Line]) -> Memory:
+        """Read what some lines touch, once the tables tell what was fed before."""
+        self.journal.write_lines()
+        self._save()
+        return self.recall.read(self.project, wanted, lines)
+
+    def _save(self) -> None:
+        self.bells.append(store.save(self.project, self.changes))
+        self.changes = []
+
+
+def _portion(reads: Iterator[Read]) -> list[Read]:
+    """Return the next batches to be fed together, none at the end."""
+    some: list[Read] = []
+    size = 0
+    while size < PORTION_BYTES and (read := next(reads, None)):
+        some.append(read)
+        size += read.batch.size
+    return some
+
+
+def _joined(begun: Answer | None, answer: Answer) -> Answer:
+    """Return the answer to a batch; what refuses its first part refuses all of it."""
+    if isinstance(begun, Receipt) and isinstance(answer, Receipt):
+        return begun.followed_by(answer)
+    return answer if begun is None else begun
+
+
+def _taken(appended: Sequence[Appended | Unstored]) -> list[Appended]:
+    return [each for each in appended if isinstance(each, Appended)]
+
+
+def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[Needs, list[Line]]:
+    """Return what the recorder needs for what is new in batches, and their lines."""
+    taken = _taken(appended)
+    lines = [line for each in taken for line in each.lines]
+    return replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush)), lines
+
+
+def _read(batch: Batch, unread: Unread | None) -> Read:
+    return Read(batch, [unread] * len(batch.lines) if unread else _parsed(batch))
+
+
+def _parsed(batch: Batch) -> Sequence[Parsed | Refused]:
+    read = native.parse_all if batch.format == "native" else base.parse_all
+    return read(batch.lines, limits=_limits())
+
+
+@cache
+def _limits() -> Limits:
+    limits = settings.LOOPSCOPE_LIMITS
+    return Limits(**{name: limits[name] for name in ("event_bytes", "depth", "id_bytes")})

@@ -1,0 +1,127 @@
+"""What a client says on the ingest socket, read: a greeting, lines, or that it is done."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from io import BytesIO
+from typing import NoReturn
+
+from recorder.ingest.auth import NUMBER_MAX, is_producer
+from recorder.journal.batch import lines_of
+
+HEADER_CHARS = 4_096  # a longer first line is an event
+BEGINNING = re.compile(r'\s*\{\s*"op"\s*:')  # of what means to be a header
+
+
+class BadFrame(Exception):
+    """A frame whose header cannot be read."""
+
+
+class UnknownOp(Exception):
+    """A header that says something we do not know."""
+
+
+@dataclass(frozen=True, slots=True)
+class Hello:
+    """A client says what it speaks and which producer it is; without a name it is given one."""
+
+    version: object
+    producer: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Events, numbered from `first`; without it they follow what is stored."""
+
+    first: int | None
+    lines: list[bytes]
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class Flush:
+    """The producer is done."""
+
+
+Frame = Hello | Lines | Flush
+
+
+class _Pairs(list[tuple[str, object]]):
+    """An object as it was written, with what it says twice."""
+
+
+def _no_constant(word: str) -> NoReturn:
+    raise ValueError(f"{word} is not JSON")
+
+
+_STRICT = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_no_constant)
+
+
+def read(text: str, *, is_bare: bool) -> Frame:
+    """Read a frame. Raises BadFrame or UnknownOp.
+
+    `is_bare`: this client sends events without headers, so what is no header is an event, however broken.
+    """
+    body = BytesIO(text.lstrip("\r\n").encode())
+    header = _header(body.readline().rstrip(b"\n"), is_bare=is_bare)
+    if header is None:
+        body.seek(0)
+        return Lines(None, lines_of(body), len(text))
+    match header["op"]:
+        case "hello":
+            return _hello(header)
+        case "events":
+            return _lines(header, body, len(text))
+        case "flush":
+            return Flush()
+        case str():
+            raise UnknownOp
+        case _:
+            raise BadFrame("an op is text")
+
+
+def _header(line: bytes, *, is_bare: bool) -> dict[str, object] | None:
+    """Return the header that a first line is, None if it is an event."""
+    written = _written(line.decode()) if b'"op"' in line else None
+    header = dict(written or ())
+    if "op" in header:
+        if len(header) < len(written or ()):
+            raise BadFrame("the header says a thing twice")
+        return header
+    if not is_bare and not line.decode().lstrip().startswith("{"):
+        raise BadFrame("the first line is neither a header nor an event")
+    return None
+
+
+def _written(line: str) -> _Pairs | None:
+    """Return the object that a line is; None if it is none, which the rest of an event says better."""
+    if len(line) > HEADER_CHARS:
+        return None
+    try:
+        written = _STRICT.decode(line)
+    except (ValueError, RecursionError):
+        if BEGINNING.match(line):
+            raise BadFrame("the header cannot be read") from None
+        return None
+    return written if isinstance(written, _Pairs) else None
+
+
+def _hello(header: dict[str, object]) -> Hello:
+    producer = header.get("producer")
+    if producer is None:
+        return Hello(header.get("v"), None)
+    if not isinstance(producer, str) or not is_producer(producer):
+        raise BadFrame("a producer's name has 1 to 200 characters, none of them invisible")
+    return Hello(header.get("v"), producer)
+
+
+def _lines(header: dict[str, object], rest: BytesIO, size: int) -> Lines:
+    first, number = header.get("first"), header.get("n")
+    if type(first) is not int or not 0 <= first <= NUMBER_MAX:
+        raise BadFrame("first is a whole number from 0 to 2^53-1")
+    lines = lines_of(rest)
+    if type(number) is not int or number != len(lines):
+        raise BadFrame(f"n must be the number of lines that follow, which is {len(lines)}")
+    return Lines(first, lines, size)

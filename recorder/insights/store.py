@@ -1,0 +1,173 @@
+"""Writes what loops teach: the only module that writes insights.
+
+What loops add is added in any order and in any groups with the same end.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+
+from django.db import transaction
+
+from recorder.core.insights.findings import Found, key, median
+from recorder.database import row_mapper
+from recorder.insights import queries
+from recorder.insights.queries import Loop
+from recorder.journal import append
+from recorder.models import Insight, InsightEvidence, ReadLoop
+
+KEPT = 20  # loops that show an insight, the newest
+REPEATED = 3  # so often it must be seen to be called a procedure
+AT_ONCE = 500  # rows
+
+_ADDED = (
+    "times", "worked", "loops", "durations", "median_ms", "first_at", "last_at"
+)  # fmt: skip
+_SURPLUS = """DELETE FROM recorder_insightevidence WHERE id IN (SELECT id FROM (
+              SELECT id, ROW_NUMBER() OVER (PARTITION BY insight_id ORDER BY loop DESC) AS place
+              FROM recorder_insightevidence WHERE {}) AS placed WHERE place > {})"""
+# Whether a longer procedure comes as often.
+_PARTS = """SELECT id, is_part, is_covered FROM (SELECT a.id, a.is_part,
+              EXISTS (SELECT 1 FROM recorder_insight b WHERE b.project_id = a.project_id AND b.head = a.key
+                      AND b.is_demo = a.is_demo AND b.times >= a.times)
+              OR EXISTS (SELECT 1 FROM recorder_insight b WHERE b.project_id = a.project_id AND b.tail = a.key
+                         AND b.is_demo = a.is_demo AND b.times >= a.times) AS is_covered
+            FROM recorder_insight a WHERE a.project_id = %s AND a.kind = 'procedure' AND a.times >= %s)
+            AS asked WHERE is_part <> is_covered"""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """A loop, and what it shows."""
+
+    loop: Loop
+    found: Sequence[Found] = field(default=())
+
+
+def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
+    """Add what loops show, once; return how many of them were read by this."""
+    with transaction.atomic():
+        append.lock(project)
+        unread = queries.still_unread({lesson.loop.id for lesson in lessons})
+        ours = [lesson for lesson in lessons if lesson.loop.id in unread]
+        for is_demo in (False, True):
+            _add(project, [lesson for lesson in ours if lesson.loop.is_demo == is_demo], is_demo=is_demo)
+        facts = "wanted" if with_facts else ""
+        ReadLoop.objects.bulk_create(
+            [ReadLoop(loop=lesson.loop.id, project_id=project, facts=facts) for lesson in ours]
+        )
+    return len(ours)
+
+
+def add_facts(project: int, lesson: Lesson) -> None:
+    """Add the facts that a model read in a loop, once."""
+    with transaction.atomic():
+        append.lock(project)
+        mine = ReadLoop.objects.filter(loop=lesson.loop.id, facts="wanted")
+        if mine.update(facts="done"):
+            _add(project, [lesson], is_demo=lesson.loop.is_demo)
+
+
+def note_failure(loop: int, most: int) -> None:
+    """Count an answer that was none, or did not come; after so many the loop is not asked about again."""
+    for row in ReadLoop.objects.filter(loop=loop, facts="wanted"):
+        row.tries += 1
+        row.facts = "failed" if row.tries >= most else "wanted"
+        row.save()
+
+
+def settle(project: int) -> None:
+    """Note which procedures are but parts of longer ones that come as often: they are not shown."""
+    changed = row_mapper.read(_PARTS, project, REPEATED)
+    for is_part in (True, False):
+        rows = [pk for pk, _, is_covered in changed if bool(is_covered) == is_part]
+        for at in range(0, len(rows), AT_ONCE):
+            Insight.objects.filter(pk__in=rows[at : at + AT_ONCE]).update(is_part=is_part)
+
+
+def dismiss(project: int, pk: int, by: str) -> bool:
+    """Take an insight off the page; what it counts goes on. False if there is none."""
+    rows = Insight.objects.filter(project=project, pk=pk)
+    return rows.update(dismissed_at=datetime.now(UTC), dismissed_by=by[:200]) == 1
+
+
+def restore(project: int, pk: int) -> bool:
+    """Put an insight back. False if there is none."""
+    return Insight.objects.filter(project=project, pk=pk).update(dismissed_at=None, dismissed_by="") == 1
+
+
+def forget_demo(project: int) -> None:
+    """Delete what the demo showed, and that it was read."""
+    Insight.objects.filter(project=project, is_demo=True).delete()
+    demo = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
+    row_mapper.write(
+        f"DELETE FROM recorder_readloop WHERE loop IN ({demo} WHERE s.is_demo AND s.project_id = %s)",
+        [[project]],
+    )
+
+
+def _add(project: int, lessons: Sequence[Lesson], *, is_demo: bool) -> None:
+    shown = [(lesson.loop, found) for lesson in lessons for found in lesson.found]
+    if not shown:
+        return
+    rows = _rows(project, {found.key for _, found in shown}, is_demo=is_demo)
+    for loop, found in shown:
+        if found.key not in rows:
+            rows[found.key] = _row(project, found, loop.at, is_demo=is_demo)
+        _count(rows[found.key], found, loop.at)
+    Insight.objects.bulk_create(
+        rows.values(),
+        batch_size=AT_ONCE,
+        update_conflicts=True,
+        unique_fields=("project", "key", "is_demo"),
+        update_fields=_ADDED,
+    )
+    _keep_evidence({name: row.pk for name, row in rows.items()}, shown)
+
+
+def _rows(project: int, keys: Collection[str], *, is_demo: bool) -> dict[str, Insight]:
+    found: dict[str, Insight] = {}
+    wanted = sorted(keys)
+    for at in range(0, len(wanted), AT_ONCE):
+        some = Insight.objects.filter(project=project, is_demo=is_demo, key__in=wanted[at : at + AT_ONCE])
+        found |= {row.key: row for row in some}
+    return found
+
+
+def _row(project: int, found: Found, at: datetime, *, is_demo: bool) -> Insight:
+    row = Insight(project_id=project, kind=found.kind, key=found.key, is_demo=is_demo)
+    row.agent_id, row.steps, row.about, row.said = found.agent_id, found.steps, found.about, found.said
+    row.is_changed, row.durations = found.is_changed, {}
+    row.first_at, row.last_at = found.first_at or at, found.last_at or at
+    if found.kind == "procedure" and len(found.steps) > 2:
+        row.head = key("procedure", found.agent_id, found.steps[:-1])
+        row.tail = key("procedure", found.agent_id, found.steps[1:])
+    return row
+
+
+def _count(row: Insight, found: Found, at: datetime) -> None:
+    row.times += found.times
+    row.worked += found.worked
+    row.loops += 1
+    durations = Counter({int(ms): number for ms, number in row.durations.items()}) + found.durations
+    row.durations = {str(ms): durations[ms] for ms in sorted(durations)}
+    row.median_ms = median(durations)
+    row.first_at = min(row.first_at, found.first_at or at)
+    row.last_at = max(row.last_at, found.last_at or at)
+
+
+def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Found]]) -> None:
+    rows = [_evidence(insights[found.key], loop, found) for loop, found in shown]
+    InsightEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
+    row_mapper.write(
+        _SURPLUS.format(row_mapper.among("insight_id"), KEPT), [[row_mapper.several(set(insights.values()))]]
+    )
+
+
+def _evidence(insight: int, loop: Loop, found: Found) -> InsightEvidence:
+    row = InsightEvidence(insight_id=insight, loop=loop.id, times=found.times, worked=found.worked)
+    row.events, row.text = found.events, found.text
+    return row

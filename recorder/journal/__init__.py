@@ -1,0 +1,1 @@
+"""The append-only log of recorded lines: `append.py` writes, `read.py` reads."""

@@ -1,0 +1,300 @@
+"""Every accepted line, verbatim and in order, and each producer's high water: written here and nowhere else.
+
+Lines and high water go into one transaction, so what is acknowledged and what is stored cannot differ.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Sequence
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
+from uuid import uuid4
+
+from django.db import connection, transaction
+
+from recorder.core.content.text import clean
+from recorder.core.events import Event
+from recorder.core.formats import Foreign, Refused
+from recorder.core.formats.base import Fields, Reading, native
+from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.recorder import Line
+from recorder.database import row_mapper
+from recorder.journal import producers
+from recorder.journal.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
+from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.delta.match import Own
+from recorder.journal.delta.window_cache import Windows
+from recorder.journal.read import fingerprints
+from recorder.journal.reads import Appended, Read, Sender
+from recorder.journal.translation import READERS, Translation
+from recorder.models import JournalEvent, Producer, QuarantinedLine
+
+KEPT_BYTES = 64 * 1024
+PATH, MESSAGE = 500, 1000
+SOURCES = {"native": "phi-core", "cagent-db": "cagent"}
+
+LINES = "recorder_journalevent"
+COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "pieces", "own")
+QUARANTINE_COLUMNS = (
+    "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
+)  # fmt: skip
+USED_WITHIN = timedelta(minutes=1)
+LOCKS = 7_201  # our kind of advisory lock, apart from those that others may take
+
+
+class Journal:
+    """The journal of one project within one transaction: appended to batch by batch, then written at once."""
+
+    def __init__(self, project: int, batches: Sequence[Batch]) -> None:
+        self.project = project
+        lock(project)
+        names = {batch.producer for batch in batches if batch.producer}
+        self._producers = {producer.name: producer for producer in producers.named(project, names)}
+        wanted = sum(len(batch.lines) + batch.flush for batch in batches)
+        self._ids = row_mapper.next_ids({LINES: wanted})[LINES]
+        self._rows: dict[str, row_mapper.Values] = {"line": [], "read": [], "flush": []}  # by kind
+        # By producer and number: lines that are not yet in the table.
+        self._written: dict[int, dict[int, bytes]] = {}
+        self._quarantined: list[tuple[row_mapper.Value, ...]] = []
+        self._translation = Translation(project)
+        self._seen: dict[int, datetime] = {}
+        self._windows = Windows()
+        self.claimed: dict[int, int] = {}  # producer: its new epoch
+        self._tokens: dict[int, datetime] = {}
+
+    @property
+    def has_quarantined(self) -> bool:
+        return bool(self._quarantined)
+
+    def append(self, read: Read) -> Appended | Unstored:
+        """Take in what is new in a batch; a number that is known changes nothing."""
+        batch = read.batch
+        producer = self._producer(batch)
+        if batch.epoch is not None and batch.epoch < producer.epoch:
+            return Superseded()
+        if batch.format != producer.format:
+            return Mixed(producer.name, producer.format, batch.format)
+        first = producer.high + 1 if batch.first is None else batch.first
+        if first > producer.high + 1:
+            return Gap(producer.high + 1)
+        if producer.name not in self._producers:
+            producer.save()
+            self._producers[producer.name] = producer
+        known = min(producer.high + 1 - first, len(batch.lines))
+        rejected = self._conflicts(producer, first, batch, known) if known else []
+        accepted, lines = self._take(producer, first + known, read, known, rejected)
+        producer.high = max(producer.high, first + len(batch.lines) - 1)
+        self._seen[producer.pk] = batch.received_at
+        if batch.token:
+            self._tokens[batch.token] = batch.received_at
+        receipt = Receipt(
+            producer=producer.name,
+            upto=producer.high,
+            accepted=accepted,
+            duplicates=known - sum(each.code == "seq_conflict" for each in rejected),
+            rejected=rejected,
+        )
+        if batch.claim:
+            receipt = self._claim(producer)
+        if batch.flush and producer.format in READERS:
+            said = self._translation.reader(producer).flush(batch.received_at)
+            lines += self._readings(self._sender(producer, batch.received_at), said)
+        flush = self._flush(self._sender(producer, batch.received_at)) if batch.flush else 0
+        return Appended(producer.pk, receipt, lines, batch.received_at, flush)
+
+    def _claim(self, producer: Producer) -> Claimed:
+        producer.epoch += 1
+        self.claimed[producer.pk] = producer.epoch
+        return Claimed(producer.name, producer.high, key=producer.pk, epoch=producer.epoch)
+
+    def write_lines(self) -> None:
+        """Write the lines that were appended so far; `write` does so too."""
+        for kind, rows in self._rows.items():
+            row_mapper.insert_all(LINES, {"project_id": self.project, "kind": kind}, COLUMNS, rows)
+            rows.clear()
+
+    def write(self) -> None:
+        """Write the lines and the high waters."""
+        self.write_lines()
+        row_mapper.write(row_mapper.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
+        self._note_tokens()
+        adapt = row_mapper.moment()
+        high = {producer.pk: producer.high for producer in self._producers.values()}
+        transaction.on_commit(partial(self._windows.keep, high))
+        row_mapper.write(
+            "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
+            [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
+        )
+        note_readers(self._translation)
+        epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
+        row_mapper.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
+
+    def _note_tokens(self) -> None:
+        """Say when tokens were last used, to the minute."""
+        adapt = row_mapper.moment()
+        row_mapper.write(
+            """UPDATE recorder_accesstoken SET last_used_at = %s
+               WHERE id = %s AND (last_used_at IS NULL OR last_used_at < %s)""",
+            [(adapt(at), token, adapt(at - USED_WITHIN)) for token, at in self._tokens.items()],
+        )
+
+    def _producer(self, batch: Batch) -> Producer:
+        name = batch.producer or str(uuid4())
+        return self._producers.get(name) or Producer(
+            project_id=self.project, name=name, format=batch.format, is_demo=batch.is_demo
+        )
+
+    def _take(
+        self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
+    ) -> tuple[int, list[Line]]:
+        """Take in new lines; return how many were accepted, and all that the recorder is to be fed."""
+        batch, lines, accepted = read.batch, [], 0
+        sender = self._sender(producer, batch.received_at)
+        fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
+        for seq, (raw, parsed) in enumerate(fresh, start=first):
+            said = self._understood(producer, batch, parsed) if isinstance(parsed, Foreign) else parsed
+            if isinstance(said, Refused):
+                refused = Rejected(seq, said.code, said.path, said.message)
+                rejected.append(refused)
+                self._quarantine(producer, refused, batch, raw)
+                continue
+            if isinstance(said, Reading):
+                lines += self._readings(sender, said.events)
+            elif said.type == "Unread":
+                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
+            lines.append(self._line(sender, said, raw, seq))
+            accepted += 1
+        return accepted, lines
+
+    def _sender(self, producer: Producer, at: datetime) -> Sender:
+        return Sender(
+            producer.pk,
+            at,
+            row_mapper.moment()(at),
+            SOURCES.get(producer.format, producer.format),
+            producer.is_demo,
+            self._windows.of(producer.pk, producer.high, at.date()),
+            self._written.setdefault(producer.pk, {}),
+        )
+
+    def _line(self, sender: Sender, said: Event | Reading, raw: bytes, seq: int) -> Line:
+        """Write one line down."""
+        line = next(self._ids)
+        if isinstance(said, Reading):
+            stored = sender.window.store(line, raw, said.name, said.loop_id)
+            fed = sender.line(line, said.original(sender.source), said.origin)
+        else:  # many events have no loop
+            stored = sender.window.store(line, raw, said.type, said.__dict__.get("loop_id"))
+            fed = sender.line(line, said)
+        self._add(line, sender, seq, "line", len(raw), stored)
+        sender.written[seq] = raw
+        return fed
+
+    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Own) -> None:
+        own, pieces = stored
+        self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
+
+    def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
+        return self._translation.understood(producer, foreign, batch.received_at)
+
+    def _readings(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
+        """Write down what a line says in native words; it may be read anew: no line is made of it."""
+        if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
+            self._ids = chain(self._ids, row_mapper.next_ids({LINES: len(events)})[LINES])
+        found = []
+        for raw in map(native, events):
+            line = next(self._ids)
+            self._add(line, sender, None, "read", len(raw), (raw, None))
+            found.append(sender.line(line, parse(raw, limits=NO_LIMITS), "read"))
+        return found
+
+    def _flush(self, sender: Sender) -> int:
+        line = next(self._ids)
+        self._add(line, sender, None, "flush", 0, (b"", None))
+        return line
+
+    def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
+        """Return the lines whose number is stored with another content; a rejected number has none."""
+        stored = self._stored(producer, first, known)
+        found = []
+        for seq, raw in enumerate(batch.lines[:known], start=first):
+            if seq in stored and stored[seq] != fingerprint(raw):
+                refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
+                found.append(refused)
+                if not self._is_quarantined(producer, seq, raw):
+                    self._quarantine(producer, refused, batch, raw)
+        return found
+
+    def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
+        rows = row_mapper.read(
+            "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
+            *(producer.pk, first, first + number - 1),
+        )
+        prints = fingerprints([line for _, line in rows])
+        stored = {seq: prints[line] for seq, line in rows}
+        pending = self._written.get(producer.pk, {})
+        return stored | {
+            seq: fingerprint(pending[seq]) for seq in range(first, first + number) if seq in pending
+        }
+
+    def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
+        kept = raw[:KEPT_BYTES]
+        return QuarantinedLine.objects.filter(producer=producer, seq=seq, size=len(raw), raw=kept).exists()
+
+    def _quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
+        path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
+        at = row_mapper.moment()(batch.received_at)
+        about = (self.project, producer.pk, refused.seq, refused.code, path, message)
+        self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
+
+
+def _broken(seq: int, traceback: str) -> Rejected:
+    """Return what people shall read of a line that is stored, and broke us."""
+    message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
+    return Rejected(seq, "our_bug", "", message)
+
+
+def note_readers(translation: Translation) -> None:
+    """Write down where the readers of foreign lines have got to."""
+    row_mapper.write(
+        "UPDATE recorder_producer SET reading = %s WHERE id = %s",
+        [(json.dumps(state, separators=(",", ":")), pk) for pk, state in translation.states()],
+    )
+
+
+def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> list[int]:
+    """Put other readings of a line in place of those that are stored; return their keys."""
+    JournalEvent.objects.filter(pk__in=keys).delete()
+    if len(keys) != len(raws):
+        ids = row_mapper.next_ids({LINES: len(raws)})[LINES]
+        keys = [next(ids) for _ in raws]
+    at = row_mapper.moment()(entry.received_at)
+    rows: row_mapper.Values = []
+    for key, raw in zip(keys, raws, strict=True):
+        rows += (key, entry.producer_id, None, at, len(raw), None, raw)
+    row_mapper.insert_all(LINES, {"project_id": entry.project_id, "kind": "read"}, COLUMNS, rows)
+    return keys
+
+
+def lock(project: int) -> None:
+    """Let one transaction at a time write to a project that is there. SQLite has one writer anyway."""
+    if connection.vendor == "postgresql":
+        row_mapper.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
+    elif not row_mapper.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
+        raise LookupError(f"there is no project {project}")  # the connection that writes checks no keys
+
+
+def forget_demo(project: int) -> None:
+    """Delete the demo's producers and all that they sent."""
+    demo = Producer.objects.filter(project_id=project, is_demo=True)
+    QuarantinedLine.objects.filter(producer__in=demo).delete()
+    JournalEvent.objects.filter(producer__in=demo).delete()
+    demo.delete()
+
+
+def mark_consolidated(lines: Collection[int], at: datetime) -> None:
+    """Say of lines that what they teach was learnt: from then on their bodies may be pruned."""
+    sql = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND "  # noqa: S608
+    row_mapper.write(sql + row_mapper.among("id"), [(row_mapper.moment()(at), row_mapper.several(lines))])

@@ -1,0 +1,61 @@
+"""The windows of this process: taken for one transaction, given back when that has committed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import date
+from threading import Lock
+
+from recorder.journal.delta.dedup_window import Window
+
+KEPT_BYTES = 48 * 1024 * 1024
+
+
+class Windows:
+    """Those of one transaction. If it does not commit they are lost: they know lines that are not stored."""
+
+    def __init__(self) -> None:
+        self._taken: dict[int, Window] = {}
+
+    def of(self, producer: int, high: int, day: date) -> Window:
+        """Return a producer's. `high` is its high water: one that has seen more knows another history."""
+        found = self._taken.get(producer) or _shelf.take(producer)
+        if found is None or found.high > high or found.day != day:
+            found = Window(day)
+        self._taken[producer] = found
+        return found
+
+    def keep(self, high: Mapping[int, int]) -> None:
+        """Keep them after the commit."""
+        for producer, window in self._taken.items():
+            window.high = high[producer]
+            _shelf.put(producer, window)
+
+
+class _Shelf:
+    """Windows that nobody uses, the one that was used last at the end; too much of the others goes."""
+
+    def __init__(self) -> None:
+        self._windows: dict[int, tuple[Window, int]] = {}
+        self._size = 0
+        self._lock = Lock()
+
+    def take(self, producer: int) -> Window | None:
+        with self._lock:
+            return self._take(producer)
+
+    def put(self, producer: int, window: Window) -> None:
+        with self._lock:
+            self._take(producer)
+            self._windows[producer] = window, window.size
+            self._size += window.size
+            while self._size > KEPT_BYTES:
+                self._take(next(iter(self._windows)))
+
+    def _take(self, producer: int) -> Window | None:
+        window, size = self._windows.pop(producer, (None, 0))
+        self._size -= size
+        return window
+
+
+_shelf = _Shelf()

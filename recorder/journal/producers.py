@@ -1,0 +1,36 @@
+"""Producers as the journal asks for them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection
+
+from recorder.database import row_mapper
+from recorder.models import Producer
+
+
+def named(project: int, names: Collection[str]) -> list[Producer]:
+    """Return those that are known by these names, without what only a new one needs."""
+    rows = row_mapper.read(
+        f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
+            WHERE project_id = %s AND {row_mapper.among("name")}""",  # noqa: S608  the name of a column
+        *(project, row_mapper.several(names)),
+    )
+    return [
+        Producer(
+            id=pk,
+            project_id=project,
+            name=name,
+            high=high,
+            epoch=epoch,
+            format=form,
+            is_demo=bool(is_demo),
+            reading=None if reading is None else json.loads(reading),
+        )
+        for pk, name, high, epoch, form, is_demo, reading in rows
+    ]
+
+
+def epoch(producer: int) -> int:
+    """Return the epoch of the connection that a producer belongs to."""
+    return Producer.objects.values_list("epoch", flat=True).get(pk=producer)

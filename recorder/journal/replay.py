@@ -1,0 +1,115 @@
+"""The journal told again: native lines as they are, foreign ones as their readers understand them today.
+
+A reading keeps the place that it had in the journal; where a line says more or less than it did, its readings
+are written anew.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import NamedTuple
+
+from recorder.core.events import Unread
+from recorder.core.formats import Refused
+from recorder.core.formats.base import Fields, Reader, native
+from recorder.core.formats.base import parse as parse_foreign
+from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.recorder import Line
+from recorder.journal import append
+from recorder.journal.translation import READERS, Translation
+from recorder.models import JournalEvent, Producer
+
+log = logging.getLogger(__name__)
+
+
+Entry = tuple[JournalEvent, bytes]  # a row, and its line
+
+
+class Flush(NamedTuple):
+    """A producer is done."""
+
+    id: int
+    producer: int
+    received_at: datetime
+
+
+class Retelling:
+    """Goes through a project's journal once, in order."""
+
+    def __init__(self, project: int) -> None:
+        self.unreadable = 0
+        self._translation = Translation(project)
+        self._begun: set[int] = set()  # producers whose lines are read anew from the first
+        self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
+
+    def lines(self, entries: Sequence[Entry]) -> Iterator[Line | Flush]:
+        """Return what the recorder is to be fed."""
+        for entry, raw in entries:
+            if entry.kind == "read":
+                self._readings[entry.producer_id].append((entry, raw))
+            elif entry.kind == "flush":
+                if entry.producer.format in READERS:
+                    yield from self._read(entry, self._reader(entry.producer).flush(entry.received_at))
+                yield Flush(entry.pk, entry.producer_id, entry.received_at)
+            else:
+                yield from self._line(entry, raw)
+
+    def finish(self) -> None:
+        """Write down where the readers have got to."""
+        append.note_readers(self._translation)
+
+    def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+        try:
+            if entry.producer.format in READERS:
+                yield from self._foreign(entry, raw)
+            else:
+                event = parse(raw, limits=NO_LIMITS)
+                yield Line(*_about(entry), event, entry.producer.is_demo)
+        except Refused:
+            self.unreadable += 1
+        except Exception:
+            log.exception("line %d of the journal breaks its reader", entry.pk)
+            yield Line(*_about(entry), Unread(), entry.producer.is_demo)
+
+    def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
+        foreign = parse_foreign(raw, limits=NO_LIMITS)
+        said = self._translation.understood(self._anew(entry.producer), foreign, entry.received_at)
+        if isinstance(said, Refused):
+            raise said
+        yield from self._read(entry, said.events)
+        about = _about(entry)
+        yield Line(*about, said.original(about[-1]), entry.producer.is_demo, said.origin)
+
+    def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
+        raws = [native(event) for event in events]
+        stored = self._readings.pop(entry.producer_id, [])
+        keys = [each.pk for each, _ in stored]
+        if [raw for _, raw in stored] != raws:
+            keys = append.read_anew(entry, keys, raws)
+        for key, raw in zip(keys, raws, strict=True):
+            event = parse(raw, limits=NO_LIMITS)
+            yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, "read")
+
+    def _reader(self, producer: Producer) -> Reader:
+        return self._translation.reader(self._anew(producer))
+
+    def _anew(self, producer: Producer) -> Producer:
+        """Let a producer's lines be read from the first on."""
+        if producer.pk not in self._begun:
+            self._begun.add(producer.pk)
+            producer.reading = None
+        return producer
+
+
+def unread(line: Line) -> Line:
+    """Return a line on which our own code broke."""
+    return replace(line, event=Unread())
+
+
+def _about(entry: JournalEvent) -> tuple[int, int, datetime, str]:
+    source = append.SOURCES.get(entry.producer.format, entry.producer.format)
+    return entry.pk, entry.producer_id, entry.received_at, source

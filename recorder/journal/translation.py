@@ -1,0 +1,63 @@
+"""Foreign lines on their way into the journal: who reads them, and what is asked of the records meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from datetime import datetime
+
+from recorder.core.formats import Foreign, Refused
+from recorder.core.formats.aidaemon import AidaemonReader
+from recorder.core.formats.base import NextLoop, Reader, Reading
+from recorder.core.formats.cagent import CagentReader
+from recorder.core.formats.cagent.database_rows import CagentStoreReader
+from recorder.core.formats.grida import GridaReader
+from recorder.core.records import Json
+from recorder.database import row_mapper
+from recorder.models import Producer
+
+READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
+    "cagent": CagentReader,
+    "cagent-db": CagentStoreReader,
+    "aidaemon": AidaemonReader,
+    "grida": GridaReader,
+}
+
+
+class Translation:
+    """The reading of one project's foreign lines within one transaction."""
+
+    def __init__(self, project: int) -> None:
+        self._project = project
+        self._readers: dict[int, Reader] = {}
+        self._loops: dict[str, int] = {}  # by session: recorded, or begun in this transaction
+
+    def reader(self, producer: Producer) -> Reader:
+        """Return who reads a producer's lines on from where it stopped."""
+        if producer.pk not in self._readers:
+            make = READERS[producer.format]
+            self._readers[producer.pk] = make(producer.reading, str(producer.pk), self._next_loop)
+        return self._readers[producer.pk]
+
+    def understood(self, producer: Producer, foreign: Foreign, at: datetime) -> Reading | Refused:
+        """Return what a producer's next line says, or why it cannot be taken."""
+        if foreign.fields is None:
+            return Reading("sse")
+        try:
+            return self.reader(producer).read(foreign.fields, at)
+        except Refused as refused:
+            return refused
+
+    def states(self) -> Iterator[tuple[int, Json]]:
+        """Return what each producer's reader must remember."""
+        for producer, reader in self._readers.items():
+            yield producer, reader.state
+
+    def _next_loop(self, session_id: str) -> int:
+        if session_id not in self._loops:
+            rows = row_mapper.read(
+                "SELECT loops FROM recorder_session WHERE project_id = %s AND session_id = %s",
+                *(self._project, session_id),
+            )
+            self._loops[session_id] = rows[0][0] if rows else 0
+        self._loops[session_id] += 1
+        return self._loops[session_id]

@@ -1,0 +1,1 @@
+"""Scheduler, retention, integrity and startup checks."""

@@ -1,0 +1,161 @@
+"""What does not fit: the database, the journal's numbers, and records beside what they were derived from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+
+from django.db import connection
+from django.db.models import Count, F, IntegerField, Model, OuterRef, QuerySet, Subquery
+from django.db.models.functions import Coalesce, Length
+from django.utils import timezone
+
+from recorder.journal.delta.encoding import fault, sources
+from recorder.models import (
+    Approval,
+    EventRecord,
+    JournalEvent,
+    LoopRecord,
+    ParallelGroupRecord,
+    Producer,
+    QuarantinedLine,
+    Session,
+    ToolCall,
+    Turn,
+)
+
+QUARANTINE_DAYS = 7
+LINES = 500  # looked through at once
+BESIDE = ("ParallelLoopStart", "ParallelLoopEnd")
+
+
+def findings() -> Iterator[str]:
+    """Yield one sentence for each thing that does not fit."""
+    yield from _database()
+    yield from _numbers()
+    yield from _pieces()
+    yield from _unfiled()
+    yield from _loops()
+    yield from _sessions()
+    yield from _cycles()
+
+
+def _database() -> Iterator[str]:
+    """SQLite can check its own pages; PostgreSQL does it with its own tools."""
+    if connection.vendor != "sqlite":
+        return
+    with connection.cursor() as cursor:
+        cursor.execute("PRAGMA integrity_check(20)")
+        yield from (f"database: {said}" for (said,) in cursor.fetchall() if said != "ok")
+        cursor.execute("PRAGMA foreign_key_check")
+        broken = cursor.fetchall()
+    for table, row, parent, _ in broken[:20]:
+        yield f"database: {table} row {row} points at a row of {parent} that is not there"
+    if len(broken) > 20:
+        yield f"database: {len(broken) - 20} more such rows"
+
+
+def _numbers() -> Iterator[str]:
+    for producer in Producer.objects.order_by("pk").iterator():
+        yield from _numbers_of(producer)
+
+
+def _numbers_of(producer: Producer) -> Iterator[str]:
+    name = f"producer {producer.name!r}"
+    expected = 0
+    since = timezone.now() - timedelta(days=QUARANTINE_DAYS)
+    before = since  # when the number before the gap was received: at the front nobody knows, so it is checked
+    for number, received_at in _seen(producer):
+        seq = number or 0
+        if seq > expected and before >= since:
+            yield f"{name}: numbers {expected} to {seq - 1} are neither in the journal nor in quarantine"
+        expected, before = max(expected, seq + 1), received_at
+    if expected - 1 > producer.high:
+        yield f"{name}: line {expected - 1} is stored above its high water {producer.high}"
+    if expected - 1 < producer.high and before >= since:
+        yield f"{name}: numbers {expected} to {producer.high} are neither in the journal nor in quarantine"
+
+
+def _seen(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
+    lines = JournalEvent.objects.filter(producer=producer, seq__isnull=False).values_list(
+        "seq", "received_at"
+    )
+    refused = QuarantinedLine.objects.filter(producer=producer).values_list("seq", "received_at")
+    return lines.union(refused, all=True).order_by("seq").iterator()
+
+
+def _pieces() -> Iterator[str]:
+    """Lines are made of earlier ones of their producer and day, which pruning must not take away."""
+    columns = ("pk", "producer_id", "received_at__date", "size", "pieces", "own_size")
+    every = JournalEvent.objects.annotate(own_size=Length("own"))
+    rows = every.filter(pruned_on=None).values_list(*columns).order_by("pk")
+    last = 0
+    while batch := list(rows.filter(pk__gt=last)[:LINES]):
+        last = batch[-1][0]
+        needed = {source for row in batch for source in sources(row[0], row[4])}
+        known = {row[0]: row[1:4] for row in rows.filter(pk__in=needed)}
+        for line, producer, day, size, pieces, own in batch:
+            near = {
+                pk: known[pk][2] for pk in sources(line, pieces) if known.get(pk, ())[:2] == (producer, day)
+            }
+            if said := fault(line, size, own, pieces, near):
+                yield f"journal: line {line} cannot be put together: {said}"
+
+
+def _unfiled() -> Iterator[str]:
+    lines = JournalEvent.objects.filter(kind="line", eventrecord__isnull=True)
+    if count := lines.count():
+        first = lines.order_by("pk").values_list("pk", flat=True).first()
+        yield f"journal: {count} lines have no record of where they belong, the first is {first}"
+
+
+def _count(rows: QuerySet[Model], owner: str) -> Coalesce:
+    counted = rows.filter(**{owner: OuterRef("pk")}).order_by().values(owner).annotate(n=Count("pk"))
+    return Coalesce(Subquery(counted.values("n"), output_field=IntegerField()), 0)
+
+
+def _loops() -> Iterator[str]:
+    # Lines from before the start were adopted, and a group's own stand beside the loop: neither are counted.
+    counted = (
+        EventRecord.objects.filter(pk__gte=OuterRef("start_event"))
+        .exclude(type__in=BESIDE)
+        .exclude(origin="read")
+    )
+    checks = {
+        "events": _count(counted, "loop"),
+        "turns": _count(Turn.objects.filter(state="done"), "loop"),
+        "tool_calls": _count(ToolCall.objects.exclude(start_event=None), "loop"),
+    }
+    yield from _differences("loop", LoopRecord.objects.all(), checks)
+
+
+def _sessions() -> Iterator[str]:
+    checks = {
+        "loops": _count(LoopRecord.objects.exclude(status="pending"), "session"),
+        "open_loops": _count(LoopRecord.objects.filter(status="running"), "session"),
+        "groups": _count(ParallelGroupRecord.objects.all(), "session"),
+        "waiting": _count(Approval.objects.filter(resolved_at=None), "session"),
+    }
+    yield from _differences("session", Session.objects.all(), checks)
+
+
+def _differences(what: str, rows: QuerySet[Model], checks: dict[str, Coalesce]) -> Iterator[str]:
+    for name, expected in checks.items():
+        wrong = rows.annotate(found=expected).exclude(found=F(name)).order_by("pk")
+        for row in wrong[:20].iterator():
+            yield f"{what} {row.pk}: says {getattr(row, name)} {name}, its rows say {row.found}"
+
+
+def _cycles() -> Iterator[str]:
+    parent_of = dict(LoopRecord.objects.exclude(parent=None).values_list("pk", "parent"))
+    settled: set[int] = set()
+    for start in parent_of:
+        way: dict[int, None] = {}
+        at: int | None = start
+        while at is not None and at not in settled:
+            if at in way:
+                yield f"loop {at}: is its own ancestor"
+                break
+            way[at] = None
+            at = parent_of.get(at)
+        settled.update(way)

@@ -1,0 +1,47 @@
+"""What a start refuses: a damaged database, and a PostgreSQL that would lose what we acknowledge."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+from time import monotonic
+
+from django.db import connection
+
+from recorder.database import row_mapper
+from recorder.database.errors import damage_remedy
+
+CHECK_S = 1.0  # a large database is looked through only so far
+STEPS = 10_000  # of SQLite's machine between two looks at the clock
+MUST_BE_ON = ("fsync", "full_page_writes", "synchronous_commit")
+
+
+def damage() -> str | None:
+    """Return what to do about a damaged database, None if no damage was found. Deletes nothing."""
+    path = Path(str(connection.settings_dict["NAME"]))
+    if connection.vendor != "sqlite" or not path.is_file():
+        return None
+    deadline = monotonic() + CHECK_S
+    try:
+        with closing(sqlite3.connect(path)) as database:
+            database.set_progress_handler(lambda: monotonic() > deadline, STEPS)
+            found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
+    except sqlite3.OperationalError:
+        return None  # out of time, or locked: neither is damage
+    except sqlite3.DatabaseError as error:
+        return damage_remedy(str(error))
+    return None if found == "ok" else damage_remedy(" ".join(found.split()))
+
+
+def loss() -> str | None:
+    """Return why what PostgreSQL commits may be lost in a crash, None if it is safe."""
+    if connection.vendor != "postgresql":
+        return None
+    off = [name for name in MUST_BE_ON if row_mapper.read("SELECT current_setting(%s)", name)[0][0] == "off"]
+    if not off:
+        return None
+    return (
+        f"PostgreSQL runs with {', '.join(off)} off: a crash would lose what was acknowledged. Switch it on, "
+        "or accept the loss with --accept-loss."
+    )

@@ -1,0 +1,1 @@
+"""Price book, rollups and re-pricing."""

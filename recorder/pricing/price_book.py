@@ -1,0 +1,183 @@
+"""The prices of a project: what the list says of a model when it is first seen, and what the project says.
+
+Rows stay, so that a rebuild prices every call as it was priced: a newer list, or a price of the project's
+own, holds for what is recorded after it, and for what was before it once history is repriced.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from decimal import Decimal
+from functools import lru_cache
+from typing import TypeAlias
+
+from recorder.core.content.text import clean
+from recorder.core.money.prices import Band, Pair, Price, Rates
+from recorder.database import row_mapper
+from recorder.journal import append
+from recorder.pricing import price_list
+
+COLUMNS = (
+    *("id", "model", "provider", "is_own", "edition", "valid_from", "daily", "after_event", "until_event"),
+    *("bands", "list_version"),
+)
+NEW = (
+    *("project_id", "model", "provider", "is_own", "edition", "list_version", "place", "valid_from", "daily"),
+    *("after_event", "bands", "created_at", "created_by"),
+)
+TABLE = "recorder_price"
+NAME = 512  # characters of a model's or provider's name
+RATES = tuple(each.name for each in fields(Rates))
+_Row: TypeAlias = tuple[row_mapper.Value, ...]
+_IS_OWN, _EDITION = COLUMNS.index("is_own"), COLUMNS.index("edition")
+_SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE project_id = %s"
+
+
+def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Price]]:
+    """Return the rows of each pair, oldest first; call it within the transaction that records."""
+    rows = _rows(project, pairs)
+    stale = {pair for pair in pairs if not any(_is_of_list(row) for row in rows.get(pair, ()))}
+    if stale:
+        for pair in sorted(stale):
+            _take_from_list(project, pair, [row for row in rows.get(pair, ()) if not row[_IS_OWN]])
+        rows = _rows(project, pairs)
+    return {pair: [_price(*row[:-1]) for row in found] for pair, found in rows.items()}
+
+
+def known(project: int) -> Mapping[Pair, Sequence[Price]]:
+    """Return every row of a project, oldest first of each pair."""
+    found: dict[Pair, list[Price]] = {}
+    for row in row_mapper.read(f"{_SELECT} ORDER BY id", project):
+        found.setdefault((row[1], row[2]), []).append(_price(*row[:-1]))
+    return found
+
+
+def add(project: int, pair: Pair, bands: Sequence[Band], valid_from: datetime | None, by: str) -> None:
+    """Let the project say what a model costs, for calls of a day on; recorded history stays as it is."""
+    model, provider = clean(pair[0], NAME), clean(pair[1], NAME)
+    append.lock(project)
+    values = (project, model, provider, True, "", "", 0, valid_from, "", _last_event(), bands, by)
+    _insert([values])
+
+
+def withdraw(project: int, price: int) -> None:
+    """Let a price of the project's own hold no longer; it stays readable and for what was recorded."""
+    append.lock(project)
+    sql = (
+        "UPDATE recorder_price SET until_event = %s WHERE id = %s AND project_id = %s AND until_event IS NULL"
+    )
+    row_mapper.write(f"{sql} AND is_own", [(_last_event(), price, project)])
+
+
+def let_hold(project: int, pairs: Collection[Pair]) -> None:
+    """Let the rows of some pairs that hold now hold for all that was ever recorded, and no others."""
+    append.lock(project)
+    prices(project, pairs)  # the list may be newer than what was last recorded
+    rows = [(project, *pair) for pair in sorted(pairs)]
+    of_pair = "WHERE project_id = %s AND model = %s AND provider = %s AND until_event IS"
+    row_mapper.write(f"UPDATE {TABLE} SET after_event = 0 {of_pair} NULL", rows)
+    row_mapper.write(f"UPDATE {TABLE} SET until_event = 0 {of_pair} NOT NULL", rows)
+
+
+def pairs(project: int) -> set[Pair]:
+    """Return every model and provider that was ever priced or looked up."""
+    rows = row_mapper.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
+    return {(model, provider) for model, provider in rows}
+
+
+def forget_unused(project: int) -> None:
+    """Delete what lists say of models that no config and no turn names any more."""
+    loops = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
+    turns = f"SELECT model, provider FROM recorder_turn WHERE loop_id IN ({loops} WHERE s.project_id = %s)"
+    configs = "SELECT model, provider FROM recorder_modelconfig WHERE project_id = %s"
+    sql = f"DELETE FROM {TABLE} WHERE project_id = %s AND NOT is_own"
+    unnamed = f"(model, provider) NOT IN ({configs}) AND (model, provider) NOT IN ({turns})"
+    row_mapper.write(f"{sql} AND {unnamed}", [[project, project, project]])
+
+
+def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
+    if not pairs:
+        return {}
+    models = row_mapper.several(sorted({model for model, _ in pairs}))
+    found: dict[Pair, list[_Row]] = {}
+    for row in row_mapper.read(f"{_SELECT} AND {row_mapper.among('model')} ORDER BY id", project, models):
+        if (row[1], row[2]) in pairs:
+            found.setdefault((row[1], row[2]), []).append(tuple(row))
+    return found
+
+
+def _is_of_list(row: _Row) -> bool:
+    """Say whether a row is known to agree with the list of this process."""
+    return not row[_IS_OWN] and price_list.edition() in (row[_EDITION], row[-1])
+
+
+def _take_from_list(project: int, pair: Pair, known: list[_Row]) -> None:
+    """Take over what the list says of a pair: nothing new, a newer edition, or that it does not know it."""
+    edition = price_list.edition()
+    said = [(each.valid_from, each.daily, each.bands) for each in price_list.listed(*pair)] or [
+        (None, "", ())
+    ]
+    newest = [_price(*row[:-1]) for row in known if row[_EDITION] == known[-1][_EDITION]]
+    if [(row.valid_from, row.daily, row.bands) for row in newest] == said:
+        row_mapper.write(
+            "UPDATE recorder_price SET list_version = %s WHERE id = %s", [(edition, row.id) for row in newest]
+        )
+        return
+    after = _last_event() if known else 0
+    _insert(
+        (project, *pair, False, edition, edition, place, valid_from, daily, after, bands, "")
+        for place, (valid_from, daily, bands) in enumerate(said)
+    )
+
+
+def _insert(rows: Iterable[tuple[row_mapper.Value, ...]]) -> None:
+    moment, now = row_mapper.moment(), datetime.now(UTC)
+    row_mapper.write(
+        f"{row_mapper.insert(TABLE, NEW)} ON CONFLICT DO NOTHING",
+        [
+            (*about, valid_from and moment(valid_from), daily, after, written(bands), moment(now), by)
+            for *about, valid_from, daily, after, bands, by in rows
+        ],
+    )
+
+
+def _last_event() -> int:
+    return int(row_mapper.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
+
+
+@lru_cache(maxsize=4096)  # the same few rows, batch after batch
+def _price(
+    id: int,
+    model: str,
+    provider: str,
+    is_own: bool,  # noqa: FBT001
+    edition: str,
+    valid_from: datetime | None,
+    daily: str,
+    after_event: int,
+    until_event: int | None,
+    bands: str,
+) -> Price:
+    starts = row_mapper.aware(valid_from)
+    return Price(
+        id, model, provider, bool(is_own), edition, starts, daily, after_event, until_event, banded(bands)
+    )
+
+
+def written(bands: Sequence[Band]) -> str:
+    """Write bands as they stand in their column."""
+    said = [{"over": band.over, **{name: str(getattr(band.rates, name)) for name in RATES}} for band in bands]
+    return json.dumps(said, separators=(",", ":"))
+
+
+def banded(text: str) -> tuple[Band, ...]:
+    """Read bands from their column."""
+    return bands_of(json.loads(text))
+
+
+def bands_of(said: Iterable[Mapping[str, row_mapper.Value]]) -> tuple[Band, ...]:
+    """Read bands from what their column holds."""
+    return tuple(Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in said)

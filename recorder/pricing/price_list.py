@@ -1,0 +1,109 @@
+"""What the price list of the package `genai-prices` says of a model. It is data on disk: nothing is fetched.
+
+The list takes 20 MB of memory and a tenth of a second to load, so it is loaded for a model that is new here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from decimal import Decimal
+from functools import cache
+from importlib.metadata import version
+from typing import TYPE_CHECKING
+
+from recorder.core.money.prices import Band, Rates
+
+if TYPE_CHECKING:
+    from genai_prices.types import ConditionalPrice, ModelInfo, ModelPrice, TieredPrices
+
+PACKAGE = "genai-prices"
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """One entry of the list: rates, from when on, and at which hours of the day."""
+
+    bands: tuple[Band, ...]
+    valid_from: datetime | None = None
+    daily: str = ""
+
+
+@cache
+def edition() -> str:
+    """Return which list it is, without loading it."""
+    return f"{PACKAGE} {version(PACKAGE)}"
+
+
+def listed(model: str, provider: str) -> list[Listed]:
+    """Return the entries of a model at a provider, oldest first; none if the list does not know it."""
+    found = _find(model, provider)
+    if found is None:
+        return []
+    from genai_prices.types import ModelPrice  # noqa: PLC0415
+
+    if isinstance(found.prices, ModelPrice):
+        return [Listed(bands)] if (bands := _bands(found.prices)) else []
+    return [entry for each in found.prices if (entry := _entry(each)) is not None]
+
+
+def _find(model: str, provider: str) -> ModelInfo | None:
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415
+
+    try:
+        return get_snapshot().find_provider_model(model, None, provider, None)[1]
+    except LookupError:
+        return None
+
+
+def _entry(given: ConditionalPrice) -> Listed | None:
+    bands = _bands(given.prices)
+    starts: date | None = getattr(given.constraint, "start_date", None)
+    begins: time | None = getattr(given.constraint, "start_time", None)
+    ends: time | None = getattr(given.constraint, "end_time", None)
+    if not bands:
+        return None
+    return Listed(
+        bands,
+        valid_from=datetime.combine(starts, time(), UTC) if starts else None,
+        daily=f"{_clock(begins)}-{_clock(ends)}" if begins and ends else "",
+    )
+
+
+def _clock(at: time) -> str:
+    zoned = at if at.tzinfo else at.replace(tzinfo=UTC)
+    return datetime.combine(date(2000, 1, 1), zoned).astimezone(UTC).strftime("%H:%M")
+
+
+def _bands(prices: ModelPrice) -> tuple[Band, ...]:
+    """Return the rates by size of the request; none if the list has no price for input or for output."""
+    if prices.input_mtok is None or prices.output_mtok is None:
+        return ()
+    names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")
+    starts = {tier.start for name in names for tier in getattr(getattr(prices, name), "tiers", ())}
+    return tuple(Band(over, _rates(prices, over)) for over in sorted({0, *starts}))
+
+
+def _rates(prices: ModelPrice, over: int) -> Rates:
+    """Return the rates above a size; a kind of token that has none costs what it is a kind of."""
+    input_ = _rate(prices.input_mtok, over) or Decimal(0)
+    output = _rate(prices.output_mtok, over) or Decimal(0)
+    write = _or(_rate(prices.cache_write_mtok, over), input_)
+    return Rates(
+        input=input_,
+        cache_read=_or(_rate(prices.cache_read_mtok, over), input_),
+        cache_write=_or(_rate(prices.cache_write_5m_mtok, over), write),
+        cache_write_1h=_or(_rate(prices.cache_write_1h_mtok, over), write),
+        output=output,
+        reasoning=_or(_rate(prices.output_reasoning_mtok, over), output),
+    )
+
+
+def _rate(price: Decimal | TieredPrices | None, over: int) -> Decimal | None:
+    if price is None or isinstance(price, Decimal):
+        return price
+    return next((tier.price for tier in reversed(price.tiers) if over >= tier.start), price.base)
+
+
+def _or(rate: Decimal | None, otherwise: Decimal) -> Decimal:
+    return otherwise if rate is None else rate

@@ -1,0 +1,1 @@
+"""Records derived from the journal: load, save, rebuild, as of."""

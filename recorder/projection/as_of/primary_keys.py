@@ -1,0 +1,100 @@
+"""The keys that records have now, for records that were made again."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Mapping
+from itertools import count
+from typing import Any, NamedTuple, TypeAlias
+
+from recorder.core.records import (
+    Approval,
+    ChildRef,
+    Compaction,
+    Group,
+    Loop,
+    ModelConfig,
+    Record,
+    Session,
+    ToolCall,
+    Turn,
+)
+from recorder.database import row_mapper
+
+FRESH = 10**12  # keys from here on are of no row: what there is no longer, or never is in a table for long
+
+_Natural: TypeAlias = tuple[Any, ...]
+
+
+class _Known(NamedTuple):
+    """What a record is known by once those it stands under have their keys, and the columns of the same."""
+
+    by: Callable[[Any], _Natural]
+    columns: str
+
+
+_NATURAL: Mapping[type[Record], _Known] = {
+    ModelConfig: _Known(lambda config: (config.key,), "key"),
+    Session: _Known(lambda session: (session.session_id,), "session_id"),
+    Group: _Known(lambda group: (group.session.id, group.ordinal), "session_id, ordinal"),
+    Loop: _Known(lambda loop: (loop.session.id, loop.loop_id, loop.run), "session_id, loop_id, run"),
+    Turn: _Known(lambda turn: (turn.loop.id, turn.ordinal), "loop_id, ordinal"),
+    ToolCall: _Known(
+        lambda tool: (tool.loop.id, tool.start_event or tool.end_event),
+        "loop_id, COALESCE(start_event, end_event)",
+    ),
+    Compaction: _Known(
+        lambda each: (each.loop.id, each.start_event or each.end_event),
+        "loop_id, COALESCE(start_event, end_event)",
+    ),
+    ChildRef: _Known(
+        lambda ref: (ref.loop.id, ref.event, ref.child_loop_id), "loop_id, event, child_loop_id"
+    ),
+    Approval: _Known(
+        lambda approval: (approval.session.id, approval.request_event), "session_id, request_event"
+    ),
+}
+
+
+class Keys:
+    """The keys of a project's configs and of all records of some sessions. Nine queries."""
+
+    def __init__(self, project: int, sessions: Collection[int]) -> None:
+        here, several = row_mapper.among("session_id"), row_mapper.several(sessions)
+        of_loops = f"loop_id IN (SELECT id FROM recorder_looprecord WHERE {here})"
+        self._known: Mapping[type[Record], dict[_Natural, int]] = {
+            ModelConfig: _read(ModelConfig, "project_id = %s", project),
+            Session: _read(Session, row_mapper.among("id"), several),
+            Group: _read(Group, here, several),
+            Loop: _read(Loop, here, several),
+            Approval: _read(Approval, here, several),
+            Turn: _read(Turn, of_loops, several),
+            ToolCall: _read(ToolCall, of_loops, several),
+            Compaction: _read(Compaction, of_loops, several),
+            ChildRef: _read(ChildRef, of_loops, several),
+        }
+        self._fresh = count(FRESH)
+
+    def give(self, records: Collection[Record]) -> None:
+        """Give each record its key, one after the other if they look alike."""
+        by_kind: dict[type[Record], list[Record]] = defaultdict(list)
+        for record in records:
+            by_kind[type(record)].append(record)
+        for kind, natural in _NATURAL.items():
+            known = self._known[kind].copy()
+            for record in by_kind[kind]:
+                record.id = known.pop(natural.by(record), 0) or self.fresh()
+        for kind in by_kind.keys() - _NATURAL.keys():
+            for record in by_kind[kind]:
+                record.id = self.fresh()
+
+    def fresh(self) -> int:
+        """Return a key that no row has."""
+        return next(self._fresh)
+
+
+def _read(kind: type[Record], where: str, value: row_mapper.Value) -> dict[_Natural, int]:
+    """Return the keys of rows; of those that look alike the oldest."""
+    columns, table = _NATURAL[kind].columns, row_mapper.table(kind).name
+    found = row_mapper.read(f"SELECT id, {columns} FROM {table} WHERE {where} ORDER BY id DESC", value)
+    return {tuple(natural): key for key, *natural in found}

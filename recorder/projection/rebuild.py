@@ -1,0 +1,98 @@
+"""Deriving every record again from the journal, as if each line came in anew, under the keys it had."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from django.db import transaction
+
+from recorder.core.recorder import Line, Recorder
+from recorder.core.records import Change
+from recorder.core.records import ModelConfig as Config
+from recorder.core.state_keys import needs
+from recorder.database.errors import STORE_ERRORS, blame
+from recorder.journal.read import texts
+from recorder.journal.replay import Entry, Flush, Retelling, unread
+from recorder.management.progress_bar import Progress
+from recorder.models import JournalEvent, ModelConfig, Project
+from recorder.projection import store
+
+log = logging.getLogger(__name__)
+
+BATCH = 500
+
+
+class BodiesPruned(Exception):
+    """What records say cannot be derived again: bodies of the project's lines were pruned."""
+
+    def __init__(self, project: Project, lines: int) -> None:
+        super().__init__(
+            f"bodies of {lines:,} lines of {project.slug} were pruned: their records could not be derived "
+            "again, so nothing was changed"
+        )
+
+
+def rebuild(project: Project, progress: Progress) -> int:
+    """Derive a project's records again in one transaction; return how many lines could not be read.
+
+    Raises BodiesPruned.
+    """
+    with transaction.atomic():
+        if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
+            raise BodiesPruned(project, gone)
+        slots = dict(ModelConfig.objects.filter(project=project).values_list("key", "slot"))
+        kept = store.forget(project.pk)
+        retelling = Retelling(project.pk)
+        for entries in _batches(project):
+            _derive(project.pk, list(retelling.lines(entries)), slots, kept)
+            progress.step(len(entries), project.slug)
+        retelling.finish()
+    return retelling.unreadable
+
+
+def _derive(project: int, told: Sequence[Line | Flush], slots: dict[str, int], kept: store.Kept) -> None:
+    """Derive the records of some lines; if a bug of ours breaks them in halves, down to one."""
+    try:
+        with transaction.atomic():
+            _save(project, told, slots, kept)
+    except Exception as error:
+        kept.take_back()
+        if isinstance(error, STORE_ERRORS):
+            blame(error)
+        if len(told) > 1:
+            half = len(told) // 2
+            for part in (told[:half], told[half:]):
+                _derive(project, part, slots, kept)
+            return
+        log.exception("line %d of the journal breaks the recorder", told[0].id)
+        _save(project, [unread(line) for line in told if isinstance(line, Line)], slots, kept)
+    kept.settle()
+
+
+def _save(project: int, told: Sequence[Line | Flush], slots: dict[str, int], kept: store.Kept) -> None:
+    """Feed lines in order to a recorder that remembers what they touch."""
+    lines = [line for line in told if isinstance(line, Line)]
+    flushed = frozenset(flush.producer for flush in told if isinstance(flush, Flush))
+    wanted = replace(needs(lines), producers=flushed)
+    recorder = Recorder(store.remember(project, wanted, {line.producer for line in lines} | flushed))
+    changes: list[Change] = []
+    for each in told:
+        if isinstance(each, Flush):
+            changes += recorder.flush(each.producer, each.received_at, each.id)
+        else:
+            changes += recorder.feed(each)
+    for change in changes:
+        if isinstance(change, Config):  # a colour is for good, whatever was removed since
+            change.slot = slots.get(change.key, change.slot)
+    store.save(project, changes, kept)
+
+
+def _batches(project: Project) -> Iterator[list[Entry]]:
+    rows = JournalEvent.objects.filter(project=project).select_related("producer").order_by("pk")
+    last = 0
+    while batch := list(rows.filter(pk__gt=last).defer("own", "pieces")[:BATCH]):
+        last = batch[-1].pk
+        raws = texts([entry.pk for entry in batch])
+        yield [(entry, raws[entry.pk]) for entry in batch]

@@ -1,0 +1,235 @@
+"""The records in the database: `remember` reads what some lines touch, `save` writes what they changed.
+
+The only module that writes records. `remember` runs a fixed number of queries however much it reads.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from datetime import date
+
+from recorder.core.records import (
+    Anomaly,
+    Approval,
+    Change,
+    ChildRef,
+    Compaction,
+    EventRecord,
+    Group,
+    Loop,
+    ModelConfig,
+    Record,
+    Regrouped,
+    Removed,
+    Session,
+    Spent,
+    TextBlock,
+    ToolCall,
+    Turn,
+)
+from recorder.core.state import Memory, Needs
+from recorder.database import row_mapper
+from recorder.pricing import price_book, rollups
+from recorder.projection.load_state import Reading
+from recorder.pubsub.invalidation import Bell, bell_for
+
+# Rows are written in this order and deleted in reverse. Keys may point both ways: they are checked at commit.
+ORDER: tuple[type[Record], ...] = (
+    ModelConfig,
+    Session,
+    Group,
+    Loop,
+    Turn,
+    ToolCall,
+    ChildRef,
+    Compaction,
+    Approval,
+    TextBlock,
+    EventRecord,
+    Anomaly,
+)
+
+_OF_SUMS = (Spent, Regrouped)
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The primary keys that records had, by what names them for good: addresses on the web hold them."""
+
+    configs: dict[str, int] = field(default_factory=dict)
+    sessions: dict[str, int] = field(default_factory=dict)
+    groups: dict[tuple[str, int], int] = field(default_factory=dict)
+    loops: dict[tuple[str, str, int], int] = field(default_factory=dict)
+    made: dict[tuple[type[Record], int], int] = field(default_factory=dict)  # by the event that made it
+    taken: dict[tuple[type[Record], int], int] = field(default_factory=dict)  # of these, since `settle`
+
+    def key(self, record: Record) -> int:
+        """Return the key that `record` had, 0 if it is new."""
+        match record:
+            case ModelConfig():
+                key = self.configs.get(record.key, 0)
+            case Session():
+                key = self.sessions.get(record.session_id, 0)
+            case Group():
+                key = self.groups.get((record.session.session_id, record.ordinal), 0)
+            case Loop():
+                key = self.loops.get((record.session.session_id, record.loop_id, record.run), 0)
+            case Turn() | ToolCall() | Compaction():
+                key = self._made_by(record, record.start_event, record.end_event)
+            case Approval():
+                key = self._made_by(record, record.request_event, record.resolve_event)
+            case _:
+                key = 0
+        return key
+
+    def _made_by(self, record: Record, *events: int | None) -> int:
+        """Return the key of what the first of these events made, once: no two records may have it."""
+        known = [event for event in events if event is not None]
+        name = (type(record), min(known, default=0))
+        if name not in self.made:
+            return 0
+        self.taken[name] = self.made.pop(name)
+        return self.taken[name]
+
+    def settle(self) -> None:
+        """What was taken is written."""
+        self.taken.clear()
+
+    def take_back(self) -> None:
+        """What was taken was not written after all."""
+        self.made.update(self.taken)
+        self.taken.clear()
+
+
+NOTHING_KEPT = Kept()
+
+
+def remember(project: int, needs: Needs, producers: Iterable[int] = ()) -> Memory:
+    """Return a Memory with what `needs` names; `producers` are those whose lines will be fed."""
+    return Reading(project, needs, frozenset(producers)).memory()
+
+
+def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Bell:
+    """Write each changed record as it now is; return the bell to ring after the commit."""
+    changes = list(changes)
+    sums = rollups.changed(changes)
+    last: dict[Record, bool] = {}
+    for change in changes:
+        if type(change) is Removed:
+            last[change.record] = True
+        elif type(change) not in _OF_SUMS:
+            last[change] = False  # type: ignore[index]  # no type check sees that it is a record
+    written = [record for record, is_removed in last.items() if not is_removed]
+    removed = [record for record, is_removed in last.items() if is_removed and record.id]
+    new = [record for record in written if not record.id]
+    _give_keys(new, kept)
+    for kind, records in _by_kind(written):
+        row_mapper.table(kind).put(records, project)
+    for kind, records in reversed(_by_kind(removed)):
+        name = row_mapper.table(kind).name
+        row_mapper.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
+    sums.write(project)
+    return bell_for(project, written, removed, new)
+
+
+def note_pruned(sessions: Iterable[int], day: date) -> None:
+    """Say of sessions that bodies of their lines went on a day."""
+    row_mapper.write(
+        "UPDATE recorder_session SET pruned_on = %s WHERE id = %s", [(day, pk) for pk in sessions]
+    )
+
+
+def forget(project: int) -> Kept:
+    """Delete all records of a project, but not its journal; return the keys they had, for `save`."""
+    kept = _kept(project)
+    rollups.forget(project)
+    for kind in reversed(ORDER):
+        table = row_mapper.table(kind)
+        row_mapper.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
+    return kept
+
+
+def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]]]:
+    found: dict[type[Record], list[Record]] = defaultdict(list)
+    for record in records:
+        found[type(record)].append(record)
+    return [(kind, found[kind]) for kind in ORDER if kind in found]
+
+
+def forget_demo(project: int) -> Bell:
+    """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
+    gone = {pk for (pk,) in row_mapper.read(_DEMO, project)}
+    rollups.take_away(project, f"r.session_id IN ({_DEMO})", project)
+    for kind in reversed(ORDER):
+        row_mapper.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
+    price_book.forget_unused(project)
+    return Bell(project, sessions=gone)
+
+
+def _give_keys(new: list[Record], kept: Kept) -> None:
+    """Give each new record its primary key, in the order in which they were made."""
+    if kept is not NOTHING_KEPT:
+        for record in new:
+            record.id = kept.key(record)
+    keyless = _by_kind(record for record in new if not record.id)
+    ids = row_mapper.next_ids({row_mapper.table(kind).name: len(records) for kind, records in keyless})
+    for kind, records in keyless:
+        for record, key in zip(
+            records, ids[row_mapper.table(kind).name], strict=False
+        ):  # SQLite's do not end
+            record.id = key
+
+
+def _kept(project: int) -> Kept:
+    sessions = "JOIN recorder_session s ON s.id = r.session_id WHERE s.project_id = %s"
+    groups = f"SELECT s.session_id, r.ordinal, r.id FROM recorder_parallelgrouprecord r {sessions}"
+    loops = f"SELECT s.session_id, r.loop_id, r.run, r.id FROM recorder_looprecord r {sessions}"
+    return Kept(
+        configs=dict(_pairs("SELECT key, id FROM recorder_modelconfig WHERE project_id = %s", project)),
+        sessions=dict(_pairs("SELECT session_id, id FROM recorder_session WHERE project_id = %s", project)),
+        groups={(row[0], row[1]): row[2] for row in row_mapper.read(groups, project)},
+        loops={(row[0], row[1], row[2]): row[3] for row in row_mapper.read(loops, project)},
+        made={key: pk for kind in _EVENTS_OF for key, pk in _made(kind, project)},
+    )
+
+
+def _made(kind: type[Record], project: int) -> Iterator[tuple[tuple[type[Record], int], int]]:
+    """Give the key of each record of a kind by the event that made it: the first of those it knows."""
+    sql = f"SELECT id, {_EVENTS_OF[kind]} FROM {row_mapper.table(kind).name} WHERE {_OF_PROJECT[kind]}"
+    for pk, *events in row_mapper.read(sql, project):
+        if known := [event for event in events if event is not None]:
+            yield (kind, min(known)), pk
+
+
+def _pairs(sql: str, project: int) -> list[tuple[str, int]]:
+    return [(row[0], row[1]) for row in row_mapper.read(sql, project)]
+
+
+_SESSIONS = "(SELECT id FROM recorder_session WHERE project_id = %s)"
+_LOOPS = f"(SELECT id FROM recorder_looprecord WHERE session_id IN {_SESSIONS})"
+_OF_PROJECT: dict[type[Record], str] = {
+    **dict.fromkeys((ModelConfig, Session, Anomaly), "project_id = %s"),
+    **dict.fromkeys((Group, Loop, Approval), f"session_id IN {_SESSIONS}"),
+    **dict.fromkeys((Turn, ToolCall, ChildRef, Compaction, TextBlock), f"loop_id IN {_LOOPS}"),
+    EventRecord: "id IN (SELECT id FROM recorder_journalevent WHERE project_id = %s)",
+}
+_EVENTS_OF: dict[type[Record], str] = {
+    **dict.fromkeys((Turn, ToolCall, Compaction), "start_event, end_event"),
+    Approval: "request_event, resolve_event",
+}
+
+_DEMO = "SELECT id FROM recorder_session WHERE is_demo AND project_id = %s"
+_DEMO_LOOPS = f"SELECT id FROM recorder_looprecord WHERE session_id IN ({_DEMO})"
+_DEMO_LINES = """SELECT j.id FROM recorder_journalevent j JOIN recorder_producer p ON p.id = j.producer_id
+                 WHERE p.is_demo AND p.project_id = %s"""
+_OF_DEMO: dict[type[Record], str] = {
+    **dict.fromkeys((Group, Loop, Approval), f"session_id IN ({_DEMO})"),
+    **dict.fromkeys((Turn, ToolCall, ChildRef, Compaction, TextBlock), f"loop_id IN ({_DEMO_LOOPS})"),
+    Session: f"id IN ({_DEMO})",
+    EventRecord: f"id IN ({_DEMO_LINES})",
+    Anomaly: f"event IN ({_DEMO_LINES})",
+    ModelConfig: "project_id = %s AND id NOT IN (SELECT config_id FROM recorder_looprecord "
+    "WHERE config_id IS NOT NULL)",
+}

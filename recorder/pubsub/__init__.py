@@ -1,0 +1,1 @@
+"""What a commit touched, sent to its subscribers."""

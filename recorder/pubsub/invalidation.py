@@ -1,0 +1,231 @@
+"""The doorbell: after a commit it says which records were touched, by id and never by content.
+
+Nothing may depend on a bell arriving: a page that missed one redraws whole when it connects again.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import chain
+from threading import Lock
+from typing import Any, assert_never
+
+from recorder.core.records import (
+    Anomaly,
+    Approval,
+    ChildRef,
+    Compaction,
+    EventRecord,
+    Group,
+    Loop,
+    ModelConfig,
+    Record,
+    Session,
+    TextBlock,
+    ToolCall,
+    Turn,
+)
+
+log = logging.getLogger(__name__)
+
+# Of these alone a reader of what starts, ends and waits asks more.
+MOMENTS = frozenset(("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd"))
+STREAMED = "MessageUpdate"  # its text is in blocks, so that its turn is not drawn again
+
+
+@dataclass(frozen=True, slots=True)
+class Bell:
+    """What one commit touched in one project, by primary keys."""
+
+    project: int
+    sessions: set[int] = field(default_factory=set)
+    new_sessions: set[int] = field(default_factory=set)
+    reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
+    groups: set[int] = field(default_factory=set)
+    judges: dict[int, int] = field(default_factory=dict)  # loop that judges a group of this bell: group
+    configs: set[int] = field(default_factory=set)  # first seen: others of their model get other labels
+    loops: dict[int, int] = field(default_factory=dict)  # loop: session
+    turns: dict[int, int] = field(default_factory=dict)  # turn: loop
+    tools: dict[int, int] = field(default_factory=dict)  # tool call: turn, or 0
+    approvals: dict[int, int] = field(default_factory=dict)  # question: loop, or 0
+    blocks: dict[int, int] = field(default_factory=dict)  # text block: turn, or 0
+    events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
+    moments: set[int] = field(default_factory=set)  # events of a type in MOMENTS
+    ended: set[int] = field(default_factory=set)  # loops that no longer run
+    ended_groups: set[int] = field(default_factory=set)
+    claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
+    people: set[int] = field(default_factory=set)  # whose own marks changed
+    quarantined: bool = False
+
+    def message(self) -> dict[str, Any]:
+        """Return it as plain values that cross from process to process: msgpack reads keys only as text."""
+        return {each.name: _said(getattr(self, each.name)) for each in fields(self)}
+
+    @classmethod
+    def of(cls, message: dict[str, Any]) -> Bell:
+        """Read a message back: lists are sets and keys are numbers again."""
+        known = {each.name for each in fields(cls)}
+        return cls(**{name: _heard(value) for name, value in message.items() if name in known})
+
+
+PARTS = tuple(each.name for each in fields(Bell) if each.name not in ("project", "quarantined"))
+
+
+def merge(bells: Sequence[Bell]) -> Bell:
+    """Return one bell for all of `bells`, which are of one project."""
+    whole = Bell(bells[0].project, quarantined=any(bell.quarantined for bell in bells))
+    for bell in bells:
+        for name in PARTS:
+            getattr(whole, name).update(getattr(bell, name))
+    return whole
+
+
+def bell_for(
+    project: int, written: Iterable[Record], removed: Iterable[Record], new: Iterable[Record]
+) -> Bell:
+    """Return the bell for what one commit wrote and removed; `new` is what was not there before."""
+    bell = Bell(project)
+    events: list[EventRecord] = []
+    for record in chain(written, removed):
+        if type(record) is EventRecord:
+            events.append(record)  # most are: they are noted together
+        else:
+            _note(bell, record)
+    _note_events(bell, events)
+    for record in new:
+        if isinstance(record, Session):
+            bell.new_sessions.add(record.id)
+            if record.parent is not None:
+                bell.reshaped.add(record.parent.session.id)
+        if isinstance(record, Loop):
+            bell.reshaped.add(record.session.id)
+    return bell
+
+
+def _note_events(bell: Bell, events: Sequence[EventRecord]) -> None:
+    bell.events.update([(event.id, event.loop.id if event.loop else 0) for event in events])
+    bell.moments.update([event.id for event in events if event.type in MOMENTS])
+    for turn in dict.fromkeys([event.turn for event in events if event.type != STREAMED]):
+        if turn is not None:
+            bell.turns[turn.id] = turn.loop.id
+    for loop in dict.fromkeys([event.loop for event in events]):
+        if loop is not None:
+            bell.loops[loop.id] = loop.session.id
+            bell.sessions.add(loop.session.id)
+
+
+def _note(bell: Bell, record: Record) -> None:  # noqa: C901  one arm a kind
+    match record:
+        case EventRecord():
+            _note_events(bell, [record])
+        case Compaction() | Approval() | Anomaly():
+            _note_within(bell, record)
+        case Session():
+            bell.sessions.add(record.id)
+        case Loop():
+            _note_loop(bell, record)
+        case Turn():
+            bell.turns[record.id] = record.loop.id
+        case ModelConfig():
+            bell.configs.add(record.id)
+        case Group():
+            bell.groups.add(record.id)
+            if record.status != "running":
+                bell.ended_groups.add(record.id)
+            if record.judge is not None:
+                bell.judges[record.judge.id] = record.id
+            bell.reshaped.add(record.session.id)
+        case ToolCall() | TextBlock():
+            parts = bell.tools if isinstance(record, ToolCall) else bell.blocks
+            parts[record.id] = record.turn.id if record.turn else 0
+        case ChildRef():
+            bell.reshaped.update(loop.session.id for loop in (record.loop, record.child) if loop)
+        case _:
+            assert_never(record)
+
+
+def _note_loop(bell: Bell, loop: Loop) -> None:
+    bell.loops[loop.id] = loop.session.id
+    if loop.status not in ("pending", "running"):
+        bell.ended.add(loop.id)
+
+
+def _note_within(bell: Bell, record: Compaction | Approval | Anomaly) -> None:
+    if isinstance(record, Approval):
+        bell.approvals[record.id] = record.loop.id if record.loop else 0
+    if record.loop is not None:
+        bell.loops[record.loop.id] = record.loop.session.id
+        bell.sessions.add(record.loop.session.id)
+
+
+Listener = Callable[[Bell], None]
+_listeners: list[Listener] = []
+_carriers: list[Listener] = []
+_redraws: list[Callable[[], None]] = []
+_lock = Lock()
+
+
+def listen(listener: Listener) -> None:
+    """Have `listener` called for every bell, on whichever thread rings."""
+    with _lock:
+        if listener not in _listeners:
+            _listeners.append(listener)
+
+
+def unlisten(listener: Listener) -> None:
+    with _lock:
+        if listener in _listeners:
+            _listeners.remove(listener)
+
+
+def listen_for_misses(redraw: Callable[[], None]) -> None:
+    """Have `redraw` called whenever bells of other processes may have been missed."""
+    with _lock:
+        if redraw not in _redraws:
+            _redraws.append(redraw)
+
+
+def miss() -> None:
+    """Tell those who listen that bells may have been missed: what they show may be old."""
+    with _lock:
+        redraws = list(_redraws)
+    for redraw in redraws:
+        redraw()
+
+
+def ring(bell: Bell) -> None:
+    """Tell everyone who listens, in this process and in the others."""
+    ring_here(bell)
+    for carry in _carriers:
+        carry(bell)
+
+
+def carry_by(carrier: Listener) -> None:
+    """Have `carrier` take every bell of this process to the others."""
+    _carriers.append(carrier)
+
+
+def ring_here(bell: Bell) -> None:
+    """Tell those who listen in this process."""
+    with _lock:
+        listeners = list(_listeners)
+    for listener in listeners:
+        listener(bell)
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, set):
+        return sorted(value)
+    if isinstance(value, dict):
+        return {str(key): each for key, each in value.items()}
+    return value
+
+
+def _heard(value: Any) -> Any:
+    if isinstance(value, list):
+        return set(value)
+    if isinstance(value, dict):
+        return {int(key): each for key, each in value.items()}
+    return value

@@ -1,0 +1,97 @@
+"""The page socket: who may open one, and when it ends."""
+
+import pytest
+
+from dashboard.live import page_socket
+from recorder.models import Session
+from tests.dashboard.open_page import ORIGIN, Place, in_thread, socket
+from tests.small_loop import Loop
+
+
+async def refused(path: str, *headers: tuple[bytes, bytes]) -> int:
+    connection = socket(path, *headers)
+    connected, code = await connection.connect()
+    assert not connected
+    return code
+
+
+async def test_who_is_not_signed_in_is_refused(place):
+    assert await refused("/p/default-project/live/sessions", ORIGIN) == page_socket.SIGNED_OUT
+
+
+async def test_a_cookie_of_no_session_is_refused(place):
+    forged = (b"cookie", b"loopscope_session=abcdefghijklmnopqrstuvwxyz012345")
+    assert await refused("/p/default-project/live/sessions", ORIGIN, forged) == page_socket.SIGNED_OUT
+
+
+@pytest.mark.parametrize(
+    "origin",
+    [
+        b"http://evil.test",
+        b"https://testserver",
+        b"http://testserver:81",
+        b"http://testserver.evil.test",
+        b"null",
+    ],
+)
+async def test_a_page_of_another_origin_is_refused(place, origin):
+    assert (
+        await refused("/p/default-project/live/sessions", (b"origin", origin), place.cookie)
+        == page_socket.REFUSED
+    )
+
+
+async def test_a_socket_without_an_origin_is_refused(place):
+    assert await refused("/p/default-project/live/sessions", place.cookie) == page_socket.REFUSED
+
+
+async def test_a_project_of_others_is_refused_like_one_that_is_not(place):
+    await in_thread(Place, "theirs")
+    assert await refused("/p/theirs/live/sessions", ORIGIN, place.cookie) == page_socket.REFUSED
+    assert await refused("/p/nobodys/live/sessions", ORIGIN, place.cookie) == page_socket.REFUSED
+
+
+async def test_a_session_of_another_project_is_refused(place):
+    theirs = await in_thread(Place, "theirs")
+    await in_thread(lambda: theirs.feed(Loop().start()))
+    foreign = await in_thread(Session.objects.get)
+    path = f"/p/default-project/live/session?session={foreign.pk}"
+    assert await refused(path, ORIGIN, place.cookie) == page_socket.REFUSED
+
+
+async def test_a_page_that_is_not_live_is_refused(place):
+    assert await refused("/p/default-project/live/nonsense", ORIGIN, place.cookie) == page_socket.REFUSED
+
+
+async def test_signing_out_closes_the_socket(place, open_page, monkeypatch):
+    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    page = await open_page(place.sessions())
+    await in_thread(place.client.logout)
+    assert await page.closed() == page_socket.SIGNED_OUT
+
+
+async def test_a_silent_viewer_is_dropped_so_that_it_comes_back(place, open_page, monkeypatch):
+    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    monkeypatch.setattr(page_socket, "SILENCE_S", 0.2)
+    page = await open_page(place.sessions())
+    await in_thread(lambda: place.feed(Loop().start()))
+    assert await page.closed() == page_socket.ABNORMAL
+
+
+async def test_a_quiet_page_is_sent_an_empty_frame_now_and_then(place, open_page, monkeypatch):
+    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    monkeypatch.setattr(page_socket, "HEARTBEAT_S", 0.1)
+    page = await open_page(place.sessions())
+    await page.frame("")
+
+
+@pytest.mark.parametrize(
+    "said", ["{", "null", "[]", '{"ack":"1"}', '{"ack":-1}', '{"ack":1e400}', "[" * 99, "x" * 9_999]
+)
+async def test_nonsense_from_a_page_changes_nothing(place, open_page, said):
+    page = await open_page(place.sessions())
+    await page.socket.send_to(said)
+    await page.socket.send_to(bytes_data=b"\xff\x00")
+    await in_thread(lambda: place.feed(Loop().start()))
+    await page.agree()
+    assert page.shown.frames >= 2

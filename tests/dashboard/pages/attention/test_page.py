@@ -1,0 +1,335 @@
+"""The attention page: what waits, what failed and was seen or not, what just finished."""
+
+import re
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.pages.attention.queries import ended, waiting
+from dashboard.rendering import approvals as told
+from recorder.management.progress_bar import Progress
+from recorder.models import Approval, Project, Seen, Session
+from recorder.projection.rebuild import rebuild
+from tests import build
+from tests.dashboard.pages.attention.loop_states import ago, asking, failing, finishing
+
+QUERIES = 21
+HOSTILE = '"><img src=x onerror=alert(1)>'
+
+
+def section(html, name):
+    return html.partition(f'<section class="section" id="attention-{name}-')[2].partition("</section>")[0]
+
+
+def title(html):
+    return re.search(r"<title>(.*?)</title>", html)[1]
+
+
+def badge(html):
+    return re.search(r'data-attention="(.*?)"', html)[1]
+
+
+def test_an_empty_project_says_that_nothing_asks_for_anybody(see):
+    page = see()
+
+    assert "Nothing waits for an answer." in page
+    assert "Nothing failed." in page
+    assert "Nothing finished in the last 24 hours." in page
+    assert title(page).startswith("Attention")
+    assert badge(page) == ""
+
+
+def test_a_question_is_shown_with_all_that_was_told_of_it(feed, see):
+    feed(
+        build.ours("SessionInfo", None, session_id="s", title="Tidy up", working_dir="/home/mira/app"),
+        *asking("s", risk="high", warnings=["deletes files", {"n": 1}], options=["approve", "reject"]),
+    )
+
+    waits = section(see(), "waiting")
+
+    for said in ("Tidy up", "rm -rf build", "Risk: high", "deletes files", "{&quot;n&quot;: 1}"):
+        assert said in waits
+    for said in (
+        "<code>approve</code>",
+        "/home/mira/app",
+        "the program that runs it",
+        "data-start",
+        "agent-a",
+    ):
+        assert said in waits
+    assert f'href="/p/default/sessions/{Session.objects.get().pk}/loops/' in waits
+
+
+def test_a_tool_that_waits_is_named(feed, see):
+    start, asks = asking("s", command="ls", tool_call_id="t1")
+    feed(start, build.tool_start("s.a.1", "t1"), asks)
+
+    assert "<b>bash</b> ls" in section(see(), "waiting")
+
+
+@pytest.mark.parametrize(
+    ("answer", "inferred"),
+    [
+        (build.ours("ApprovalResolved", "s.a.1", decision="granted", scope="once"), False),
+        (build.ours("ApprovalResolved", "s.a.1", decision="denied"), False),
+        (build.agent_start("s.a.2", session="s"), False),
+        ({**build.agent_end("s.a.1"), "outcome": "cancelled"}, True),
+    ],
+)
+def test_an_answer_of_any_kind_ends_the_waiting(feed, see, answer, inferred):
+    feed(*asking("s"))
+    if answer["type"] == "AgentStart":
+        feed(build.agent_end("s.a.1"))
+    assert badge(see()) == "1"
+
+    feed(answer)
+
+    assert "Nothing waits" in see()
+    assert badge(see()) == ""
+    assert Approval.objects.get().inferred is (inferred or answer["type"] == "AgentStart")
+
+
+def test_a_question_stays_open_after_the_turn_that_it_blocks_ended(feed, see):
+    feed(*asking("s"), build.agent_end("s.a.1", timestamp=ago(seconds=1)))
+
+    page = see()
+
+    assert "rm -rf build" in section(page, "waiting")
+    assert "Nothing finished" in page
+
+
+def test_what_an_agent_wrote_is_text_and_cannot_fill_the_page(feed, see):
+    asked = {"risk": HOSTILE, "warnings": {HOSTILE: [HOSTILE] * 50}, "options": [HOSTILE] * 500}
+    feed(*asking("s", command=HOSTILE + "x" * 100_000, **asked), *failing("t", error=HOSTILE))
+    feed(build.ours("SessionInfo", None, session_id="s", title=HOSTILE, working_dir=HOSTILE))
+
+    page = see()
+
+    assert "<img src=x" not in page
+    assert page.count("&lt;img src=x") > 5
+    assert len(page) < 40_000
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        (None, []),
+        ([], []),
+        ("one", ["one"]),
+        (7, ["7"]),
+        (["a", 1, None], ["a", "1", "null"]),
+        ({"mode": "form"}, ["mode: form"]),
+    ],
+)
+def test_warnings_and_options_may_be_anything(given, shown):
+    assert list(told.said(given)) == shown
+
+
+def test_more_questions_than_fit_have_pages(feed, see):
+    feed(*(event for n in range(waiting.PAGE + 3) for event in asking(f"s{n:02}", command=f"do {n:02}")))
+
+    first = section(see(), "waiting")
+    after = re.search(r'href="\?waiting=(\d+)"', first)[1]
+    second = section(see(f"?waiting={after}"), "waiting")
+
+    assert first.count('class="ask"') == waiting.PAGE
+    assert second.count('class="ask"') == 3
+    assert "do 00" in first
+    assert "do 22" in second
+    assert badge(see()) == "23"
+
+
+def test_a_failure_is_new_until_its_reader_marks_it(feed, see, client):
+    feed(*failing("s"))
+    page = see()
+    assert "Failed: the disk is full" in page
+    assert "1, none seen yet" in page
+    assert title(page).startswith("(1) Attention")
+
+    answer = client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
+
+    assert (answer.status_code, answer["Location"]) == (302, "/p/default/attention")
+    page = see()
+    assert "1, all seen" in page
+    assert 'class="is-seen"' in page
+    assert title(page).startswith("Attention")
+    assert badge(page) == ""
+
+
+def test_what_one_person_has_seen_is_new_to_another(feed, see, client, project):
+    feed(*failing("s"))
+    see()
+    client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
+    other, user = Client(), User.objects.create_user("other")
+    project.memberships.create(user=user)
+    other.force_login(user)
+
+    assert "1, none seen yet" in other.get("/p/default/attention").content.decode()
+
+
+def test_a_session_that_fails_again_is_new_again(feed, see, client):
+    feed(*failing("s"))
+    see()
+    client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
+
+    start, end = failing("s", error="and again")
+    feed({**start, "loop_id": "s.a.2"}, {**end, "loop_id": "s.a.2"})
+
+    assert "1, none seen yet" in see()
+
+
+def test_a_session_that_goes_on_has_not_failed(feed, see):
+    feed(*failing("s"))
+    feed(build.agent_start("s.a.2", session="s", timestamp=ago()))
+
+    assert "Nothing failed." in see()
+    assert badge(see()) == ""
+
+
+def test_all_are_marked_but_what_failed_after_the_page_was_shown(feed, see, client):
+    feed(*failing("a"), *failing("b"))
+    upto = re.search(r'name="upto" value="(.*?)"', see())[1]
+    feed(*failing("late"))
+
+    client.post("/p/default/attention/seen", {"upto": upto})
+
+    failed = section(see(), "failed")
+    assert "3, 1 not seen yet" in failed
+    assert failed.index("late") < failed.index('class="is-seen"')
+
+
+@pytest.mark.parametrize(
+    "form", [{}, {"session": "x"}, {"upto": "x"}, {"upto": "c5-1"}, {"session": "9" * 30}]
+)
+def test_a_mark_of_nothing_is_refused(see, client, form):
+    see()
+    answer = client.post("/p/default/attention/seen", form)
+
+    assert answer.status_code == 400
+    assert b"Name the session" in answer.content
+
+
+def test_nobody_marks_in_a_project_that_is_not_theirs(feed, see, client):
+    other = Project.objects.create(slug="other")
+    feed(*failing("s"), into=other)
+    see()
+    session = Session.objects.get().pk
+
+    assert client.post("/p/other/attention/seen", {"session": session}).status_code == 404
+    assert client.post("/p/default/attention/seen", {"session": session}).status_code == 302
+    assert client.get("/p/default/attention/seen").status_code == 405
+    assert Client().post("/p/default/attention/seen").status_code == 302
+    assert not Seen.objects.exists()
+
+
+def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, client, project):
+    feed(*failing("s"))
+    see()
+    for _ in range(2):
+        client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
+    rebuild(project, Progress(StringIO(), 1, "lines"))
+
+    assert "1, all seen" in see()
+    assert Seen.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("end", "is_shown"),
+    [
+        ({"outcome": "failed"}, True),
+        ({"outcome": None, "error": None, "rejection": "personal data"}, True),
+        ({"outcome": "cancelled"}, False),
+        ({"outcome": "limit"}, False),
+        ({"outcome": "completed"}, False),
+    ],
+)
+def test_what_counts_as_failed(feed, see, end, is_shown):
+    feed(*failing("s", **end))
+
+    assert ("Nothing failed." not in see()) is is_shown
+
+
+def test_what_was_cut_off_has_failed(feed, see):
+    feed(build.agent_start("s.a.1", timestamp=ago(seconds=2)))
+    feed(flush=True)
+
+    assert "Aborted" in section(see(), "failed")
+
+
+def test_what_an_import_brings_in_of_the_past_asks_for_nobody(feed, see):
+    old = [{**each, "timestamp": ago(days=30)} for each in failing("s")]
+    feed(*old, producer="import:x")
+    assert "Nothing failed." in see()
+
+    feed(*old, producer="an agent whose clock is wrong")
+    assert "Nothing failed." not in see()
+
+
+def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
+    start, end = failing("s")
+    role = {"loop_id": "s.sub.1", "parent_loop_id": "s.a.1"}
+    feed(build.agent_start("s.a.1", timestamp=ago(seconds=5)))
+    feed({**start, **role, "session_id": "child"}, {**end, **role})
+    assert Session.objects.get(session_id="child").head.role == "sub_agent"
+
+    assert "Nothing failed." in see()
+
+
+def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):
+    feed(*(event for n in range(ended.PAGE + 5) for event in failing(f"s{n:02}")))
+    see()
+    for session in Session.objects.order_by("-pk")[:10]:
+        client.post("/p/default/attention/seen", {"session": session.pk})
+
+    first = section(see(), "failed")
+    after = re.search(r'href="\?failed=(.*?)"', first)[1]
+    second = section(see(f"?failed={after}"), "failed")
+
+    assert (first.count("<li"), first.count("is-seen")) == (ended.PAGE, ended.PAGE - 15)
+    assert (second.count("<li"), second.count("is-seen")) == (5, 5)
+    listed = re.findall(r'title="(s\d\d)"', first + second)
+    assert sorted(listed) == [f"s{n:02}" for n in range(25)]
+
+
+@pytest.mark.parametrize(
+    "query", ["?waiting=x", "?failed=x", "?failed=1.x", "?waiting=-1&failed=2.1-1", "?failed=0.c1-1"]
+)
+def test_a_place_that_is_none_shows_the_first_page(feed, see, query):
+    feed(*asking("s"), *failing("t"))
+
+    assert "rm -rf build" in see(query)
+    assert "the disk is full" in see(query)
+
+
+def test_what_just_finished_is_shown_with_its_last_words(feed, see):
+    feed(*finishing("s", "All tests pass."))
+
+    assert "All tests pass." in section(see(), "finished")
+
+
+def test_the_count_stands_first_on_every_page(feed, see):
+    feed(*asking("s"), *failing("t"))
+
+    for page in ("sessions", "costs", "evaluations", "leaderboard", "integrity", "settings"):
+        html = see(page=page)
+        assert title(html).startswith("(2) "), page
+        assert badge(html) == "2"
+
+
+def test_more_than_a_hundred_are_not_counted(feed, see):
+    feed(*(event for n in range(101) for event in asking(f"s{n}")))
+
+    assert badge(see()) == "99+"
+
+
+def test_the_page_asks_as_often_for_fifty_as_for_one(feed, see, client, django_assert_num_queries):
+    feed(*asking("s", tool_call_id="t"), *failing("t"), *finishing("u"))
+    see()
+    with django_assert_num_queries(QUERIES):
+        see()
+    for n in range(50):
+        feed(*asking(f"a{n}", tool_call_id="t"), *failing(f"b{n}"), *finishing(f"c{n}"))
+    with django_assert_num_queries(QUERIES):
+        see()

@@ -1,0 +1,337 @@
+"""One compaction before and after: every number, zone and text is what was recorded."""
+
+from datetime import timedelta
+from pathlib import Path
+
+from django.core.management import call_command
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
+
+from dashboard.rendering.number_format import NONE
+from recorder.access import tokens
+from recorder.journal import append
+from recorder.models import Compaction, JournalEvent
+from recorder.operations import retention
+from tests import build
+from tests.dashboard.open_page import in_thread
+from tests.dashboard.pages.compactions.conftest import LOOP, reread, turn
+
+TAPES = Path(__file__).parents[3] / "tapes" / "phi-core"
+AGENT_SIDE = TAPES / "06-compaction-block-based.agent-side-session.json"
+
+
+def verdict(page):
+    (found,) = [e.attributes["data-verdict"] for e in page.root.walk() if "data-verdict" in e.attributes]
+    return found
+
+
+def test_a_pass_whose_claim_the_next_request_refutes(feed, compaction):
+    feed(tape="06")
+    page = compaction(1)
+
+    assert "Compaction in loop 1, turn 5 " in page.text
+    assert verdict(page) == "refuted"
+    claimed = "The event claims 9 to 7 messages and 5,031 to 461 tokens"
+    assert f"{claimed}, but the next request held all 9 messages word for word." in page.text
+    assert "Claimed by the event 9 → 7 5,031 → 461 Sent to the model 9 → 9 4,200 → 5,100" in page.text
+    assert "Kept 20 kB 9 messages, word for word" in page.text
+    assert "Summarised" not in page.text
+    assert "Saved since, 2 calls nothing, the context grew Comes to $0" in page.text
+
+
+def test_a_pass_on_its_own_and_the_request_of_the_loop_that_goes_on(feed, compaction):
+    feed(tape="06")
+    page = compaction(2)
+
+    assert "Compaction before loop 3 " in page.text
+    assert "a loop of its own" in page.text
+    assert "Claimed by the event 10 → 6 1,729 → 261 Sent to the model 12 → 7 2,600 → 1,900" in page.text
+    assert verdict(page) == "differs"
+    assert "Kept first 25 B 1 message, word for word" in page.text
+    assert "Summarised 20 kB → 84 B 8 messages, 3 messages in their place" in page.text
+    for text in (
+        "[Summary] Checking log part 2.",
+        "[Summary] Checking log part 3.",
+        "Which batch was slowest?",
+    ):
+        assert text in page.text
+    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 cut log 4.9 kB to 730 B" in page.text
+    assert "Saved since, 1 call 700 tokens, $0.0021 Comes to $0.0021, it cost nothing" in page.text
+
+
+def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
+    feed, project, compaction, see, tmp_path
+):
+    live = tmp_path / "live.jsonl"
+    live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
+    for path in (live, AGENT_SIDE):
+        call_command("import_runs", str(path), project="default", verbosity=0)
+    page = compaction(2)
+
+    assert Compaction.objects.count() == 3
+    assert "2 of 2" in page.text
+    assert "Block of the imported session 12 → 6" in page.text
+    # The block says what was put in, so that the question is told from the summaries.
+    assert "8 messages, 2 messages in their place" in page.text
+    assert "New since 24 B 1 message that came after the pass Which batch was slowest?" in page.text
+    assert "the requests held 12 before and 7 after, 1 of them said since" in page.text
+    assert see("/p/default/compactions").html.count('class="cl-row"') == 2
+
+
+def test_every_event_of_a_pass_leads_to_it(project, reader, tmp_path):
+    live = tmp_path / "live.jsonl"
+    live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
+    for path in (live, AGENT_SIDE):
+        call_command("import_runs", str(path), project="default", verbosity=0)
+    first, second, block = Compaction.objects.order_by("pk")
+    events = [first.start_event, first.end_event, second.end_event, block.end_event]
+
+    ways = [reader.get(f"/p/default/events/{event}/compaction") for event in events]
+    assert [int(way["Location"].rpartition("/")[2]) for way in ways] == [
+        first.pk,
+        first.pk,
+        second.pk,
+        second.pk,
+    ]
+    assert reader.get("/p/default/events/1/compaction").status_code == 404
+
+
+def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
+    live = tmp_path / "live.jsonl"
+    live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
+    for path in (live, AGENT_SIDE):
+        call_command("import_runs", str(path), project="default", verbosity=0)
+    bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
+
+    items = client.get("/api/v1/compactions", headers=bearer).json()["items"]
+    told = [(each["content"], each["sent_messages"], each["sent_tokens"]) for each in items]
+    assert told == [("request", 9, 5_100), ("block", 7, 1_900)]
+
+
+def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction):
+    call_command("import_runs", str(AGENT_SIDE), project="default", verbosity=0)
+    page = compaction(1)
+
+    assert f"Claimed by the event {NONE} {NONE} Sent to the model not recorded" in page.text
+    assert "Block of the imported session 10 → 6" in page.text
+    assert "Summarised 1.6 kB → 60 B 6 messages, 2 messages in their place" in page.text
+    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 cut log 4.9 kB to 730 B" in page.text
+
+
+def test_a_pass_without_effect_and_one_that_claims_fewer_tokens_in_as_many_messages(feed, compaction):
+    feed(tape="07")
+
+    idle, refuted = compaction(1), compaction(2)
+    assert (verdict(idle), verdict(refuted)) == ("idle", "refuted")
+    assert "This pass had no effect: it says so, and the next request held all 9 messages" in idle.text
+    assert "claims 6,286 to 1,076 tokens, but the next request held all 11 messages" in refuted.text
+
+
+def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_calculation(feed, compaction):
+    feed(*reread())
+    page = compaction()
+
+    assert verdict(page) == "agrees"
+    assert "Summarised 4.0 kB → 32 B 2 messages, 1 message in their place" in page.text
+    assert "read_file a.py loop 1, turn 1 summarised loop 1, turn 3" in page.text
+    assert "b.py loop" not in page.text
+    assert "Input per call 20.0k → 6.0k Cost per call, input side $0.0401 → $0.0218" in page.text
+    assert "Cache rebuilt 3.0k tokens, $0.0100" in page.text
+    assert "Saved since, 2 calls 28.0k tokens, $0.0562" in page.text
+    assert "Comes to $0.0462, paid back after 1 call" in page.text
+    links = [link for link in page.links if "turn=" in link and "#session-turn-" in link]
+    assert {link.partition("turn=")[2][0] for link in links} >= {"1", "3"}
+
+
+def test_counts_only_says_so_and_unknown_counts_stay_unknown(feed, compaction):
+    feed(
+        build.agent_start(),
+        build.turn_start(),
+        build.compaction_ended(before=(None, None), after=(None, None)),
+    )
+    page = compaction()
+
+    assert f"Claimed by the event {NONE} {NONE} Sent to the model not recorded" in page.text
+    assert "The content of this pass was not recorded, counts only." in page.text
+    assert "No request was recorded after this pass" in page.text
+    assert "No call around this pass says how large its context was." in page.text
+
+
+def test_a_summary_of_another_runtime_is_named_as_its(feed, compaction):
+    feed(tape="all-event-types")
+    page = compaction()
+
+    assert f"Told by cagent {NONE} 1,770 → 210" in page.text
+    assert "Summary as cagent told it" in page.text
+    assert "User wants build cleaned but keep b.o; rm was rejected." in page.text
+
+
+def test_two_megabytes_of_summary_are_folded(feed, compaction, reader):
+    text = "<script>alert(1)</script> é " * 80_000
+    feed(build.agent_start(), build.compaction_started(), build.compaction_ended(summary=text))
+    page = compaction()
+
+    assert len(page.html) < 120_000
+    assert "<script>alert" not in page.html
+    (whole,) = [link for link in page.links if link.endswith("text?at=summary")]
+    assert len(reader.get(whole).content.decode()) == len(text)
+
+
+def test_thousands_of_messages_stand_in_a_few_rows(feed, compaction):
+    many = [build.user(f"message {n}") for n in range(3_000)]
+    said = build.assistant("Done.")
+    passed = [build.compaction_started(), build.compaction_ended()]
+    feed(
+        build.agent_start(),
+        *turn(0, many, said, (9, 0, 0)),
+        *turn(1, many[2_990:], said, (9, 0, 0), before=passed),
+    )
+    page = compaction()
+
+    assert "Dropped 35 kB 2,991 messages, nothing stands in their place" in page.text
+    assert "2,982 more groups" in page.text
+    assert len(page.html) < 60_000
+
+
+def test_the_page_takes_as_many_queries_however_many_passes_there_are(feed, reader):
+    counts = []
+    for passes in (1, 40):
+        name = f"s{passes}.a.1"
+        story = [build.compaction_started(name), build.compaction_ended(name)] * passes
+        feed(build.agent_start(name), *turn(0, [], build.assistant(), (9, 0, 0), before=story, loop=name))
+        found = Compaction.objects.filter(loop__loop_id=name).latest("pk")
+        path = f"/p/default/sessions/{found.loop.session_id}/compactions/{found.pk}"
+        reader.get(path)
+        with CaptureQueriesContext(connection) as queries:
+            reader.get(path)
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    assert counts[1] <= 40
+
+
+def test_a_pass_of_another_session_or_project_is_not_found(feed, reader):
+    feed(*reread())
+    pk = Compaction.objects.get().pk
+
+    assert reader.get(f"/p/default/sessions/999/compactions/{pk}").status_code == 404
+    assert reader.get(f"/p/other/sessions/1/compactions/{pk}").status_code == 404
+    reader.logout()
+    assert reader.get(f"/p/default/sessions/1/compactions/{pk}").status_code == 302
+
+
+async def test_a_running_pass_becomes_what_it_did_while_one_looks(place, open_page):
+    events = reread()
+    at = next(n for n, event in enumerate(events) if event["type"] == "CompactionEnded")
+    await in_thread(place.feed, *events[:at])
+    path = await in_thread(_path)
+    page = await open_page(path)
+    assert "The context is being compacted now." in page.shown.root.html()
+    for lines in (events[at : at + 1], events[at + 1 : at + 4], events[at + 4 :]):
+        await in_thread(place.feed, *lines)
+        await page.agree()
+    assert "agree on the messages" in page.shown.root.html()
+
+
+def _path():
+    found = Compaction.objects.latest("pk")
+    return f"/p/default-project/sessions/{found.loop.session_id}/compactions/{found.pk}"
+
+
+def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
+    feed(tape="06")
+    page = loop("sonnet-4-6.1", query="?tab=compactions")
+
+    part = page.part("loop")
+    assert "Compactions 2" in part
+    assert "2 passes shaped the context of this loop." in part
+    assert part.index("Compaction before loop 3") < part.index("Compaction in loop 1, turn 5")
+    assert "summarised, 8 messages" in part
+    assert "but the next request held all 9 messages word for word." in part
+
+
+def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
+    """100,000 tokens at $3 a million and 20 at $15 cost $0.3003; 18,000 saved cost $0.054 a call."""
+    name, asked = "s.a.1", build.user("Shorten this.")
+    first = turn(0, [build.user()], build.assistant("Read."), (20_000, 0, 0))
+    passed = [build.compaction_started(name, at=12), build.compaction_ended(name, at=13)]
+    alone = build.agent_start(name, parent=name, kind="Compaction", at=11)
+    shortening = turn(0, [asked], build.assistant("Short."), (100_000, 0, 0), before=passed)
+    later = turn(0, [build.user("[Summary]")], build.assistant("Done."), (2_000, 0, 0), loop="s.a.2")
+    feed(build.agent_start(name), *first, build.agent_end(name))
+    feed(alone, *shortening, build.agent_end(name, at=20))
+    feed(build.agent_start("s.a.2", parent=name, kind="Default", at=30), *later)
+    page = compaction()
+
+    assert "Compaction before loop 3" in page.text
+    assert "Sent to the model 2 → 1 20,000 → 2,000" in page.text
+    assert "The pass itself $0.300" in page.text
+    assert "Saved since, 1 call 18.0k tokens, $0.0540" in page.text
+    assert "Comes to -$0.246, not paid back before 6 calls" in page.text
+
+
+def test_a_call_that_failed_before_the_pass_counts_no_tokens_and_hides_no_request(feed, compaction):
+    task, summary = build.user("Fix the parser."), build.user("[Summary]")
+    overflow = build.assistant("", stop="error", error="prompt is too long")
+    passed = [
+        build.compaction_started(at=22),
+        build.compaction_ended(before=(3, 9_000), after=(1, 90), at=23),
+    ]
+    failed = [build.turn_start(index=1), build.turn_end(message=overflow)]
+    feed(
+        build.agent_start(),
+        *turn(0, [task], build.assistant("Read."), (9_000, 0, 0)),
+        *failed,
+        *turn(2, [summary], build.assistant("Done."), (2_000, 0, 0), before=passed),
+    )
+    page = compaction()
+
+    assert "Sent to the model 3 → 1 9,000 → 2,000" in page.text
+    assert "Saved since, 1 call 7.0k tokens, $0.0210" in page.text
+
+
+def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
+    now = timezone.now()
+    feed(*reread(), received_at=now - timedelta(days=60))
+    assert verdict(compaction()) == "agrees"
+    append.mark_consolidated(list(JournalEvent.objects.values_list("pk", flat=True)), now)
+    retention.prune(project, now)
+
+    page = compaction()
+    assert verdict(page) == "gone"
+    assert "The bodies of the requests around this pass were pruned on" in page.text
+    assert (
+        "Claimed by the event 5 → 4 20,100 → 6,100 Sent to the model not recorded 20,000 → 6,000" in page.text
+    )
+    assert "Comes to $0.0462, paid back after 1 call" in page.text
+    assert "whether their first results were still in the context is not known" in page.text
+
+
+def test_the_tab_says_of_the_past_what_was_known_then(feed, loop):
+    feed(tape="06")
+    first = Compaction.objects.order_by("pk")[0]
+
+    running, done = (
+        loop("sonnet-4-6.1", query=f"?tab=compactions&at={at}").part("loop")
+        for at in (first.start_event, first.end_event)
+    )
+    assert "The context is being compacted now." in running
+    assert "No request was recorded after this pass" in done
+
+
+async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, open_page):
+    events = reread()
+    at = next(n for n, event in enumerate(events) if event["type"] == "CompactionStarted")
+    await in_thread(place.feed, *events[:at])
+    (path,) = await in_thread(place.loops)
+    page = await open_page(f"{path}?tab=compactions")
+    for lines in (events[at : at + 1], events[at + 1 : at + 4], events[at + 4 :]):
+        await in_thread(place.feed, *lines)
+        await page.agree()
+    assert "1 pass shaped the context of this loop." in page.shown.root.html()
+
+
+def test_a_session_without_passes_says_so(feed, loop):
+    feed(build.agent_start(LOOP), build.turn_start(LOOP))
+
+    assert "No compaction was recorded in this session." in loop("a.1", query="?tab=compactions").part("loop")

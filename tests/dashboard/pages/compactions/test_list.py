@@ -1,0 +1,126 @@
+"""The list of compactions: what they come to, filters, pages, and what an open list is sent."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from recorder.models import Compaction, ModelConfig, Session
+from tests import build
+from tests.dashboard.open_page import in_thread
+from tests.dashboard.pages.compactions.conftest import reread
+
+
+def found(page):
+    """Return the rows of a list from top to bottom: the passes' keys."""
+    rows = [e.id for e in page.root.walk() if e.id.startswith("compactions-row-")]
+    return [int(name.rpartition("-")[2]) for name in rows]
+
+
+def whole(n, model="claude-sonnet-4-6"):
+    name = f"s{n}.a.1"
+    snapshot = {"model": model, "provider": "anthropic"}
+    passed = [build.compaction_started(name), build.compaction_ended(name)]
+    return [
+        build.agent_start(name, config_snapshot=snapshot),
+        build.turn_start(name),
+        *passed,
+        build.agent_end(name),
+    ]
+
+
+def test_an_empty_project_says_when_one_begins(see):
+    assert "No compaction has been recorded yet." in see("/p/default/compactions").text
+
+
+def test_what_they_come_to_by_config_and_agent(feed, see):
+    feed(tape="06")
+    feed(tape="07")
+    feed(*reread())
+    page = see("/p/default/compactions")
+
+    assert "Compactions 5 in 3 sessions" in page.text
+    # 5031 + 1729 + 5031 + 6286 + 20100 and 461 + 261 + 5031 + 1076 + 6100
+    assert "Claimed tokens 38.2k → 12.9k 66% smaller" in page.text
+    assert "Without effect 1 as they say themselves" in page.text
+    assert "Best pay-back s in loop 1, turn 3, 2 calls since $0.0462" in page.text
+    assert "thinking off 4 2 18.1k → 6.8k 62% 1" in page.text
+    assert "agent-a 1 1 20.1k → 6.1k 70% 0" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("", [4, 3, 2, 1]),
+        ("?agent=agent-a", [4, 3]),
+        ("?agent=nobody", []),
+        ("?config={opus}", [4]),
+        ("?session={first}", [2, 1]),
+        ("?since=24h", []),
+        ("?since=what&before=x&session=y", [4, 3, 2, 1]),
+    ],
+)
+def test_filters_stand_in_the_address(feed, see, query, expected):
+    feed(tape="06")
+    feed(*whole(1), *whole(2, "claude-opus-4-6"))
+    every = list(Compaction.objects.order_by("pk").values_list("pk", flat=True))
+    opus = ModelConfig.objects.get(model="claude-opus-4-6").key
+    page = see(f"/p/default/compactions{query.format(opus=opus, first=Session.objects.earliest('pk').pk)}")
+
+    assert found(page) == [every[n - 1] for n in expected]
+    assert expected or "No compaction matches." in page.text
+
+
+def test_pages_lead_on_and_back(feed, see):
+    name = "s.a.1"
+    story = [build.compaction_started(name), build.compaction_ended(name)] * 120
+    feed(build.agent_start(name), *story)
+
+    first = see("/p/default/compactions")
+    second = see("/p/default/compactions" + next(link for link in first.links if "before=" in link))
+    third = see("/p/default/compactions" + next(link for link in second.links if "before=" in link))
+    back = see("/p/default/compactions" + next(link for link in third.links if "after=" in link))
+
+    assert [len(found(page)) for page in (first, second, third)] == [50, 50, 20]
+    assert found(back) == found(second)
+    assert "120 compactions" in first.text
+    assert not [link for link in third.links if "before=" in link]
+
+
+def test_50_rows_take_as_many_queries_as_one(feed, reader):
+    counts = []
+    for first, last in ((0, 1), (1, 50)):
+        feed(*(event for n in range(first, last) for event in whole(n)))
+        reader.get("/p/default/compactions")
+        with CaptureQueriesContext(connection) as queries:
+            reader.get("/p/default/compactions")
+        counts.append(len(queries))
+    assert counts[0] == counts[1]
+    assert counts[1] <= 40
+
+
+def test_who_is_not_a_member_sees_no_list(reader):
+    assert reader.get("/p/other/compactions").status_code == 404
+    reader.logout()
+    assert reader.get("/p/default/compactions").status_code == 302
+
+
+def test_names_of_agents_are_text(feed, see):
+    name = "s.a.1"
+    feed({**build.agent_start(name), "agent_id": "<img src=x>"}, build.compaction_ended(name))
+
+    assert "<img src=x>" not in see("/p/default/compactions").html
+
+
+async def test_new_passes_wait_behind_the_strip_and_rows_follow(place, open_page):
+    events = reread()
+    at = next(n for n, event in enumerate(events) if event["type"] == "CompactionEnded")
+    await in_thread(place.feed, *events[:at])
+    page = await open_page("/p/default-project/compactions")
+    row = f"compactions-row-{(await in_thread(Compaction.objects.latest, 'pk')).pk}"
+
+    await in_thread(place.feed, *events[at:])
+    while "$0.0462" not in page.shown.root.find(row).html():
+        await page.receive()
+    await in_thread(place.feed, *whole(2))
+    while "Show 1 new compaction" not in page.shown.root.html():
+        await page.receive()

@@ -1,0 +1,86 @@
+"""One click reprices history: every past figure of the changed price, and only those."""
+
+import pytest
+
+from recorder.models import Membership, Price, Repricing
+from recorder.pricing import backfill
+from tests.dashboard.pages.costs.conftest import loop
+from tests.dashboard.pages.costs.test_page import QWEN, words
+from tests.dashboard.pages.costs.test_prices import PRICE
+
+PATH = "/p/default/costs/reprice"
+
+
+@pytest.fixture
+def set_price(client, see):
+    def set_price(**given):
+        assert client.post("/p/default/costs/prices", PRICE | given).status_code == 302
+
+    return set_price
+
+
+def finish():
+    while backfill.step():
+        pass
+
+
+def test_one_click_changes_every_past_figure_of_the_price_and_only_those(feed, see, client, set_price):
+    feed(*loop(tokens=1_000_000, snapshot=QWEN), *loop("t.a.1", tokens=1_000_000))
+    assert "Cost $1.00 +" in words(see())
+    set_price()
+    assert "Cost $1.00 +" in words(see())
+
+    answer = client.post(f"{PATH}?since=7d")
+    finish()
+
+    page = words(see())
+    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+    assert "Cost $1.15 Tokens" in page
+    assert "has no price" not in page
+    assert "has a price since" not in page
+    assert "claude-haiku-4-5 1 1 1.00M" in page
+    assert "for reader: 1 of 2 calls has another cost, $0.150 more in all." in page
+
+
+def test_each_repricing_leaves_its_line_and_the_old_price_stays_readable(feed, see, client, set_price):
+    set_price()
+    feed(*loop(tokens=1_000_000, snapshot=QWEN))
+    set_price(input="0.05")
+    client.post(PATH)
+    finish()
+    client.post(PATH)
+    finish()
+
+    page = words(see())
+
+    assert "Cost $0.0500 " in page
+    assert "1 of 1 call has another cost, $0.100 less in all." in page
+    assert "0 of 1 call have another cost." in page
+    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader not in use now" in page
+    assert Price.objects.filter(is_own=True).count() == 2
+
+
+def test_while_it_runs_the_page_says_how_far_it_is(feed, see, client, set_price):
+    feed(*loop(snapshot=QWEN), *loop("t.a.1", snapshot=QWEN))
+    client.post(PATH)
+
+    assert "Repricing for reader: 0 of 2 calls" in words(see())
+
+
+def test_a_second_click_finds_it_asked_for(feed, see, client):
+    feed(*loop())
+    see()
+    client.post(PATH)
+    client.post(PATH)
+
+    assert Repricing.objects.count() == 1
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("member", 302)])
+def test_members_reprice_and_viewers_do_not(see, client, role, status):
+    see()
+    Membership.objects.update(role=role)
+
+    assert client.post(PATH).status_code == status
+    assert Repricing.objects.exists() is (status == 302)
+    assert client.get(PATH).status_code == 405

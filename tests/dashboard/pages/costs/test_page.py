@@ -1,0 +1,182 @@
+"""The costs page as a reader sees it."""
+
+import pytest
+from django.contrib.auth.models import User
+
+from recorder.models import LoopRecord, Membership, Project, Turn
+from tests.dashboard.page_model import parse
+from tests.dashboard.pages.costs.conftest import config, loop
+
+NONE = "\N{EN DASH}"
+GPT = config("gpt-4o", "openai", "open_ai_completions")
+QWEN = config("qwen3-coder-30b", "local", "open_ai_completions")
+HOSTILE = '"><script>alert(1)</script>'
+
+
+def words(html, under="main"):
+    root = next(element for element in parse(html).walk() if element.tag == under)
+    return " ".join(" ".join(_texts(root)).split())
+
+
+def _texts(element):
+    for child in element.children:
+        if isinstance(child, str):
+            yield child
+        else:
+            yield from _texts(child)
+
+
+def test_a_page_of_nothing_says_so(see):
+    page = see()
+
+    assert "Nothing was spent in the last 14d." in page
+    assert "No loop ended in the last 14d." in page
+    assert "No model of this project has a price yet." in page
+    assert "$0" not in words(page)
+
+
+def test_what_was_spent_is_in_tile_chart_table_and_ledger(feed, see):
+    feed(*loop(tokens=1_000_000))
+
+    shown = words(see())
+
+    assert "Cost $1.00 Tokens 1.00M Cost per loop $1.00" in shown
+    assert "Wed 11 Feb: $1.00" in shown
+    assert f"claude-haiku-4-5 1 1 1.00M {NONE} {NONE} {NONE} {NONE} {NONE} $1.00 $1.00 9.0s 9.0s 0%" in shown
+    assert "Single loops No group, no rerun, not cut off 1 1 1.00M $1.00 100%" in shown
+
+
+def test_the_chart_has_a_table_with_the_same_numbers(feed, see):
+    feed(*loop(tokens=1_000_000), *loop("t.a.1", tokens=2_000_000, at=60, end=70))
+
+    chart = parse(see("?since=24h"))
+    (table,) = [
+        element for element in chart.walk() if element.attributes.get("aria-label") == "The chart as a table"
+    ]
+    (readouts,) = [element for element in chart.walk() if element.attributes.get("class") == "bars"]
+
+    assert "11 Feb 09:00 $3.00 $3.00" in " ".join(" ".join(_texts(table)).split())
+    assert "11 Feb 09:00 claude-haiku-4-5 $3.00 Total $3.00" in " ".join(" ".join(_texts(readouts)).split())
+
+
+@pytest.mark.parametrize("by", ["config", "model", "agent", "session"])
+def test_it_can_be_told_apart_by_anything(feed, see, by):
+    feed(
+        *loop(tokens=1_000_000),
+        *loop("t.a.1", tokens=500_000, snapshot=GPT),
+    )
+
+    shown = words(see(f"?by={by}"))
+
+    first = {"agent": "agent-a", "session": "t"}.get(by, "gpt-4o")
+    assert f"By {by}" in shown
+    assert f"Failed {first}" in shown
+    assert f"Total 2 2 1.50M {NONE} {NONE} {NONE} {NONE}" in shown
+    assert "$2.25" in shown
+
+
+def test_filters_leave_out_what_does_not_match(feed, see):
+    feed(
+        *loop(tokens=1_000_000),
+        *loop("t.a.1", tokens=500_000, snapshot=GPT),
+    )
+
+    assert "Cost $1.25" in words(see("?model=gpt-4o"))
+    assert "Cost $2.25" in words(see("?agent=agent-a"))
+    assert "Nothing in the last 14d matches." in see("?agent=nobody")
+    assert "Ignored since “forever”" in see("?since=forever")
+
+
+def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
+    feed(*loop(tokens=1_000, snapshot=QWEN))
+
+    page = see()
+
+    assert "qwen3-coder-30b has no price. 1 call and 1.0k tokens are missing from the cost totals." in words(
+        page
+    )
+    assert "$0" not in words(page)
+    assert "Nothing in the last 14d has a price." in page
+    assert 'name="input.1"' in page
+
+
+def test_a_sum_that_leaves_something_out_says_so(feed, see):
+    feed(
+        *loop(tokens=1_000_000),
+        *loop("t.a.1", snapshot=QWEN),
+    )
+
+    assert "Cost $1.00 +" in words(see())
+
+
+def test_calls_that_do_not_reconcile_are_flagged(feed, see):
+    broken = {"input": 10, "output": 1, "cache_read": 50}
+    events = loop(snapshot=GPT)
+    events[2] |= {"usage": broken}
+    events[3] |= {"usage": broken}
+    feed(*events)
+
+    shown = words(see())
+
+    assert "1 call cannot be split into cached and new tokens." in shown
+    assert "gpt-4o has no price" not in shown
+
+
+def test_hostile_names_are_text(feed, see):
+    feed(*loop(agent_id=HOSTILE, snapshot=config(HOSTILE, HOSTILE), title=HOSTILE))
+
+    for by in ("config", "model", "agent", "session"):
+        page = see(f"?by={by}")
+        assert "<script>alert" not in page
+
+
+def test_another_project_is_not_shown(feed, see):
+    other = Project.objects.create(slug="other")
+    feed(*loop(tokens=1_000_000), into=other)
+
+    assert "Nothing was spent" in see()
+
+
+def test_a_stranger_finds_nothing(client, project, now):
+    client.force_login(User.objects.create_user("stranger"))
+
+    assert client.get("/p/default/costs").status_code == 404
+    assert client.get("/p/default/costs.csv").status_code == 404
+
+
+@pytest.mark.parametrize(("by", "queries"), [("config", 23), ("model", 23), ("agent", 21), ("session", 25)])
+def test_the_page_asks_as_often_for_fifty_rows_as_for_one(feed, see, django_assert_num_queries, by, queries):
+    def spend(n):
+        return loop(f"s{n}.a.1", agent_id=f"agent-{n}", snapshot=config(config_id=f"c{n}", model=f"m{n}"))
+
+    feed(*spend(0))
+    see(f"?by={by}")
+    with django_assert_num_queries(queries):
+        see(f"?by={by}")
+    for n in range(1, 60):
+        feed(*spend(n), producer=f"p{n}")
+    with django_assert_num_queries(queries):
+        page = see(f"?by={by}")
+    shown = words(page)
+    assert ("The total has 10 more." in shown) is (by != "session")
+    assert ("other sessions 11 11" in shown) is (by == "session")
+
+
+def test_the_times_are_of_the_loops_of_the_period(feed, see, monkeypatch):
+    for n in range(20):
+        feed(*loop(f"s{n}.a.1", at=0, end=n + 1), producer=f"p{n}")
+
+    assert "10s 19s" in words(see())
+    assert LoopRecord.objects.filter(duration_ms=20_000).exists()
+    assert Turn.objects.count() == 20
+
+
+def test_a_viewer_reads_and_sees_no_forms(feed, see, user):
+    Membership.objects.update(role=Membership.Role.VIEWER)
+    feed(*loop(snapshot=QWEN))
+
+    page = see()
+
+    assert "data-viewer" in page
+    assert 'id="price-form"' not in page
+    assert "Add price" not in page

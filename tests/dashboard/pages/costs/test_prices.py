@@ -1,0 +1,97 @@
+"""Prices of the project's own: who may set them, and what they change."""
+
+import pytest
+
+from recorder.models import Membership, Price
+from tests.dashboard.pages.costs.conftest import config, loop
+from tests.dashboard.pages.costs.test_page import QWEN, words
+
+PRICE = {"model": "qwen3-coder-30b", "provider": "local", "input": "0.15", "output": "0.60"}
+PATH = "/p/default/costs/prices"
+
+
+@pytest.fixture
+def post(client, see):
+    def post(**given):
+        return client.post(f"{PATH}?since=7d", given)
+
+    return post
+
+
+def test_a_price_holds_for_calls_from_now_on(feed, see, post):
+    feed(*loop(tokens=1_000_000, snapshot=QWEN))
+
+    answer = post(**PRICE)
+    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+
+    page = words(see())
+    assert "qwen3-coder-30b local 0.15 0.60 as output 0.15 0.15 0.15 always override by reader" in page
+    assert "qwen3-coder-30b has a price since. 1 call before it is missing" in page
+
+    feed(*loop("t.a.1", tokens=2_000_000, snapshot=QWEN))
+    assert "Cost $0.300 +" in words(see())
+
+
+def test_the_button_of_an_unpriced_model_sends_its_own_fields(feed, see, post):
+    feed(*loop(snapshot=QWEN), *loop("t.a.1", snapshot=config("llama", "local", "open_ai_completions")))
+    see()
+
+    post(set="2", **{f"{name}.{n}": f"{value}{n}" for name, value in PRICE.items() for n in (1, 2)})
+
+    own = Price.objects.get(is_own=True)
+    assert (own.model, own.provider) == ("qwen3-coder-30b2", "local2")
+    assert (own.bands[0]["input"], own.bands[0]["output"]) == ("0.152", "0.602")
+
+
+def test_marked_free_is_zero_and_not_unknown(feed, see, post):
+    post(free="1", **{"model.1": "qwen3-coder-30b", "provider.1": "local", "input.1": "", "output.1": "7"})
+    feed(*loop(tokens=1_000_000, snapshot=QWEN))
+
+    page = words(see())
+
+    assert "Cost $0 Tokens 1.00M" in page
+    assert "no price" not in page
+
+
+def test_the_old_price_stays_readable(feed, see, post):
+    post(**PRICE)
+    post(**PRICE | {"input": "0.30"})
+
+    page = words(see())
+
+    assert "0.30 0.60 as output 0.30 0.30 0.30 always override by reader qwen3-coder-30b" in page
+    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader not in use now" in page
+
+
+def test_what_is_wrong_is_said_and_what_was_typed_stays(post):
+    answer = post(**PRICE | {"input": "-1", "valid_from": "soon"})
+    page = answer.content.decode()
+
+    assert answer.status_code == 400
+    assert "Input cannot be below zero." in page
+    assert "Valid from is not a date" in page
+    assert 'value="qwen3-coder-30b"' in page
+    assert not Price.objects.filter(is_own=True).exists()
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("member", 302), ("admin", 302)])
+def test_members_set_prices_and_viewers_do_not(post, user, role, status):
+    Membership.objects.update(role=role)
+
+    assert post(**PRICE).status_code == status
+    assert Price.objects.filter(is_own=True).exists() is (status == 302)
+
+
+def test_a_price_is_only_posted_and_only_from_our_page(client, user, now):
+    client.force_login(user)
+    client.handler.enforce_csrf_checks = True
+
+    assert client.get(PATH).status_code == 405
+    assert client.post(PATH, PRICE).status_code == 403
+    assert not Price.objects.filter(is_own=True).exists()
+
+
+def test_a_hostile_model_is_text_in_the_price_table(see, post):
+    post(**PRICE | {"model": '"><script>alert(1)</script>'})
+
+    assert "<script>alert" not in see()

@@ -1,0 +1,108 @@
+"""The list of evaluations: filters, pages, what is there and what is not."""
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from recorder.models import ModelConfig, ParallelGroupRecord
+from tests import build
+from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
+from tests.dashboard.pages.evaluations.conftest import text
+
+
+@pytest.fixture
+def three(feed):
+    """Record one evaluation that was judged, one decided by a rule and one in vain."""
+    for n, (reply, winner) in enumerate([("1", 1), (None, 2), ("neither", 1)]):
+        heard = [] if reply is None else judge(reply, f"judge-{n}")
+        feed(start(1, 2), *branch(1, "One."), *branch(2, "Two."), *heard, end(winner))
+
+
+def found(page):
+    rows = [e for e in page.root.walk() if e.id.startswith("evaluations-row-")]
+    return sorted(int(row.id.rpartition("-")[2]) for row in rows)
+
+
+def test_a_project_without_evaluations_says_what_one_is(see):
+    assert "No evaluation has been recorded yet." in see("/p/default/evaluations").text
+
+
+def test_every_evaluation_is_listed_newest_first_with_its_verdict(three, see):
+    page = see("/p/default/evaluations")
+    rows = [text(e) for e in page.root.walk() if e.id.startswith("evaluations-row-")]
+
+    assert [verdict for row in rows for verdict in ("Judged", "By a rule", "Fallback") if verdict in row] == [
+        "Fallback",
+        "By a rule",
+        "Judged",
+    ]
+    assert "3 evaluations" in page.text
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("verdict=judged", [0]),
+        ("verdict=rule", [1]),
+        ("verdict=none", []),
+        ("verdict=nonsense&since=nonsense&before=x", [0, 1, 2]),
+        ("winner={one}", [0, 2]),
+        ("config={two}&winner={two}", [1]),
+        ("config={one}&config={two}", [0, 1, 2]),
+        ("config={one}&config=unknown", []),
+        ("config=unknown", []),
+        ("since=24h", []),
+        ("session={session}", [0, 1, 2]),
+        ("session=0", [0, 1, 2]),
+        ("session=999", []),
+    ],
+)
+def test_filters_stand_in_the_address(three, see, query, expected):
+    every = list(ParallelGroupRecord.objects.order_by("pk").values_list("pk", flat=True))
+    one, two = (ModelConfig.objects.get(model=f"model-{n}").key for n in (1, 2))
+    session = ParallelGroupRecord.objects.first().session_id
+
+    page = see(f"/p/default/evaluations?{query.format(one=one, two=two, session=session)}")
+
+    assert found(page) == [every[n] for n in expected]
+    assert expected or "No evaluation matches." in page.text
+
+
+def test_pages_lead_on_and_back(feed, see):
+    feed(*(build.parallel_start(f"s{n}.a.1", f"s{n}.b.2") for n in range(120)))
+
+    first = see("/p/default/evaluations")
+    second = see("/p/default/evaluations" + next(link for link in first.links if "before=" in link))
+    third = see("/p/default/evaluations" + next(link for link in second.links if "before=" in link))
+    back = see("/p/default/evaluations" + next(link for link in third.links if "after=" in link))
+
+    assert [len(found(page)) for page in (first, second, third)] == [50, 50, 20]
+    assert found(back) == found(second)
+    assert not [link for link in third.links if "before=" in link]
+    assert not [link for link in first.links if "after=" in link]
+
+
+def test_50_rows_take_as_many_queries_as_one(feed, reader):
+    counts = []
+    for first, last in ((0, 1), (1, 50)):
+        feed(*(event for n in range(first, last) for event in whole(n)))
+        reader.get("/p/default/evaluations")
+        with CaptureQueriesContext(connection) as queries:
+            reader.get("/p/default/evaluations")
+        counts.append(len(queries))
+    assert counts == [17, 17]
+
+
+def whole(n):
+    names = f"s{n}.a.1", f"s{n}.b.2"
+    return [
+        build.parallel_start(*names),
+        *(event for name in names for event in build.small_loop(name)),
+        build.parallel_end(names[0]),
+    ]
+
+
+def test_who_is_not_a_member_sees_no_list(reader):
+    assert reader.get("/p/other/evaluations").status_code == 404
+    reader.logout()
+    assert reader.get("/p/default/evaluations").status_code == 302

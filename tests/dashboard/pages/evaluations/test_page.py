@@ -1,0 +1,268 @@
+"""The evaluation page: what was recorded, as its reader sees it."""
+
+from random import Random
+from time import process_time
+
+import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from recorder.models import LoopRecord, ParallelGroupRecord
+from tests import build
+from tests.dashboard.pages.evaluations.branches import SAME, branch, config, end, judge, loop_id, start
+from tests.dashboard.pages.evaluations.conftest import text
+
+
+def test_the_verdict_comes_first_and_in_words(feed, evaluation):
+    feed(start(1, 2), *branch(1, *SAME, "One."), *branch(2, "Two."), *judge("2"), end(2))
+
+    page = evaluation()
+
+    assert "model-2 won. The judge named branch 2." in page.text
+    assert page.html.index('class="verdict') < page.html.index('class="cmp"')
+    assert "2 branches, judged by claude-sonnet-4-6" in page.text
+
+
+def test_a_rule_is_called_one(feed, evaluation):
+    feed(tape="12")
+
+    page = evaluation()
+
+    assert "claude-opus-4-6 was taken by a rule. No judge was asked." in page.text
+    assert 'data-verdict="rule"' in page.html
+    assert "No judge took part" in page.text
+
+
+def test_a_reply_that_names_no_branch_is_no_win(feed, evaluation):
+    feed(start(1, 2), *branch(1, "One."), *branch(2, "Two."), *judge("Both are good."), end(1, tokens=5))
+
+    page = evaluation()
+
+    assert "No win. The judge's reply names no branch, so model-1 was taken by a rule." in page.text
+    assert "Both are good." in page.text
+    assert "Selected" in page.text
+    assert "Winner" not in page.text
+
+
+@pytest.mark.parametrize(
+    ("events", "said"),
+    [
+        ([start(1, 2)], "No winner yet. Of 2 branches: 2 pending."),
+        ([start(1, 2), build.agent_start(loop_id(1))], "Of 2 branches: 1 running, 1 pending."),
+        ([start(1, 2), *branch(1, "One.")], "Of 2 branches: 1 pending, 1 ended."),
+        ([start(1, 2), *branch(1, "One."), *branch(2, "Two.")], "All branches ended. None was selected yet."),
+        (
+            [start(1, 2), *branch(1, "One."), *branch(2, "Two."), build.agent_start("judge", "s")],
+            "The judge is reading. 2 branches wait for its choice.",
+        ),
+    ],
+)
+def test_until_it_ends_it_says_what_it_waits_for(feed, evaluation, events, said):
+    feed(*events)
+
+    page = evaluation()
+
+    assert said in page.text
+    assert "Winner" not in page.text
+
+
+def test_a_group_that_broke_off_shows_who_never_started(feed, evaluation):
+    feed(start(1, 2), build.agent_start(loop_id(1)), flush=True)
+
+    page = evaluation()
+
+    assert "Ended without a choice." in page.text
+    assert "Never started" in page.text
+    assert "Aborted" in page.text
+    assert 'class="lane"' not in page.html
+
+
+def test_failed_and_rejected_branches_are_shown_as_what_they_are_and_are_never_the_best(feed, evaluation):
+    failed = [
+        build.agent_start(loop_id(2), config_snapshot=config(2)),
+        build.turn_start(loop_id(2)),
+        build.turn_end(loop_id(2), message=build.assistant("", stop="error", error="overloaded")),
+        build.agent_end(loop_id(2)),
+    ]
+    rejected = [build.agent_start(loop_id(3)), build.agent_end(loop_id(3), rejection="blocked term")]
+    feed(start(1, 2, 3), *branch(1, *SAME, "One.", tokens=50), *failed, *rejected, *judge("1"), end(1))
+
+    page = evaluation()
+
+    assert "Failed" in page.text
+    assert "Rejected" in page.text
+    assert page.html.count("Best in row") == 0
+
+
+def test_only_settings_that_differ_are_shown_and_the_others_are_folded(feed, evaluation):
+    feed(
+        start(1, 2),
+        *branch(1, "One.", max_tokens=8192, thinking_level="high"),
+        *branch(2, "Two.", max_tokens=8192, thinking_level="off"),
+        *judge("1"),
+        end(1),
+    )
+
+    page = evaluation()
+
+    assert "3 identical settings" in page.text
+    assert [e for e in page.root.walk() if e.attributes.get("class") == "dif"]
+    assert "Thinking high off" in page.text
+
+
+def test_the_best_of_each_row_is_marked(feed, evaluation):
+    feed(start(1, 2), *branch(1, *SAME, "One."), *branch(2, "Two.", tokens=100), *judge("1"), end(1))
+
+    page = evaluation()
+    best = {
+        text(row.elements[0]): [
+            n for n, cell in enumerate(row.elements) if "is-best" in cell.attributes.get("class", "")
+        ]
+        for row in page.root.walk()
+        if row.tag == "tr"
+    }
+
+    assert best["Latency"] == [2]
+    assert best["Tokens"] == [1]
+    assert best["Turns"] == best["Tool calls"] == [2]
+    assert best["Failed tools"] == []
+
+
+def test_answers_are_compared_word_by_word_rendered_or_raw(feed, evaluation):
+    feed(
+        start(1, 2),
+        *branch(1, "Use **an index** for this."),
+        *branch(2, "Use **a table** for <b>this</b>."),
+        *judge("1"),
+        end(1),
+    )
+
+    compared, rendered, raw = evaluation(), evaluation("?answer=rendered"), evaluation("?answer=raw")
+
+    assert "<del>an index</del><ins>a table</ins>" in compared.html
+    assert "<strong>a table</strong>" in rendered.html
+    assert "Use **a table** for &lt;b&gt;this&lt;/b&gt;." in raw.html
+    assert "<b>this" not in compared.html + rendered.html + raw.html
+
+
+def test_of_many_branches_the_winner_and_those_that_are_picked_are_shown(feed, evaluation):
+    numbers = range(1, 13)
+    feed(
+        start(*numbers),
+        *(e for n in numbers for e in branch(n, "read a", f"The answer is {n}.")),
+        *judge("7"),
+        end(7),
+    )
+
+    unasked, picked = evaluation(), evaluation("?branches=2&branches=12,7")
+
+    assert "3 of 12 branches" in unasked.text
+    assert [head(unasked, n) for n in (1, 2, 3)] == ["branch 7", "branch 1", "branch 2"]
+    assert [head(picked, n) for n in (1, 2, 3)] == ["branch 7", "branch 2", "branch 12"]
+    assert "<ins>12</ins>" in picked.html
+    for nonsense in ("?branches=0,99,x", "?branches=", "?row=99999", "?row=-1", "?answer=x&only=y"):
+        assert "Turn by turn" in evaluation(nonsense).text
+
+
+def head(page, column):
+    heads = [e for e in page.root.walk() if e.tag == "th" and e.attributes.get("scope") == "col"]
+    return next(word for word in (f"branch {n}" for n in range(12, 0, -1)) if word in text(heads[column - 1]))
+
+
+def test_the_judge_is_shown_with_its_reply_and_its_loop(feed, evaluation):
+    feed(
+        start(1, 2), *branch(1, "One."), *branch(2, "Two."), *judge("1\n\nIt is **short**."), end(1, tokens=5)
+    )
+
+    page = evaluation()
+    judges = LoopRecord.objects.get(role="judge")
+
+    assert "<strong>short</strong>" in page.html
+    assert f"/p/default/sessions/{judges.session_id}/loops/{judges.pk}" in page.links
+
+
+def test_a_judge_that_writes_is_shown_writing(feed, evaluation):
+    feed(
+        start(1, 2),
+        *branch(1, "One."),
+        *branch(2, "Two."),
+        build.agent_start("judge", "s"),
+        build.turn_start("judge"),
+        build.message_start("judge"),
+        build.message_update("judge", "Branch 1 is"),
+    )
+
+    assert "Branch 1 is" in evaluation().text
+
+
+def test_lanes_say_how_far_each_branch_is(feed, evaluation):
+    begun = [e for e in branch(1, "bash ls", "read a", context_window=200_000) if e["type"] != "AgentEnd"]
+    feed(start(1, 2), *begun)
+
+    page = evaluation()
+    lanes = [e for e in page.root.walk() if e.attributes.get("class") == "lane"]
+
+    assert "Turns 2" in text(lanes[0])
+    assert "Last tool read a" in text(lanes[0])
+    assert "of 200k" in text(lanes[0])
+    assert "announced, not started" in text(lanes[1])
+
+
+def test_what_is_before_and_after_it_is_one_click_away(feed, evaluation):
+    feed(tape="04")
+    first, second = ParallelGroupRecord.objects.order_by("pk").values_list("pk", flat=True)
+
+    assert f"/p/default/evaluations/{first}" in evaluation().links
+    assert f"/p/default/evaluations/{second}" not in evaluation().links
+
+
+def test_nobody_sees_the_evaluation_of_another_project(feed, reader):
+    feed(tape="03")
+    pk = ParallelGroupRecord.objects.get().pk
+
+    assert reader.get(f"/p/other/evaluations/{pk}").status_code == 404
+    assert reader.get(f"/p/default/evaluations/{pk + 1}").status_code == 404
+    reader.logout()
+    assert reader.get(f"/p/default/evaluations/{pk}").status_code == 302
+
+
+@pytest.mark.parametrize("branches", [2, 6])
+def test_the_number_of_queries_depends_on_nothing(feed, reader, branches):
+    numbers = range(1, branches + 1)
+    long = [f"read {n}" for n in range(50 * (branches > 2) or 1)]
+    feed(start(*numbers), *(e for n in numbers for e in branch(n, *long, "Done.")), *judge("1"), end(1))
+    path = f"/p/default/evaluations/{ParallelGroupRecord.objects.get().pk}"
+    reader.get(path)
+
+    with CaptureQueriesContext(connection) as queries:
+        reader.get(path)
+    assert len(queries) == 31, "\n".join(query["sql"] for query in queries)
+
+
+def test_its_session_and_the_list_of_sessions_lead_to_it(feed, see):
+    feed(tape="03")
+    group = ParallelGroupRecord.objects.get()
+
+    assert f"/p/default/evaluations/{group.pk}" in see(f"/p/default/sessions/{group.session_id}").links
+    assert f"/p/default/evaluations?session={group.session_id}" in see("/p/default/sessions").links
+
+
+def test_twelve_branches_of_300_turns_take_less_than_400_ms(feed, reader):
+    chance = Random(12)
+    numbers = range(1, 13)
+    done = [
+        [f"read {n if chance.random() < 0.7 else chance.randrange(99)}" for n in range(299)] for _ in numbers
+    ]
+    each = (branch(number, *turns, "Done.") for number, turns in zip(numbers, done, strict=True))
+    feed(start(*numbers), *(event for events in each for event in events), *judge("3"), end(3))
+    path = f"/p/default/evaluations/{ParallelGroupRecord.objects.get().pk}"
+
+    for query in ("", "?branches=1,2,3,4,5,6", "?branches=1,2,3,4,5,6&only=diff"):
+        assert min(spent(reader, path + query) for _ in range(3)) < 0.4, query
+
+
+def spent(reader, path):
+    """Return the seconds of the processor that a page takes: the machine has other work."""
+    before = process_time()
+    reader.get(path)
+    return process_time() - before

@@ -1,0 +1,58 @@
+"""Answers compared word by word."""
+
+import random
+from time import process_time
+
+import pytest
+
+from dashboard.pages.evaluations.word_diff import COMPARED, changes, is_cut
+
+MARK = {"same": "{}", "here": "+{}+", "there": "-{}-"}
+
+
+def marked(text, other):
+    return "".join(MARK[stretch.how].format(stretch.text) for stretch in changes(text, other))
+
+
+@pytest.mark.parametrize(
+    ("text", "other", "expected"),
+    [
+        ("Done.", "Done.", "Done."),
+        ("batches of 50,000.", "batches of 5,000 with a pause.", "batches of -5,000 with a pause-+50,000+."),
+        ("Use an index", "Use a table", "Use -a table-+an index+"),
+        ("one\ntwo", "one two", "one\ntwo"),
+        ("", "gone", "-gone-"),
+        ("new", "", "+new+"),
+        ("", "", ""),
+    ],
+)
+def test_what_is_only_there_stands_before_what_is_only_here(text, other, expected):
+    assert marked(text, other).replace(" -", "-").replace("- ", "-") == expected.replace(" -", "-")
+
+
+def test_a_stray_word_in_common_does_not_break_a_change():
+    here = "We shall set one limit per user tomorrow"
+    there = "Nobody ever asked the one question that counts"
+    assert [stretch.how for stretch in changes(here, there)] == ["there", "here"]
+
+
+def test_what_is_kept_is_the_text_and_what_is_removed_the_other():
+    chance = random.Random(3)
+    for _ in range(200):
+        here, there = (
+            " ".join(chance.choice("abcde") for _ in range(chance.randrange(20))) for _ in range(2)
+        )
+        found = changes(here, there)
+        assert "".join(each.text for each in found if each.how != "there") == here
+        kept = "".join(each.text for each in found if each.how != "here")
+        assert kept.replace(" ", "") == there.replace(" ", "")
+
+
+def test_long_texts_are_compared_at_once_and_say_so():
+    chance = random.Random(5)
+    here, there = (" ".join(str(chance.randrange(99)) for _ in range(20_000)) for _ in range(2))
+    before = process_time()
+    changes(here, there)
+    assert process_time() - before < 0.5
+    assert is_cut(here)
+    assert not is_cut("x" * 2 * COMPARED)

@@ -1,0 +1,89 @@
+"""The integrity page: what was refused, what waits for its loop, what did not fit."""
+
+import json
+
+import pytest
+from django.contrib.auth.models import User
+
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.models import Project
+from tests import build
+
+
+@pytest.fixture
+def project(db):
+    return Project.objects.create(slug="default")
+
+
+@pytest.fixture
+def feed(project):
+    def feed(*events, into=project):
+        lines = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
+        ingest(Batch(project=into.pk, producer="agent", first=None, lines=lines))
+
+    return feed
+
+
+@pytest.fixture
+def see(client, project):
+    user = User.objects.create_user("reader")
+    project.memberships.create(user=user)
+    client.force_login(user)
+
+    def see(query=""):
+        answer = client.get(f"/p/default/integrity{query}")
+        assert answer.status_code == 200
+        return answer.content.decode()
+
+    return see
+
+
+def test_a_clean_project_says_so(feed, see):
+    feed(*build.small_loop())
+
+    assert "Everything fits." in see()
+
+
+def test_a_refused_line_is_shown_with_its_reason_and_as_text(feed, see):
+    feed(b'{"type":"<script>alert(1)</script>', b"\xff\x00\x1b[31m")
+
+    page = see()
+
+    assert "bad_json" in page
+    assert "bad_utf8" in page
+    assert "&lt;script&gt;" in page
+    assert "\\xff\\x00\\x1b[31m" in page
+    assert "<script>alert" not in page
+
+
+def test_an_event_without_its_loop_waits_here_and_leaves_when_the_loop_starts(feed, see):
+    feed(build.turn_start("never.started.1"))
+    assert "never.started.1" in see()
+
+    feed(build.agent_start("never.started.1"))
+    assert "Events without their loop</h2>" not in see()
+
+
+def test_each_list_has_pages(feed, see):
+    feed(*(b"{%d" % n for n in range(60)))
+
+    first = see()
+    older = first.partition('href="?refused=')[2].partition("#")[0]
+
+    assert first.count('id="refused-') == 50
+    assert see(f"?refused={older}").count('id="refused-') == 10
+
+
+def test_what_happened_in_another_project_is_not_shown(feed, see):
+    feed(b"{", build.turn_start("other.1"), into=Project.objects.create(slug="other"))
+
+    assert "Everything fits." in see()
+
+
+def test_the_page_asks_the_database_as_often_for_fifty_lines_as_for_one(
+    feed, see, client, django_assert_max_num_queries
+):
+    feed(*(b"{%d" % n for n in range(50)), *(build.turn_start(f"orphan{n}.1") for n in range(50)))
+
+    with django_assert_max_num_queries(16):
+        see()

@@ -1,0 +1,134 @@
+"""Questions to a person on the session page: open, settled, and how anybody knows."""
+
+import re
+
+import pytest
+
+from recorder.models import LoopRecord
+from tests import build
+from tests.dashboard.open_page import in_thread
+
+HOSTILE = '"><img src=x onerror=alert(1)>'
+
+
+def asks(loop="s.a.1", call="t1", **more):
+    said = {"kind": "tool", "tool_call_id": call, "command": "rm -rf build", **more}
+    return build.ours("ApprovalRequested", loop, timestamp=build.time(3), **said)
+
+
+def begun(loop="s.a.1"):
+    return [build.agent_start(loop), build.turn_start(loop)]
+
+
+def question(html):
+    """Return the words of the page's one question, and its tone."""
+    shown = re.search(
+        r'<div class="note turn-note t-(\w+)" id="session-question-\d+">(.*?)</div>', html, re.S
+    )
+    return shown[1], " ".join(re.sub(r"<[^>]*>", " ", shown[2]).split())
+
+
+@pytest.fixture
+def page(feed, loop):
+    def page(*events):
+        feed(*events)
+        return loop("a.1").html
+
+    return page
+
+
+def test_an_open_question_shows_all_that_was_told_of_it(page):
+    html = page(*begun(), asks(risk="high", warnings=["deletes files"], options=["approve", "reject"]))
+
+    tone, words = question(html)
+    assert tone == "wait"
+    for said in ("Asks for approval", "rm -rf build", "Risk: high", "deletes files", "approve", "reject"):
+        assert said in words
+    assert "Answer it where the agent runs" in words
+    assert re.search(r'class="pill t-wait".*1 waiting, <time datetime="2026-02-11T09:00:03', html)
+
+
+@pytest.mark.parametrize(
+    ("answer", "tone", "words"),
+    [
+        (
+            build.ours("ApprovalResolved", tool_call_id="t1", decision="granted", scope="once"),
+            "ok",
+            "Approved · once",
+        ),
+        (build.ours("ApprovalResolved", tool_call_id="t1", decision="denied", reason="No."), "rej", "Denied"),
+        (
+            build.ours("ApprovalResolved", tool_call_id="t1", decision="expired"),
+            "mute",
+            "Nobody answered in time",
+        ),
+        (
+            build.ours("ApprovalResolved", tool_call_id="t1", decision=None, inferred=True),
+            "ok",
+            "Answered · inferred",
+        ),
+        (build.tool_start(call="t1"), "ok", "Approved · inferred"),
+        (build.agent_end(outcome="cancelled"), "mute", "The question was withdrawn · inferred"),
+    ],
+)
+def test_a_settled_question_says_how_and_whether_that_was_said(page, answer, tone, words):
+    html = page(*begun(), asks(), answer)
+
+    assert question(html)[0] == tone
+    assert question(html)[1].startswith(words + " rm")
+    assert "1 waiting" not in html
+    assert "Answer it where the agent runs" not in html
+
+
+def test_a_tool_that_runs_until_somebody_lets_it_waits(page, feed, loop):
+    html = page(*begun(), build.tool_start(call="t1"), asks())
+    assert 'class="tool is-wait"' in html
+    assert "waits <time" in html
+
+    feed(build.ours("ApprovalResolved", tool_call_id="t1", decision="granted"))
+
+    assert 'class="tool is-run"' in loop("a.1").html
+
+
+def test_a_tool_that_was_asked_for_and_may_not_begin_yet_waits(page):
+    call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ls"}}
+    message = {**build.assistant(""), "content": [call]}
+
+    html = page(*begun(), build.message_end(message=message), asks(), asks(call="another", command="x"))
+
+    assert html.count('class="tool is-wait"') == 1
+
+
+def test_a_question_of_nothing_says_so_and_hostile_words_are_text(page):
+    more = {"risk": HOSTILE, "warnings": [HOSTILE], "options": {HOSTILE: HOSTILE}}
+    html = page(*begun(), asks(command=None, **more), asks(command=HOSTILE))
+
+    assert "It did not say what it asks" in html
+    assert "<img src=x" not in html
+
+
+async def test_what_settles_a_question_from_another_loop_is_pushed(place, open_page):
+    await in_thread(place.feed, *begun(), asks(), build.turn_end(), build.agent_end())
+    loop = await in_thread(LoopRecord.objects.get)
+    page = await open_page(f"/p/default-project/sessions/{loop.session_id}/loops/{loop.pk}")
+    assert "Asks for approval" in page.shown.root.html()
+
+    await in_thread(place.feed, *begun("s.a.2"))
+    await page.agree()
+
+    assert "Asks for approval" not in page.shown.root.html()
+    assert "inferred" in page.shown.root.html()
+
+
+async def test_a_tool_that_waits_is_pushed(place, open_page):
+    await in_thread(place.feed, *begun(), build.tool_start(call="t1"))
+    loop = await in_thread(LoopRecord.objects.get)
+    page = await open_page(f"/p/default-project/sessions/{loop.session_id}/loops/{loop.pk}")
+    for event in (
+        asks(),
+        build.ours("ToolExecutionUpdate", tool_call_id="t1", tool_name="bash", partial_result={}),
+        build.ours("ApprovalResolved", tool_call_id="t1", decision="granted"),
+        build.tool_end(call="t1"),
+    ):
+        await in_thread(place.feed, event)
+        await page.agree()

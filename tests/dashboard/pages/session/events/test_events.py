@@ -1,0 +1,208 @@
+"""The Events tab, the recorded lines behind it, and that what is pushed to it is what a reload shows."""
+
+import json
+
+import pytest
+from django.http import QueryDict
+
+from dashboard.pages.session.events import queries
+from dashboard.pages.session.live import open_page
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Session
+from recorder.pubsub import invalidation
+from tests import build
+from tests.dashboard.page_model import ShownPage, parse
+
+
+def streamed(n):
+    """Return a turn in which text streams in `n` pieces."""
+    begun = build.message_start(message=build.assistant("") | {"content": []})
+    pieces = [build.message_update(text=f"word {m} ") for m in range(n)]
+    return [
+        build.turn_start(),
+        begun,
+        *pieces,
+        build.message_end(message=build.assistant("All words.")),
+        build.turn_end(),
+    ]
+
+
+def test_each_event_is_one_line_with_its_number_and_size(feed, loop):
+    feed(tape="01")
+
+    page = loop(".1", query="?tab=events")
+
+    first = page.part(f"session-event-{EventRecord.objects.order_by('pk').first().pk}")
+    assert first.startswith("0 +0.000s AgentStart Initial")
+    assert first.split("Permalink")[0].strip().endswith("B")
+
+
+def test_streaming_deltas_are_folded_and_open_on_request(feed, loop, reader):
+    feed(build.agent_start(), *streamed(84))
+
+    page = loop(".1", query="?tab=events")
+
+    assert "84 streaming deltas" in page.text
+    (url,) = {e.attributes["hx-get"] for e in page.root.walk() if "/deltas" in e.attributes.get("hx-get", "")}
+    assert reader.get(url).content.decode().count("<li>") == 84
+
+
+def test_lists_are_kept_to_a_loop_or_a_kind(feed, loop):
+    feed(
+        build.agent_start("s.a.1"),
+        build.turn_start("s.a.1"),
+        build.tool_start("s.a.1"),
+        build.tool_end("s.a.1", is_error=True),
+    )
+    feed(*build.small_loop("s.b.1"))
+
+    assert "s.b.1" not in loop("a.1", query="?tab=events").part("events")
+    assert "s.b.1" in loop("a.1", query="?tab=events&scope=session").part("events")
+    tools = loop("a.1", query="?tab=events&kind=tools").part("events")
+    assert "ToolExecutionStart" in tools
+    assert "AgentStart" not in tools
+    errors = loop("a.1", query="?tab=events&kind=errors").part("events")
+    assert "ToolExecutionEnd" in errors
+    assert "ToolExecutionStart" not in errors
+
+
+def test_pages_never_shift_and_every_event_is_on_one(feed, loop, see):
+    feed(build.agent_start(), *(build.input_rejected(reason=f"reason {n}") for n in range(450)))
+
+    page, seen = loop(".1", query="?tab=events"), []
+    while True:
+        seen = [e.id for e in page.root.walk() if e.id.startswith("session-event-")] + seen
+        earlier = {href for href in page.links if "before=" in href}
+        if not earlier:
+            break
+        page = see(earlier.pop().removesuffix("#loop"))
+        assert any("after=" in href for href in page.links)
+
+    assert len(seen) == len(set(seen)) == 451
+
+
+def test_a_permalink_leads_to_the_event_among_its_neighbours(feed, reader):
+    feed(build.agent_start(), *(build.input_rejected(reason=f"reason {n}") for n in range(450)))
+    pk = EventRecord.objects.order_by("pk")[50].pk
+
+    place = reader.get(f"/p/default/events/{pk}")["Location"]
+
+    assert place.endswith(f"&around={pk}#event-{pk}")
+    assert f'id="event-{pk}"' in reader.get(place).content.decode()
+
+
+def test_an_event_of_a_session_and_of_no_loop_has_its_place_too(feed, reader):
+    feed(build.parallel_start("s.a.1", "s.a.2"), *build.small_loop("s.a.1"))
+    pk = EventRecord.objects.get(type="ParallelLoopStart").pk
+
+    place = reader.get(f"/p/default/events/{pk}")["Location"]
+
+    assert f'id="event-{pk}"' in reader.get(place).content.decode()
+
+
+def test_an_orphan_is_shown_on_the_integrity_page(feed, reader):
+    feed(build.turn_start("never.started.1"))
+    pk = EventRecord.objects.get().pk
+
+    place = reader.get(f"/p/default/events/{pk}")["Location"]
+
+    assert place == f"/p/default/integrity#event-{pk}"
+    assert f'id="event-{pk}"' in reader.get(place).content.decode()
+
+
+def test_a_line_is_given_byte_for_byte_and_never_as_a_page(feed, reader):
+    start = b'{"type":"AgentStart", "agent_id":"a","session_id":"s","loop_id":"s.1"'
+    line = start + b',"timestamp":"2026-02-11T09:00:00Z","note":"<script>\xc3\xa9\\u0000\\ud800 1e999"}'
+    feed(line)
+    pk = JournalEvent.objects.get().pk
+
+    raw = reader.get(f"/p/default/events/{pk}/raw")
+
+    assert raw.content == line
+    assert raw["Content-Type"].startswith("text/plain")
+    assert raw["X-Content-Type-Options"] == "nosniff"
+    assert "\ufffd" in reader.get(f"/p/default/events/{pk}/text").content.decode()
+
+
+@pytest.mark.parametrize("at", ["nope", "type.0", "0", "message..x", "note.9999999", "." * 300])
+def test_a_path_that_leads_nowhere_is_not_found(feed, reader, at):
+    feed(*build.small_loop())
+
+    assert (
+        reader.get(f"/p/default/events/{JournalEvent.objects.first().pk}/text", {"at": at}).status_code == 404
+    )
+
+
+def test_late_and_unknown_events_are_marked(feed, loop):
+    feed(*build.small_loop(), build.turn_start(index=9), {"type": "Telepathy", "loop_id": "s.a.1"})
+
+    text = loop(".1", query="?tab=events").part("events")
+
+    assert "late" in text
+    assert "unknown type" in text
+
+
+def test_a_time_that_the_wire_lacks_is_marked_as_received(feed, loop):
+    feed(*build.small_loop())
+
+    assert "the event itself carries no time" in loop(".1", query="?tab=events").html
+
+
+def test_an_event_too_large_to_read_for_a_line_is_listed_all_the_same(feed, loop):
+    feed(build.agent_start(), build.message_end(message=build.user("x" * (queries.SUMMED_BYTES + 1))))
+
+    assert "too large for a summary" in loop(".1", query="?tab=events").text
+
+
+@pytest.mark.parametrize("query", ["", "tab=events", "tab=events&kind=tools", "tab=events&scope=session"])
+def test_what_is_pushed_is_what_a_reload_shows(feed, see, project, query):
+    feed(build.agent_start())
+    loop = LoopRecord.objects.get()
+    path = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}?{query}"
+    page = see(path)
+    socket = next(e.attributes["ws-connect"] for e in page.root.walk() if "ws-connect" in e.attributes)
+    shown, live = ShownPage(page.html), open_page(project, None, QueryDict(socket.partition("?")[2]))
+    live.wants(None)
+    bells = []
+    invalidation.listen(bells.append)
+    try:
+        feed(
+            *streamed(3),
+            build.turn_start(index=1),
+            build.tool_start(),
+            build.progress(),
+            build.tool_end(),
+            build.turn_end(),
+        )
+    finally:
+        invalidation.unlisten(bells.append)
+
+    wanted = [panel.draw(pks, oob=True) for bell in bells for panel, pks in live.wants(bell)]
+    shown.show("<!--frame 1-->" + "".join(html for drawn in wanted for html in drawn.values()))
+
+    fresh = parse(see(path).html)
+    for part in ("loops", "loop-scroll", f"session-header-{loop.session_id}", f"session-loop-head-{loop.pk}"):
+        assert shown.root.find(part).html() == fresh.find(part).html()
+
+
+def test_the_record_is_a_document_of_its_own(feed, reader):
+    feed(tape="01")
+    loop = LoopRecord.objects.order_by("pk").first()
+    path = f"/p/default/sessions/{Session.objects.get().pk}/loops/{loop.pk}/record"
+
+    assert json.loads(reader.get(path).content)["loop_id"] == loop.loop_id
+    assert json.loads(reader.get(f"{path}?of=api").content)["id"] == loop.pk
+
+
+def test_the_session_in_brief_stands_beside_the_documents_of_a_loop(reader, feed):
+    feed(tape="01-tools-two-prompts")
+    loop = LoopRecord.objects.first()
+    place = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}"
+    page = reader.get(f"{place}?tab=json&of=brief").content.decode()
+    answer = reader.get(f"{place}/record?of=brief")
+
+    assert "What stands in quotes was written by agents, tools and people." in page
+    assert f'download="session-{loop.session_id}.txt"' in page
+    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    api = f"/api/v1/sessions/{loop.session.session_id}/context?as=text"
+    assert answer.content == reader.get(api).content
+    assert b'"bash": 2 calls, 1 failed' in answer.content

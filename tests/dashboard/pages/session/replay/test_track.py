@@ -1,0 +1,85 @@
+"""The line under a session: events in recorded order, spaced by time, idle time folded."""
+
+import itertools
+from datetime import UTC, datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.pages.session.replay.track import IDLE, STOPS, WIDTH, Ran, Told, course, places
+
+NINE = datetime(2026, 2, 11, 9, tzinfo=UTC)
+
+
+def at(*seconds):
+    return [NINE + timedelta(seconds=each) for each in seconds]
+
+
+def test_time_spaces_events_and_an_idle_hour_counts_as_a_minute():
+    x = places(at(0, 60, 60 + 3600, 60 + 3600 + 60))
+    steps = [round(b - a, 6) for a, b in itertools.pairwise(x)]
+    assert steps == [steps[0]] * 3
+    assert x[0] == 0
+    assert x[-1] == WIDTH
+
+
+def test_events_without_times_stand_at_equal_distances():
+    assert [round(x, 6) for x in places(at(*[5] * 11))] == [round(100.0 * n, 6) for n in range(11)]
+
+
+@given(st.lists(st.integers(-(10**9), 10**9), max_size=60))
+def test_whatever_clocks_say_each_event_stands_right_of_the_one_before(seconds):
+    x = places(at(*seconds))
+    assert len(x) == len(seconds)
+    assert all(a < b for a, b in itertools.pairwise(x))
+    assert all(0 <= each <= WIDTH for each in x)
+
+
+def test_a_clock_that_jumps_to_another_century_takes_a_minute():
+    x = places([NINE, NINE + timedelta(days=40_000), *at(1, 61)])
+    assert x[1] - x[0] <= WIDTH * 0.55
+    assert timedelta(minutes=1) == IDLE
+
+
+def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
+    told = [Told(n, each) for n, each in enumerate(at(*range(11)))]
+    bars = course(told, [Ran(0, 5, 1), Ran(2, 8, 3, is_lost=True), Ran(6, None, 2)]).bars
+    assert [(bar.css, bar.y) for bar in bars] == [("c1", 24), ("c3 k-dim", 28), ("c2", 24)]
+    assert [(bar.x, bar.x + bar.width) for bar in bars] == [(0, 500), (200, 800), (600, 1000)]
+
+
+def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few():
+    told = [Told(n, each) for n, each in enumerate(at(*range(10_000)))]
+    chain = [Ran(2 * n, 2 * n + 1, 1) for n in range(5_000)]
+    [bar] = course(told, chain).bars
+    assert (bar.x, bar.width) == (0, WIDTH)
+
+    mixed = [Ran(2 * n, 2 * n + 1, 1 + n % 2) for n in range(5_000)]
+    assert 100 < len(course(told, mixed).bars) < 400
+    nested = [Ran(n, 9_999, 1 + n % 3) for n in range(5_000)]
+    assert len(course(told, nested).bars) < 1_000
+
+    apart = [Ran(0, 3_000, 1), Ran(3_200, 6_000, 1)]
+    assert len(course(told, apart).bars) == 2
+
+
+def test_what_matters_is_tall_and_drawn_last():
+    told = [
+        Told(n, each, kind)
+        for n, (each, kind) in enumerate(zip(at(0, 1, 2), ("err", "turn", ""), strict=True))
+    ]
+    assert course(told, []).ticks == [("turn", "M500 44v6"), ("err", "M0 38v12")]
+
+
+def test_a_long_session_keeps_its_marks_and_its_size():
+    told = [Told(n, each, "tool" if n % 100 == 7 else "") for n, each in enumerate(at(*range(20_000)))]
+    shown = course(told, [])
+    assert len(shown.stops) <= STOPS + 200
+    assert {stop.event for stop in shown.stops} >= {each.event for each in told if each.kind}
+    assert shown.stops[-1].event == told[-1].event
+    assert len(shown.density) < 6_000
+
+
+def test_a_session_without_events_has_an_empty_line():
+    shown = course([], [])
+    assert (shown.stops, shown.bars, shown.ticks, shown.density, shown.labels) == ([], [], [], "", [])

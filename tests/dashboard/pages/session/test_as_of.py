@@ -1,0 +1,116 @@
+"""The session page as of an event: the same every time, and what the page showed at that event."""
+
+import re
+
+import pytest
+
+from recorder.models import EventRecord, LoopRecord, Session
+from recorder.projection.as_of import record_versions
+from tests import build
+from tests.dashboard.page_model import parse
+
+EVENTS = [
+    build.agent_start("s.a.1"),
+    build.turn_start("s.a.1"),
+    build.message_end("s.a.1", message=build.user()),
+    build.message_start("s.a.1"),
+    build.message_update("s.a.1", text="Looking "),
+    build.message_update("s.a.1", text="at it."),
+    build.message_end("s.a.1", message=build.assistant("Looking at it.")),
+    build.tool_start("s.a.1", args={"command": "ls"}),
+    build.tool_end("s.a.1"),
+    build.turn_end("s.a.1", tokens=7),
+    build.agent_end("s.a.1", tokens=7),
+    build.agent_start("s.a.2", parent="s.a.1", kind="Default", at=20),
+    build.turn_start("s.a.2", at=21),
+]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_remembered():
+    record_versions.forget()
+
+
+def main_of(html):
+    return parse(html).find("main").html()
+
+
+def test_every_event_shows_what_the_page_showed_then(feed, see):
+    then = {}
+    for event in EVENTS:
+        feed(event, producer="p")
+        session = Session.objects.get()
+        then[EventRecord.objects.latest("pk").pk] = see(f"/p/default/sessions/{session.pk}").part("main")
+    for pk, text in then.items():
+        shown = see(f"/p/default/sessions/{session.pk}?at={pk}").part("main")
+        assert words(shown) == words(text)
+
+
+def words(text):
+    """Leave out what a page of the past has beside the session: where it stands, no Follow, no Pin."""
+    return " ".join(re.sub(r" Pin(?= )| Follow | 1\S 4\S.*", " ", text).split())
+
+
+@pytest.mark.parametrize("query", ["", "tab=events&", "tab=events&scope=session&", "tab=json&"])
+def test_the_same_event_gives_the_same_page_whatever_came_since(feed, see, query):
+    feed(*EVENTS[:10], producer="p")
+    session, event = Session.objects.get(), EventRecord.objects.order_by("pk")[7].pk
+    before = see(f"/p/default/sessions/{session.pk}?{query}at={event}").html
+    feed(*EVENTS[10:], producer="p")
+    record_versions.forget()
+    after = see(f"/p/default/sessions/{session.pk}?{query}at={event}").html
+    assert main_of(after) == main_of(before)
+    assert re.search(r'data-now="[^"]*"', after)[0] == re.search(r'data-now="[^"]*"', before)[0]
+
+
+def test_links_of_the_past_stay_there(feed, see):
+    feed(*EVENTS, producer="p")
+    session, event = Session.objects.get(), EventRecord.objects.latest("pk").pk
+    for query in ("", "tab=events&", "tab=json&"):
+        page = see(f"/p/default/sessions/{session.pk}?{query}at={event}")
+        own = [href for href in page.links if href.startswith(f"/p/default/sessions/{session.pk}")]
+        assert own
+        away = [href for href in own if f"at={event}" not in href and f"from={event}" not in href]
+        present = [href.partition("?")[0] for href in away if "at=" not in href]
+        live = f"/p/default/sessions/{session.pk}"  # of the navigation, and the way there
+        assert sorted(present) == [live, live, f"{live}/search"]
+
+
+def test_a_loop_that_had_not_begun_is_not_there_yet(feed, loop, see):
+    feed(*EVENTS, producer="p")
+    first = EventRecord.objects.order_by("pk")[3].pk
+    page = loop(".2", query=f"?at={first}")
+    assert "This loop had not begun yet." in page.text
+    assert len(page.rows) == 1
+
+
+def test_events_end_at_the_event(feed, loop):
+    feed(*EVENTS, producer="p")
+    event = EventRecord.objects.order_by("pk")[7].pk
+    page = loop(".1", query=f"?tab=events&at={event}")
+    shown = [int(e.id.removeprefix("event-")) for e in page.root.walk() if re.fullmatch(r"event-\d+", e.id)]
+    assert max(shown) == event
+
+
+def test_the_document_of_a_loop_is_that_of_the_event(feed, reader):
+    feed(*EVENTS, producer="p")
+    row, event = LoopRecord.objects.get(loop_id="s.a.1"), EventRecord.objects.order_by("pk")[7].pk
+    url = f"/p/default/sessions/{row.session_id}/loops/{row.pk}/record?of=api"
+    assert reader.get(url).json()["status"] == "completed"
+    assert reader.get(f"{url}&at={event}").json()["status"] == "running"
+
+
+@pytest.mark.parametrize("at", ["0", "999999"])
+def test_an_event_that_is_none_of_the_session_is_not_found(feed, reader, at):
+    feed(*EVENTS, producer="p")
+    session = Session.objects.get()
+    assert reader.get(f"/p/default/sessions/{session.pk}?at={at}").status_code == 404
+
+
+def test_a_pruned_session_says_that_its_past_is_gone(feed, reader):
+    feed(*EVENTS, producer="p")
+    session, event = Session.objects.get(), EventRecord.objects.latest("pk").pk
+    Session.objects.update(pruned_on="2026-11-12")
+    answer = reader.get(f"/p/default/sessions/{session.pk}?at={event}")
+    assert answer.status_code == 410
+    assert "Bodies pruned on 12 Nov 2026" in answer.content.decode()

@@ -1,0 +1,69 @@
+"""What an open page of a long loop is sent: what a reload would show of it, and not what it left behind."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser
+from django.http import QueryDict
+
+from dashboard.pages.session.conversation import window
+from dashboard.pages.session.live import open_page
+from recorder.models import LoopRecord, Turn
+from recorder.pubsub.invalidation import Bell
+from tests import build
+
+
+@pytest.fixture
+def opened(feed, project):
+    """Return a way to open the page of a loop of so many turns, and its loop."""
+
+    def opened(turns, **params):
+        events = ((build.turn_start(index=n), build.turn_end()) for n in range(turns))
+        feed(build.agent_start(), *(event for both in events for event in both))
+        loop = LoopRecord.objects.get()
+        query = QueryDict("&".join(f"{name}={value}" for name, value in params.items()), mutable=True)
+        query.update({"session": str(loop.session_id), "loop": str(loop.pk)})
+        page = open_page(project, AnonymousUser(), query)
+        page.wants(None)
+        return page, loop
+
+    return opened
+
+
+def turns(wants):
+    return [pk for panel, pks in wants for pk in pks if panel.name == "session/turn"]
+
+
+def test_a_page_that_comes_back_is_sent_the_turns_that_a_reload_shows(opened):
+    page, loop = opened(100, first=3)
+    assert turns(page.wants(None)) == list(
+        Turn.objects.filter(loop=loop, ordinal__gte=100 - window.PAGE).values_list("pk", flat=True)
+    )
+
+
+def test_a_page_of_earlier_turns_is_not_sent_those_that_come(opened):
+    page, loop = opened(40, first=0, last=10)
+    shown = Turn.objects.get(loop=loop, ordinal=9).pk
+    later = Turn.objects.get(loop=loop, ordinal=10).pk
+    bell = Bell(
+        page.project, loops={loop.pk: page.session}, turns={shown: loop.pk, later: loop.pk, 9_999: loop.pk}
+    )
+    assert turns(page.wants(bell)) == [shown]
+
+
+def test_a_page_that_is_open_for_long_remembers_few_turns(opened):
+    page, loop = opened(1)
+    for pk in range(10_000, 20_000):
+        page.wants(Bell(page.project, turns={pk: loop.pk}, blocks={pk * 2: pk}))
+    linked = page.wants(Bell(page.project, sessions={page.session}, reshaped={page.session, 77}))
+    assert len(turns(linked)) == window.HELD
+    assert turns(linked)[-1] == 19_999
+
+
+def test_a_turn_says_that_it_streams_with_each_new_block_and_not_as_one_grows(opened):
+    page, loop = opened(1)
+    turn = Turn.objects.get().pk
+
+    def wanted(block):
+        wants = page.wants(Bell(page.project, loops={loop.pk: page.session}, blocks={block: turn}))
+        return turns(wants), [pk for panel, pks in wants for pk in pks if panel.name == "_shared/block"]
+
+    assert [wanted(7), wanted(7), wanted(8), wanted(7)] == [([turn], []), ([], [7]), ([turn], []), ([], [7])]

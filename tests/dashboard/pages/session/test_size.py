@@ -1,0 +1,122 @@
+"""What a session page reads and weighs, by counts and not by time: it stays small whatever the session."""
+
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from dashboard.live.panel import Panel
+from dashboard.pages.session.replay import queries as replay
+from dashboard.templatetags.cached_partial import drawn
+from recorder.models import EventRecord, LoopRecord, Session
+from tests import build
+
+
+def chain(*numbers):
+    """Yield loops that continue each other."""
+    for n in numbers:
+        more = {"parent": f"s.a.{n - 1}", "kind": "Default"} if n else {}
+        yield from build.small_loop(f"s.a.{n}", **more)
+
+
+def test_a_page_reads_the_shape_of_its_tree_once(feed, session):
+    feed(*chain(*range(3)))
+    with CaptureQueriesContext(connection) as captured:
+        session()
+    shapes = [
+        query for query in captured if 'AS "continuation_kind" FROM "recorder_looprecord"' in query["sql"]
+    ]
+    assert len(shapes) == 1
+    assert len(captured) <= 50
+
+
+def test_the_line_of_many_loops_is_drawn_of_some_from_the_first_to_the_last(feed, monkeypatch):
+    feed(*chain(*range(40)), build.agent_start("s.b.1"))
+    whole = replay.tracks([Session.objects.get().pk])
+    monkeypatch.setattr(replay, "READ", 40)
+    monkeypatch.setattr(replay, "LOOPS", 10)
+    monkeypatch.setattr(replay, "LONG", 10)
+    drawn = []
+    course = replay.course
+    monkeypatch.setattr(replay, "course", lambda told, ran: drawn.append((told, ran)) or course(told, ran))
+
+    some = replay.tracks([Session.objects.get().pk])
+
+    [(told, ran)] = drawn
+    begun = list(LoopRecord.objects.order_by("pk").values_list("start_event", flat=True))
+    assert len(told) < EventRecord.objects.count() / 2
+    assert [loop.since for loop in ran] == sorted({*begun[::5], begun[-1]})
+    assert ran[-1].until is None
+    assert {loop.since for loop in ran} <= {each.event for each in told}
+    [before], [after] = whole.values(), some.values()
+    assert (after.events, after.is_running) == (before.events, before.is_running)
+    assert after.course.stops[0].event == begun[0]
+
+
+def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session, see):
+    long = "What the test says of it. " * 60
+
+    def turn(loop, n):
+        call = f"c{n}"
+        yield build.turn_start(loop, index=n)
+        for part in range(4):
+            yield build.tool_start(loop, call=f"{call}-{part}") | {"args": {"text": long}}
+            result = {"content": [{"type": "text", "text": long}], "details": None}
+            yield build.tool_end(loop, call=f"{call}-{part}") | {"result": result}
+        yield build.turn_end(loop, message=build.assistant(f"Answer {n}. {long}"))
+
+    asked = [build.message_end("s.a.1", message=build.user(long))]
+    feed(*chain(*range(2, 120)), build.agent_start("s.a.1"), *asked)
+    feed(*(event for n in range(30) for event in turn("s.a.1", n)))
+
+    page = session()
+
+    shown = [n for n in range(30) if f"Answer {n}. " in page.text]
+    assert 5 < len(shown) < 30
+    assert shown == list(range(30 - len(shown), 30))
+    (earlier,) = {href.removesuffix("#loop") for href in page.links if "before=" in href}
+    assert f"Answer {shown[0] - 1}. " in see(earlier).text
+    assert f"first={shown[0]}" in page.html
+    loop = (
+        f"/p/default/sessions/{Session.objects.get().pk}/loops/{LoopRecord.objects.get(loop_id='s.a.1').pk}"
+    )
+    asked_for = see(f"{loop}?turn=3")
+    assert 'id="turn-3"' in asked_for.html
+    for html in (page.html, see(f"{loop}?tab=events").html, see(f"{loop}?tab=events&scope=session").html):
+        assert len(html.encode()) < 300_000
+
+
+def test_what_did_not_change_is_drawn_once(feed, session):
+    tool = [build.turn_start("s.a.0"), build.tool_start("s.a.0"), build.tool_end("s.a.0")]
+    feed(*chain(*range(1, 4)), build.agent_start("s.a.0"), *tool)
+    session()
+    before = drawn.cache_info().misses
+
+    again = session()
+    assert drawn.cache_info().misses == before
+
+    feed(build.tool_start("s.a.0", call="more"))
+    more = session()
+    assert again.html.count('id="session-tool-') + 1 == more.html.count('id="session-tool-')
+    assert drawn.cache_info().misses - before <= 2  # the new tool, and the row of its loop
+
+
+def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypatch):
+    long = "What the test says of it. " * 600
+    said = (
+        (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}. {long}")))
+        for n in range(30)
+    )
+    feed(build.agent_start(), *(event for both in said for event in both))
+    drawn = []
+    fragment = Panel.fragment
+
+    def noted(panel, pk, value, **more):
+        drawn.append(panel.name)
+        return fragment(panel, pk, value, **more)
+
+    monkeypatch.setattr(Panel, "fragment", noted)
+
+    page = session()
+
+    shown = page.html.count('class="turn"')
+    assert 5 < shown < 9
+    assert drawn.count("session/turn") == shown + 1  # the first for which there is no room tells that

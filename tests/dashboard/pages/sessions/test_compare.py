@@ -1,0 +1,36 @@
+"""Two sessions side by side."""
+
+from recorder.models import Project, Session
+from tests import build
+from tests.small_loop import Loop
+
+
+def two(feed):
+    one, other = Loop("one"), Loop("two")
+    feed(*one.whole("first"))
+    feed(other.start(), *other.whole_turn("second"), *other.whole_turn("third"), other.end())
+    return [Session.objects.get(session_id=name).pk for name in ("one", "two")]
+
+
+def test_two_sessions_stand_side_by_side_and_what_is_the_same_is_dimmed(client, see, feed):
+    first, second = two(feed)
+    see()
+
+    html = client.get(f"/p/default/sessions/compare?of={second}&of={first}").content.decode()
+
+    assert html.index("Ask second") < html.index("Ask first")
+    rows = html.split("<tr")
+    assert any(row.startswith(' class="mut"') and "Loops" in row for row in rows)
+    assert any(not row.startswith(" class") and "Turns" in row for row in rows)
+
+
+def test_there_must_be_two_and_both_here(client, see, feed, django_assert_num_queries):
+    first, second = two(feed)
+    feed(build.agent_start("far.x.1"), into=Project.objects.create(slug="other"))
+    far = Session.objects.get(session_id="far").pk
+    see()
+
+    for query in ("", f"of={first}", f"of={first}&of={first}", f"of={first}&of={far}", "of=x&of=9" * 30):
+        assert client.get(f"/p/default/sessions/compare?{query}").status_code == 404
+    with django_assert_num_queries(12):
+        client.get(f"/p/default/sessions/compare?of={first}&of={second}")

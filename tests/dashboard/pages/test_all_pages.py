@@ -1,0 +1,126 @@
+"""Every page of the shell: nothing inline, nothing foreign, and error pages that tell nothing."""
+
+import re
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import OperationalError
+from django.template.loader import render_to_string
+from django.test import Client, RequestFactory
+from django.urls import get_resolver, path
+
+from dashboard.security.csp import POLICY
+from dashboard.urls import handler400, handler500
+from dashboard.web import errors
+from dashboard.web.errors import Away
+from recorder.models import Project
+
+__all__ = ["handler400", "handler500", "urlpatterns"]
+
+
+def bug(_):
+    raise RuntimeError("secret")
+
+
+def absent(_):
+    raise OperationalError("secret")
+
+
+# Of a server whose pages do not work, with the answers of ours.
+urlpatterns = [path("bug", bug), path("absent", absent)]
+
+INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\bstyle=|\bon\w+=|javascript:", re.I)
+
+
+@pytest.mark.parametrize(
+    ("path", "status"),
+    [("/signin", 200), ("/signin/abc", 200), ("/there-is-no-such-page", 404), ("/p/x/settings", 302)],
+)
+def test_a_page_holds_nothing_inline_and_nothing_foreign(client, db, path, status):
+    answer = client.get(path)
+    html = answer.content.decode()
+
+    assert answer.status_code == status
+    assert not INLINE.search(html)
+    assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
+
+
+def test_the_front_door_leads_to_the_sign_in_page(client, db):
+    assert client.get("/")["Location"] == "/signin?next=/"
+
+
+@pytest.mark.parametrize("name", ["400", "403", "403_csrf", "404", "405", "500", "503", "refused"])
+def test_an_error_page_needs_neither_database_nor_request(name):
+    html = render_to_string(f"{name}.html")
+
+    assert "<h1>" in html
+    assert not INLINE.search(html)
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+@pytest.mark.parametrize(("method", "can_repeat"), [("get", True), ("post", False)])
+def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothing(theme, method, can_repeat):
+    request = getattr(RequestFactory(), method)("/p/secret-name/sessions?q=secret-word")
+    request.COOKIES["theme"] = theme
+    bug, absent = (
+        errors.broken(request),
+        Away(lambda _: None).process_exception(request, OperationalError("x")),
+    )
+    unread = errors.senseless(request, ValueError("secret-word"))
+
+    assert [answer.status_code for answer in (unread, bug, absent)] == [400, 500, 503]
+    assert int(absent["Retry-After"]) >= 1
+    for answer in (bug, absent, unread):
+        html = answer.content.decode()
+        assert f'data-theme="{theme}"' in html
+        assert "secret" not in html
+        assert not INLINE.search(html)
+    for answer in (bug, absent):
+        assert ("Try again</a>" in answer.content.decode()) is can_repeat
+    assert Away(lambda _: None).process_exception(request, ValueError("a bug")) is None
+
+
+def test_a_bug_in_a_page_is_answered_with_the_policy_and_no_traceback(settings):
+    settings.ROOT_URLCONF = __name__
+    answer = Client(raise_request_exception=False).get("/bug")
+    html = answer.content.decode()
+
+    assert answer.status_code == 500
+    assert "Nothing that was recorded is lost" in html
+    assert answer["Content-Security-Policy"] == POLICY
+    for word in ("Traceback", "RuntimeError", "secret", "Django", "Python/"):
+        assert word not in html
+
+
+def test_an_absent_store_is_answered_with_the_policy_and_when_to_come_again(settings):
+    settings.ROOT_URLCONF = __name__
+    answer = Client().get("/absent")
+
+    assert answer.status_code == 503
+    assert answer["Content-Security-Policy"] == POLICY
+    assert "does not answer now" in answer.content.decode()
+    assert "secret" not in answer.content.decode()
+
+
+def test_an_unknown_host_and_an_unknown_page_tell_no_path_and_no_version(client, db):
+    answer = Client().get("/p/%00/x")
+
+    assert answer.status_code == 404
+    for word in ("Traceback", "Django", "/site-packages/", "Python/"):
+        assert word not in answer.content.decode()
+
+
+@pytest.mark.parametrize("number", ["9" * 18, "9" * 19, "9" * 40])
+def test_a_number_of_nothing_is_not_found_however_large(client, db, number):
+    Project.objects.create(slug="default")
+    client.force_login(User.objects.create_superuser("root"))
+    routes = [str(each.pattern) for each in get_resolver().url_patterns]
+    paths = [
+        re.sub(r"<\w+:\w+>", number, each.replace("<slug:slug>", "default"))
+        for each in routes
+        if "<key:" in each
+    ]
+    answers = {path: client.get(f"/{path}").status_code for path in paths}
+
+    assert len(answers) > 10
+    assert set(answers.values()) <= {404, 405}, answers

@@ -1,0 +1,163 @@
+"""Figures as people read them."""
+
+from datetime import timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from dashboard.rendering import number_format
+
+UNITS = {"k": 1_000, "M": 1_000_000, "B": 1_000_000_000}
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (None, "–"),  # noqa: RUF001  the sign on screen
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (1_234, "1.2k"),
+        (9_999, "10.0k"),
+        (12_345, "12.3k"),
+        (99_960, "100k"),
+        (148_213, "148k"),
+        (999_400, "999k"),
+        (999_600, "1.00M"),
+        (1_800_000, "1.80M"),
+        (38_210_000, "38.2M"),
+        (168_000_000, "168M"),
+        (2_500_000_000, "2.50B"),
+        (2**53, "9,007,199B"),
+    ],
+)
+def test_tokens_are_exact_below_a_thousand_and_then_three_figures(count, text):
+    assert number_format.tokens(count) == text
+
+
+@given(st.integers(1_000, 999 * 10**9))
+def test_an_abbreviated_count_is_within_five_percent_of_the_exact_one(count):
+    text = number_format.tokens(count)
+    assert abs(float(text[:-1]) * UNITS[text[-1]] - count) <= count * 0.05
+    assert len(text) <= 5
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (None, "–"),  # noqa: RUF001  the sign on screen
+        (0, "0ms"),
+        (-5, "0ms"),
+        (400, "400ms"),
+        (999, "999ms"),
+        (6_400, "6.4s"),
+        (9_949, "9.9s"),
+        (9_950, "10s"),
+        (48_000, "48s"),
+        (59_600, "1m 00s"),
+        (64_000, "1m 04s"),
+        (3_599_600, "1h 00m"),
+        (7_620_000, "2h 07m"),
+        (100_800_000, "1d 04h"),
+    ],
+)
+def test_a_duration_has_at_most_two_units(ms, text):
+    assert number_format.duration(ms) == text
+
+
+@given(st.integers(0, 10**10))
+def test_a_timedelta_reads_like_its_milliseconds(ms):
+    assert number_format.duration(timedelta(milliseconds=ms)) == number_format.duration(ms)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        ([0, 2.6, 5.2, 9.5, 12, 14], ["0", "2.6s", "5.2s", "9.5s", "12s", "14s"]),
+        ([14, 14.4, 14.8, 15.2], ["14.0s", "14.4s", "14.8s", "15.2s"]),
+        ([0, 5, 13, 13, 12, 17], ["0", "5.0s", "13s", "", "", "17s"]),  # a clock went back
+        ([0, 0.0001, 0.002, 0.0023], ["0", "0.1ms", "2.0ms", "2.3ms"]),
+        ([0, 0.000001], ["0", "0.00ms"]),
+        ([0, 3601, 3602], ["0", "1h 00m 1s", "1h 00m 2s"]),
+        ([], []),
+    ],
+)
+def test_the_marks_of_an_axis_differ(seconds, words):
+    assert number_format.ticks([timedelta(seconds=each) for each in seconds]) == words
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [
+        (0, "0 B"),
+        (212, "212 B"),
+        (999, "999 B"),
+        (1_940, "1.9 kB"),
+        (48_000, "48 kB"),
+        (999_600, "1.0 MB"),
+        (5_600_000_000, "5.6 GB"),
+        (3_000_000_000_000_000, "3,000 TB"),
+    ],
+)
+def test_sizes_carry_their_unit(count, text):
+    assert number_format.size(count) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [(0, "0%"), (0.023, "2.3%"), (0.0994, "9.9%"), (0.0996, "10%"), (0.71, "71%"), (1, "100%")],
+)
+def test_a_share_has_a_decimal_only_below_ten(share, text):
+    assert number_format.percent(share) == text
+
+
+@pytest.mark.parametrize(
+    ("count", "words", "text"),
+    [
+        (1, "turn", "1 turn"),
+        (0, "turn", "0 turns"),
+        (1_234, "turn", "1,234 turns"),
+        (2, "branch,branches", "2 branches"),
+    ],
+)
+def test_a_number_agrees_with_its_noun(count, words, text):
+    assert number_format.plural(count, words) == text
+
+
+def test_what_people_compare_has_one_decimal():
+    assert [number_format.rate(share) for share in (41 / 80, 0, 1)] == ["51.3%", "0.0%", "100.0%"]
+    assert (number_format.points(0.40493), number_format.rate(None)) == ("40.5", number_format.NONE)
+
+
+def test_a_chance_is_never_written_as_nothing():
+    assert [number_format.odds(p) for p in (1, 0.0574, 0.00004)] == ["1.0000", "0.0574", "<0.0001"]
+    assert number_format.odds(None) == number_format.NONE
+
+
+@pytest.mark.parametrize(
+    ("nano", "unpriced", "text"),
+    [
+        (0, 0, "$0"),
+        (1, 0, "<$0.0001"),
+        (99_999, 0, "<$0.0001"),
+        (100_000, 0, "$0.00010"),
+        (4_200_000, 0, "$0.0042"),
+        (9_960_000, 0, "$0.0100"),
+        (42_100_000, 0, "$0.0421"),
+        (70_000_000, 0, "$0.0700"),
+        (99_960_000, 0, "$0.100"),
+        (742_000_000, 0, "$0.742"),
+        (999_600_000, 0, "$1.00"),
+        (41_830_000_000, 0, "$41.83"),
+        (999_996_000_000, 0, "$1,000"),
+        (1_622_400_000_000, 0, "$1,622"),
+        (4_150_000_000, 3, "$4.15 +"),
+        (10, 1, "<$0.0001 +"),
+        (-742_000_000, 0, "-$0.742"),
+        (None, 2, "no price"),
+        (None, 0, number_format.NONE),
+    ],
+)
+def test_an_amount_is_as_exact_as_it_is_small(nano, unpriced, text):
+    assert number_format.money(nano, unpriced) == text

@@ -1,0 +1,164 @@
+"""Who may see what: pages, the API and sockets ask the same few questions."""
+
+import pytest
+from django.contrib.auth.models import AnonymousUser, User
+from django.core.exceptions import PermissionDenied
+from django.http import Http404, HttpResponse
+from django.test import RequestFactory
+
+from dashboard.security.access import (
+    NotSignedIn,
+    host_allowed,
+    member,
+    origin_allowed,
+    project_for,
+    projects_of,
+    reader,
+)
+from recorder.access import tokens
+from recorder.models import Membership, Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def mine():
+    return Project.objects.create(slug="mine")
+
+
+@pytest.fixture
+def other():
+    return Project.objects.create(slug="other")
+
+
+@pytest.fixture
+def ada(mine):
+    user = User.objects.create_user("ada")
+    Membership.objects.create(project=mine, user=user)
+    return user
+
+
+def ask(user=None, path="/", **headers):
+    request = RequestFactory(headers=headers).get(path)
+    request.user = user or AnonymousUser()
+    return request
+
+
+def test_a_member_sees_their_projects_and_no_others(ada, mine, other):
+    assert list(projects_of(ada)) == [mine]
+    assert project_for(ask(ada), "mine") == mine
+    for slug in ("other", "nowhere"):
+        with pytest.raises(Http404):
+            project_for(ask(ada), slug)
+
+
+def test_a_superuser_sees_all_and_a_stranger_none(mine, other):
+    assert list(projects_of(User.objects.create_superuser("root"))) == [mine, other]
+    assert not projects_of(AnonymousUser())
+
+
+def test_who_may_no_longer_enter_sees_none(ada):
+    ada.is_active = False
+
+    assert not projects_of(ada)
+
+
+def test_a_page_sends_strangers_to_sign_in(mine):
+    answer = member(lambda request, project: HttpResponse(project.slug))(
+        ask(path="/p/mine/sessions?q=1"), slug="mine"
+    )
+
+    assert (answer.status_code, answer["Location"]) == (302, "/signin?next=/p/mine/sessions%3Fq%3D1")
+
+
+def test_a_page_is_given_its_project(ada):
+    answer = member(lambda request, project: HttpResponse(project.slug))(ask(ada), slug="mine")
+
+    assert answer.content == b"mine"
+
+
+def test_a_token_reads_its_own_project_only(mine, other):
+    bearer = f"Bearer {tokens.issue(mine, 'reader', ['read'])}"
+
+    assert reader(ask(authorization=bearer)).project == mine
+    with pytest.raises(Http404):
+        reader(ask(path="/?project=other", authorization=bearer))
+
+
+def test_a_token_outranks_whoever_is_signed_in(ada, other):
+    bearer = f"Bearer {tokens.issue(other, 'reader', ['read'])}"
+
+    assert reader(ask(ada, authorization=bearer)).project == other
+
+
+def test_what_gives_no_leave_to_read(ada, mine, other):
+    with pytest.raises(NotSignedIn):
+        reader(ask())
+    with pytest.raises(NotSignedIn):
+        reader(ask(ada, authorization="Bearer lsk_a_b"))
+    with pytest.raises(PermissionDenied):
+        reader(ask(authorization=f"Bearer {tokens.issue(mine, 'writer', ['ingest'])}"))
+    with pytest.raises(Http404):
+        reader(ask(ada, "/?project=other"))
+
+
+@pytest.mark.parametrize(
+    ("host", "is_ours"),
+    [
+        (b"127.0.0.1:8000", True),
+        (b"localhost", True),
+        (b"[::1]:8000", True),
+        (b"LOCALHOST:8000", True),
+        (b"evil.example", False),
+        (b"127.0.0.1.evil.example", False),
+        (b"127.0.0.1@evil.example", False),
+        (b"127.0.0.1:8000, evil.example", False),
+        (b"0.0.0.0", False),
+        (b"2130706433", False),
+        (b"", False),
+        (b"\xff", False),
+    ],
+)
+def test_only_our_own_hosts_are_answered(settings, host, is_ours):
+    settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
+
+    assert host_allowed([(b"host", host)]) is is_ours
+
+
+def test_a_request_with_two_hosts_or_none_is_refused():
+    assert not host_allowed([])
+    assert not host_allowed([(b"host", b"localhost"), (b"host", b"localhost")])
+
+
+@pytest.mark.parametrize(
+    ("origin", "is_ours"),
+    [
+        (b"http://localhost:8000", True),
+        (b"http://LOCALHOST:8000", True),
+        (b"http://localhost:3000", False),
+        (b"http://localhost", False),
+        (b"https://localhost:8000", False),
+        (b"http://127.0.0.1:8000", False),
+        (b"http://localhost:8000.evil.example", False),
+        (b"http://evil.example", False),
+        (b"http://localhost:8000/path", False),
+        (b"http://localhost:99999", False),
+        (b"null", False),
+        (b"", False),
+        (None, False),
+    ],
+)
+def test_a_socket_is_opened_by_our_own_pages_only(settings, origin, is_ours):
+    settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
+    given = [] if origin is None else [(b"origin", origin)]
+
+    assert origin_allowed({"headers": [(b"host", b"localhost:8000"), *given]}) is is_ours
+
+
+def test_behind_a_proxy_that_speaks_https_the_origin_is_https(settings):
+    settings.ALLOWED_HOSTS = ["loops.example"]
+    settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
+    headers = [(b"host", b"loops.example"), (b"x-forwarded-proto", b"https")]
+
+    assert origin_allowed({"headers": [*headers, (b"origin", b"https://loops.example")]})
+    assert not origin_allowed({"headers": [*headers, (b"origin", b"http://loops.example")]})

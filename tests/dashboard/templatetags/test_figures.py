@@ -1,0 +1,105 @@
+"""What templates draw: icons, states, times and bars, from any text whatever."""
+
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from itertools import pairwise
+from types import SimpleNamespace
+
+from django.template import engines
+
+from dashboard.shared import usage_bar
+
+START = datetime(2026, 11, 4, 14, 2, 24, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Used:
+    input_tokens: int = 0
+    output_tokens: int = 0
+    reasoning_tokens: int = 0
+    cache_read_tokens: int = 0
+    cache_write_tokens: int = 0
+
+
+def drawn(source, **context):
+    return engines["django"].from_string("{% load figures %}" + source).render(context)
+
+
+def test_an_icon_is_decoration_until_it_has_a_label():
+    assert 'class="i i-s" aria-hidden="true"' in drawn('{% icon "search" "s" %}')
+    assert 'role="img" aria-label="Search"' in drawn('{% icon "search" label="Search" %}')
+
+
+def test_a_label_cannot_break_out_of_its_attribute():
+    assert '"&gt;&lt;script&gt;' not in drawn("{% icon 'x' label=label %}", label='"><script>')
+    assert "<script>" not in drawn("{% icon 'x' label=label %}", label='"><script>')
+
+
+def test_a_state_is_a_glyph_with_its_word():
+    assert 'class="st st-running" role="img" aria-label="Running"' in drawn('{% status "running" %}')
+    assert "Waiting for approval" in drawn('{% pill "waiting" %}')
+    assert 'aria-hidden="true"' in drawn('{% status "failed" "" %}')
+
+
+def test_a_large_amount_shows_the_exact_one_on_hover():
+    assert drawn("{% amount 148213 %}") == '<span title="148,213">148k</span>'
+    assert drawn("{% amount 12 %}") == "12"
+
+
+def test_a_moment_reads_without_script_and_does_not_depend_on_the_clock():
+    assert drawn("{{ at|when }}", at=START) == (
+        '<time datetime="2026-11-04T14:02:24Z" title="4 Nov 2026, 14:02:24 UTC" data-when>4 Nov 14:02</time>'
+    )
+    assert ">14:02:24</time>" in drawn("{{ at|clock }}", at=START)
+    assert drawn("{{ at|when }}", at=None) == "–"  # noqa: RUF001  the sign on screen
+
+
+def test_what_runs_counts_from_its_start_and_what_ended_has_a_length():
+    assert "data-start>since 14:02</time>" in drawn("{% lasted at %}", at=START)
+    ended = START + timedelta(seconds=64)
+    assert drawn("{% lasted at end %}", at=START, end=ended) == "1m 04s"
+    assert drawn("{% lasted end at %}", at=START, end=ended) == "0ms"
+
+
+def test_a_meter_has_its_five_numbers_in_its_label():
+    used = Used(66_000, 12_000, 1_000, 204_000, 31_000)
+    html = drawn("{% meter used %}", used=used)
+    assert (
+        'aria-label="204k cache read, 66.0k input, 31.0k cache write, 1.0k reasoning, 11.0k output tokens"'
+        in html
+    )
+    assert html.count("<rect") == 5
+    assert "style=" not in html
+
+
+def test_segments_fill_the_bar_with_gaps_between_them():
+    laid = usage_bar.segments([("u-cr", 204), ("u-in", 66), ("u-cw", 31), ("u-re", 0), ("u-out", 11)])
+    assert [part.css for part in laid] == ["u-cr", "u-in", "u-cw", "u-out"]
+    assert abs(sum(part.width for part in laid) - (100 - 4 * usage_bar.GAP)) < 0.05
+    assert all(b.x >= a.x + a.width for a, b in pairwise(laid))
+
+
+def test_every_token_is_of_one_kind_where_it_is_known_which():
+    told = {"input_tokens": 17_903, "cache_read_tokens": 17_817, "output_tokens": 30, "reasoning_tokens": 20}
+    known = SimpleNamespace(**vars(Used(**told)), uncached_tokens=86, visible_tokens=10, unreconciled=0)
+    partly = SimpleNamespace(**{**vars(known), "unreconciled": 1})
+
+    assert [kind.count for kind in usage_bar.kinds(known)] == [17_817, 86, 0, 20, 10]
+    assert [kind.count for kind in usage_bar.kinds(partly)] == [17_817, 17_903, 0, 20, 10]
+
+
+def test_reasoning_inside_output_is_cut_out_and_reasoning_beside_it_is_not():
+    inside = {kind.name: kind.count for kind in usage_bar.kinds(Used(output_tokens=30, reasoning_tokens=20))}
+    beside = {kind.name: kind.count for kind in usage_bar.kinds(Used(output_tokens=10, reasoning_tokens=20))}
+    assert (inside["reasoning"], inside["output"]) == (20, 10)
+    assert (beside["reasoning"], beside["output"]) == (20, 10)
+
+
+def test_nothing_used_is_an_empty_bar():
+    assert "<rect" not in drawn("{% meter used %}", used=Used())
+
+
+def test_a_legend_and_a_line_draw_without_inline_style():
+    html = drawn("{% legend used %}{% spark values %}{% bar 1 4 'c3' %}", used=Used(5), values=[0, 3, 1])
+    assert "style=" not in html
+    assert 'width="25.0"' in html

@@ -1,0 +1,52 @@
+"""The files we did not write are the ones we name, and the ones we wrote are light and keep their layer."""
+
+import hashlib
+import re
+from pathlib import Path
+
+import pytest
+
+STATIC = Path(__file__).resolve().parents[3] / "dashboard" / "static"
+LISTED = dict(re.findall(r"`([\w./-]+)` \| `([0-9a-f]{64})`", (STATIC / "VENDOR.md").read_text()))
+SHEETS = sorted((STATIC / "css").glob("*.css"))
+
+
+def test_three_files_are_listed_with_their_sum():
+    assert len(LISTED) == 3
+
+
+@pytest.mark.parametrize("name", LISTED)
+def test_a_vendored_file_is_the_one_that_is_listed(name):
+    assert hashlib.sha256((STATIC / name).read_bytes()).hexdigest() == LISTED[name]
+
+
+def test_every_symbol_that_templates_draw_is_in_the_sprite():
+    symbols = set(re.findall(r'id="([\w-]+)"', (STATIC / "icons.svg").read_text()))
+    templates = STATIC.parent / "templates"
+    drawn = {
+        name
+        for file in templates.rglob("*.html")
+        for name in re.findall(r'{% icon "([\w-]+)"', file.read_text())
+    }
+    assert drawn
+    assert {f"i-{name}" for name in drawn} <= symbols
+
+
+@pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
+def test_a_sheet_needs_no_importance_no_ids_and_nothing_from_elsewhere(sheet):
+    css = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.S)
+
+    assert "!important" not in css
+    assert "@import" not in css
+    assert not re.search(r"url\((?!\"\.\./)", css)
+    assert not re.search(r"(?:^|[\s,}])#[a-z][\w-]*\s*[{,.:>]", css)
+    assert css.count("{") == css.count("}")
+
+
+def test_gradients_that_repeat_are_mixed_in_srgb():
+    """Between colours of oklch Firefox repeats hard edges at wrong places, unless they are mixed in sRGB."""
+    sheets = "".join(sheet.read_text() for sheet in SHEETS)
+    repeating = re.findall(r"repeating-[a-z]+-gradient\([^,]*", sheets)
+
+    assert repeating
+    assert all(begin.endswith(" in srgb") for begin in repeating)

@@ -1,0 +1,109 @@
+"""Runs a server whose system calls fail, under `strace`: a failed sync ends it, failed reads and writes pass.
+
+`python -m tests.faults.failing_syscalls sync`, or `io`, or `full`; SQLite only. Nothing acknowledged
+may be lost. After a failed sync of the log there must be no other, and the process must say so by its status.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import re
+import shutil
+import sys
+import tempfile
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.browser.server import Server
+from tests.faults.compare_ledgers import Outcome, compare
+from tests.faults.outages import until_served
+from tests.faults.producers import at_work, stop
+
+PRODUCERS = 8
+LONGEST_S = 60.0
+FAILS = {
+    "sync": ("fdatasync", "fdatasync:error=EIO:when={n}"),
+    "io": ("pwrite64,pread64", "pwrite64,pread64:error=EIO:when={n}..{m}"),
+    "full": ("pwrite64", "pwrite64:error=ENOSPC:when={n}..{m}"),
+}
+BURST = 20  # calls that fail one after the other
+SYNCED = re.compile(r"fdatasync\(\d+<[^>]*-wal>")
+
+
+@dataclass
+class Course:
+    """What failed, and what came of it. `status` is None for a server that went on."""
+
+    failed: int
+    synced_again: int  # after the first failure
+    status: int | None
+    outcome: Outcome
+
+    @property
+    def is_clean(self) -> bool:
+        is_right = self.status is None or (self.status > 0 and self.synced_again == 0)
+        return self.failed > 0 and is_right and self.outcome.is_clean
+
+
+def run(folder: Path, kind: str, after: int, seed: int) -> Course:
+    """Let calls fail after so many; bring up a server that ended without strace, and compare."""
+    server, trace = Server(folder), folder / "trace"
+    server.start()
+    producers = at_work(PRODUCERS, server.port, server.token, seed)
+    server.stop()
+    calls, inject = FAILS[kind]
+    what = inject.format(n=after, m=after + BURST - 1)
+    options = ["-f", "-y", "-qq", "--seccomp-bpf", "-e", f"trace={calls}", "-e", "signal=none", "-s", "0"]
+    if kind == "sync":  # of the log alone: one of the database that fails is done again, and nothing is lost
+        options += ["-P", str(folder / "loopscope.sqlite3-wal")]
+    server.under = (shutil.which("strace") or "strace", *options, "-e", f"inject={what}", "-o", str(trace))
+    try:
+        server.start()
+        for producer in producers:
+            producer.start()
+        _until_it_failed(trace)
+        status = server.wait() if kind == "sync" else None
+        if status is not None:
+            server.under = ()
+            server.start()
+        until_served(producers)
+        stop(producers)
+        outcome = compare(server, producers)
+    finally:
+        stop(producers)
+        server.kill()
+    failed, synced_again = _read(trace)
+    return Course(failed, synced_again, status, outcome)
+
+
+def _until_it_failed(trace: Path) -> None:
+    deadline = time.monotonic() + LONGEST_S
+    while "(INJECTED)" not in trace.read_text(errors="replace"):
+        assert time.monotonic() < deadline, "no call failed"
+        time.sleep(0.1)
+
+
+def _read(trace: Path) -> tuple[int, int]:
+    """Return how many calls failed, and how many syncs of the log came after the first."""
+    lines = trace.read_text(errors="replace").splitlines()
+    failed = [place for place, text in enumerate(lines) if "(INJECTED)" in text]
+    return len(failed), sum(bool(SYNCED.search(text)) for text in lines[failed[0] + 1 :])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("kind", choices=FAILS)
+    parser.add_argument("--after", type=int, default=25, help="so many of these calls of a thread succeed")
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
+    asked = parser.parse_args()
+    with tempfile.TemporaryDirectory(prefix="loopscope-badcalls-") as folder:
+        course = run(Path(folder), asked.kind, asked.after, asked.seed)
+    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+    return 0 if course.is_clean else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

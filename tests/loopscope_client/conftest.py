@@ -1,0 +1,28 @@
+"""A server that fails in every way, and clients of it that leave nothing behind."""
+
+import pytest
+
+from loopscope_client import Client
+from tests.loopscope_client.hostile_server import Hostile
+
+
+@pytest.fixture
+def server():
+    server = Hostile()
+    yield server
+    server.close()
+
+
+@pytest.fixture
+def connect(server, tmp_path):
+    clients = []
+
+    def connect(**options):
+        options = {"spool": tmp_path / "spool", "close_s": 0.1} | options
+        clients.append(Client(options.pop("url", server.url), "token", **options))
+        return clients[-1]
+
+    yield connect
+    server.released.set()
+    for client in clients:
+        client.close(timeout=0)

@@ -1,0 +1,164 @@
+"""The client and `tail` against the real server: what was handed over is there, once and in order."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+from time import monotonic, sleep
+
+import pytest
+
+from loopscope_client import Client
+from tests.browser.server import Server
+
+ROOT = Path(__file__).parents[2]
+LONG_S = 60
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    server = Server(tmp_path_factory.mktemp("server"))
+    server.start()
+    yield server
+    server.stop()
+
+
+def events(server, session):
+    lines = server.manage("export_session", session, "--as", "events").splitlines()
+    return [json.loads(line) for line in lines]
+
+
+def steps(session, count, start=0):
+    return [{"type": "Step", "session_id": session, "n": n} for n in range(start, start + count)]
+
+
+def wait_for(is_so):
+    until = monotonic() + LONG_S
+    while not is_so():
+        assert monotonic() < until
+        sleep(0.05)
+
+
+def begin(session):
+    return {
+        "type": "AgentStart",
+        "agent_id": "a",
+        "session_id": session,
+        "loop_id": f"{session}.a.1",
+        "timestamp": "2026-01-01T00:00:00Z",
+    }
+
+
+def test_the_example_of_the_page_records_a_run(server, tmp_path):
+    page = (ROOT / "docs" / "client.md").read_text()
+    program = re.search(r"```python\n(.+?)```", page, re.DOTALL)[1]
+    assert len([line for line in program.splitlines() if line.strip()]) <= 10
+    program = program.replace("http://127.0.0.1:8000", server.url).replace("lsk_your_token", server.token)
+    environment = server.environment | {"XDG_STATE_HOME": str(tmp_path)}
+
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True, timeout=LONG_S)
+
+    (session,) = [item for item in server.read("/api/v1/sessions")["items"] if item["agent_id"] == "cook"]
+    assert (session["outcome"], session["turns"], session["usage"]["output"]) == ("completed", 1, 5)
+    assert session["title"] == "What can I make of leeks and potatoes?"
+
+
+def test_a_server_that_is_killed_and_comes_back_has_everything_once(server, tmp_path):
+    client = Client(server.url, server.token, spool=tmp_path)
+    client.send(begin("killed"))
+    for start in (0, 500, 1_000):
+        for event in steps("killed", 500, start):
+            client.send(event)
+        server.kill()
+        server.start()
+
+    assert client.close(LONG_S)
+
+    assert events(server, "killed")[1:] == steps("killed", 1_500)
+
+
+def test_a_named_producer_goes_on_from_another_spool(server, tmp_path):
+    for part in (0, 1):
+        with Client(server.url, server.token, spool=tmp_path / str(part), producer="named") as client:
+            if not part:
+                client.send(begin("named"))
+            for event in steps("named", 10, part * 10):
+                client.send(event)
+            assert client.flush(LONG_S)
+
+    assert events(server, "named")[1:] == steps("named", 20)
+
+
+def test_a_file_is_sent_once_however_often_it_is_followed(server, tmp_path):
+    path = tmp_path / "events.jsonl"
+    for part in (0, 1, 2):
+        with path.open("a") as file:
+            file.writelines(json.dumps(event) + "\n" for event in ([] if part else [begin("file")]))
+            file.writelines(json.dumps(event) + "\n" for event in steps("file", 100, part * 100))
+        server.manage("tail", str(path), "--once", "--token", server.token)
+    server.manage("tail", str(path), "--once", "--token", server.token, "--spool", str(tmp_path / "empty"))
+
+    assert events(server, "file")[1:] == steps("file", 300)
+
+
+def test_a_file_is_followed_by_one_process_until_it_is_told_to_stop(server, tmp_path):
+    path = tmp_path / "events.jsonl"
+    path.write_text(json.dumps(begin("followed")) + "\n")
+    command = [sys.executable, "manage.py", "tail", str(path), "--token", server.token, "--url", server.url]
+    with subprocess.Popen(
+        command, cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as first:
+        wait_for(lambda: "followed" in {i["session_id"] for i in server.read("/api/v1/sessions")["items"]})
+
+        second = subprocess.run(
+            command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False
+        )
+        first.terminate()
+
+        assert "already followed" in second.stderr
+        assert first.wait(LONG_S) == 0
+        assert "1 lines stored, 0 rejected" in first.stderr.read()
+
+
+def pipe(server, said, *options):
+    """Send what a program says through `tail -`, to its end."""
+    command = [sys.executable, "manage.py", "tail", "-", "--flush", *options]
+    environment = server.environment | {"LOOPSCOPE_TOKEN": server.token, "LOOPSCOPE_URL": server.url}
+    done = subprocess.run(
+        command,
+        cwd=ROOT,
+        env=environment,
+        input=said,
+        text=True,
+        check=False,
+        timeout=LONG_S,
+        capture_output=True,
+    )
+    assert (done.returncode, "0 rejected" in done.stderr) == (0, True), done.stderr
+
+
+def test_the_end_of_a_pipe_aborts_what_is_open(server):
+    pipe(server, "".join(json.dumps(event) + "\n" for event in (begin("pipe"), *steps("pipe", 50))))
+
+    assert events(server, "pipe")[1:] == steps("pipe", 50)
+    assert server.read("/api/v1/sessions/pipe")["outcome"] == "aborted"
+
+
+def test_a_pipe_of_another_runtime_may_be_server_sent_events(server):
+    tape = ROOT / "tests/tapes/cagent/two-turns.reconstructed.events.jsonl"
+    pipe(server, "".join(f"data: {line}\n\n" for line in tape.read_text().splitlines()), "--format", "cagent")
+
+    (session,) = [each for each in server.read("/api/v1/sessions")["items"] if each["source"] == "cagent"]
+    assert (session["outcome"], session["loops"], session["turns"]) == ("completed", 1, 2)
+
+
+def test_without_a_token_tail_says_what_is_missing(server):
+    command = [sys.executable, "manage.py", "tail", "-"]
+    done = subprocess.run(
+        command, cwd=ROOT, env=server.environment, input="", capture_output=True, text=True, check=False
+    )
+
+    assert done.returncode == 1
+    assert "LOOPSCOPE_TOKEN" in done.stderr

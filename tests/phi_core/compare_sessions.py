@@ -1,0 +1,102 @@
+"""phi-core's own Session JSON against ours: what differs outside the ten ways of protocol section 7."""
+
+import json
+
+from recorder.core.events.fields import instant
+
+
+def differences(theirs, ours):
+    """Return a sentence for every difference between two Session objects of the same session."""
+    found = []
+    for name in ("session_id", "agent_id", "created_at", "last_active_at", "formation", "scope"):
+        if plain(theirs.get(name)) != plain(ours.get(name)):
+            found.append(f"{name}: {theirs.get(name)!r} / {ours.get(name)!r}")
+    if not _spawn_agrees(theirs.get("parent_spawn_ref"), ours.get("parent_spawn_ref")):
+        found.append(f"parent_spawn_ref: {theirs.get('parent_spawn_ref')} / {ours.get('parent_spawn_ref')}")
+    mine = {key(loop): loop for loop in ours["loops"]}
+    for loop in theirs["loops"]:
+        if key(loop) in mine:
+            found += [
+                f"loop {loop['loop_id'][-28:]}.{said}" for said in loop_differences(loop, mine[key(loop)])
+            ]
+        else:
+            found.append(f"loop {key(loop)}: missing")
+    return found
+
+
+def loop_differences(theirs, ours):
+    """Return a sentence for every difference between two runs of a loop."""
+    found = []
+    if not any("request_payload" in turn for turn in theirs["turns"]):
+        ours = {**ours, "turns": [_without_request(turn) for turn in ours["turns"]]}
+    for name in SAME:
+        if plain(theirs.get(name)) != plain(ours.get(name)):
+            found.append(f"{name}: {_short(theirs.get(name))} / {_short(ours.get(name))}")
+    if theirs["ended_at"] and time(theirs["ended_at"]) != time(ours["ended_at"]):
+        found.append(f"ended_at: {theirs['ended_at']} / {ours['ended_at']}")
+    children = set(theirs["children_loop_ids"]) - {theirs["loop_id"]}
+    if not children <= set(ours["children_loop_ids"]):
+        found.append(f"children_loop_ids: {children} / {ours['children_loop_ids']}")
+    for name in ("child_loop_refs", "events"):
+        theirs_in_order, ours_in_order = ([_content(item) for item in side[name]] for side in (theirs, ours))
+        if not _goes_through(theirs_in_order, ours_in_order):
+            found.append(f"{name}: {len(theirs_in_order)} not all in our {len(ours_in_order)}")
+    return found
+
+
+SAME = (
+    "session_id",
+    "agent_id",
+    "parent_loop_id",
+    "continuation_kind",
+    "status",
+    "rejection",
+    "config",
+    "messages",
+    "turns",
+    "usage",
+    "metadata",
+    "parallel_group",
+)
+
+
+def key(loop):
+    """What makes two records the same run."""
+    return loop["loop_id"], time(loop["started_at"])
+
+
+def time(text):
+    """Cut a time to the microsecond, so that zones and nanoseconds compare."""
+    return instant(text) if isinstance(text, str) else text
+
+
+def plain(value):
+    """Leave out nulls and read times."""
+    if isinstance(value, dict):
+        return {name: plain(inside) for name, inside in value.items() if inside is not None}
+    if isinstance(value, list):
+        return [plain(inside) for inside in value]
+    return (instant(value) or value) if isinstance(value, str) else value
+
+
+def _spawn_agrees(theirs, ours):
+    if not theirs:
+        return True
+    return all(theirs[name] in ("", (ours or {}).get(name)) for name in theirs)
+
+
+def _content(item):
+    return plain(item.get("event", item))
+
+
+def _without_request(turn):
+    return {name: value for name, value in turn.items() if name != "request_payload"}
+
+
+def _goes_through(few, many):
+    rest = iter(many)
+    return all(any(one == other for other in rest) for one in few)
+
+
+def _short(value):
+    return json.dumps(value)[:160]

@@ -1,0 +1,152 @@
+"""Access tokens and the commands that make them."""
+
+from datetime import timedelta
+from io import StringIO
+
+import pytest
+from django.contrib.auth.models import User
+from django.core.management import CommandError, call_command
+from django.test import Client as Browser
+from django.utils import timezone
+
+from recorder.access import tokens
+from recorder.models import AccessToken, Project
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="default")
+
+
+def run(*words):
+    out = StringIO()
+    call_command(*words, stdout=out)
+    return out.getvalue()
+
+
+def test_a_token_is_found_and_says_what_it_may(project):
+    found = tokens.find(tokens.issue(project, "mine", ["ingest"]))
+
+    assert found.project == project
+    assert tokens.allows(found, "ingest")
+    assert not tokens.allows(found, "read")
+
+
+def test_the_doors_know_the_same_tokens(project):
+    good = tokens.issue(project, "good", ["ingest"], expires=timezone.now() + timedelta(minutes=1))
+    late = tokens.issue(project, "late", ["ingest"], expires=timezone.now() - timedelta(seconds=1))
+    gone = tokens.issue(project, "gone", ["ingest"])
+    tokens.revoke(gone)
+
+    known = tokens.look_up(good)
+
+    assert (known.pk, known.project) == (AccessToken.objects.get(name="good").pk, project.pk)
+    assert tokens.allows(known, "ingest")
+    assert not tokens.allows(known, "read")
+    for bad in (late, gone, f"{good[:-64]}{'0' * 64}", "lsk_none_0", "lsk", ""):
+        assert tokens.look_up(bad) is None
+
+
+def test_only_a_hash_of_the_secret_is_kept(project):
+    token = tokens.issue(project, "mine", ["ingest", "read"])
+
+    kept = AccessToken.objects.values().get()
+    assert token.rsplit("_", 1)[1] not in str(kept)
+    assert len(token.rsplit("_", 1)[1]) * 4 == 256
+
+
+@pytest.mark.parametrize(
+    "bearer", ["", "lsk", "lsk__", "lsk_a", "lsk_a_b_c", "x_a_b", "lsk_\x00_b", "lsk_a\x00_b", "lsk_é_é"]
+)
+def test_what_is_no_token_is_not_found(project, bearer):
+    assert tokens.find(bearer) is None
+
+
+def test_another_secret_under_a_known_key_is_no_token(project):
+    _, key, _ = tokens.issue(project, "mine", ["ingest"]).split("_")
+
+    assert tokens.find(f"lsk_{key}_{'0' * 64}") is None
+
+
+def test_an_expired_token_is_not_found(project):
+    token = tokens.issue(project, "mine", ["read"], expires=timezone.now() - timedelta(seconds=1))
+
+    assert tokens.find(token) is None
+
+
+@pytest.mark.parametrize("scopes", [[], ["write"], ["ingest", "admin"], [""], ["demo"]])
+def test_an_unknown_scope_makes_no_token(project, scopes):
+    with pytest.raises(ValueError, match="scopes are"):
+        tokens.issue(project, "mine", scopes)
+
+
+def test_the_command_prints_the_token_alone(project):
+    printed = run("token", "create", "--project", "default", "--scopes", "ingest,read", "--name", "agent")
+
+    assert tokens.find(printed.removesuffix("\n")).name == "agent"
+
+
+def test_the_list_shows_no_secret(project):
+    token = tokens.issue(project, "agent", ["ingest"])
+
+    shown = run("token", "list")
+
+    assert "agent" in shown
+    assert token.rsplit("_", 1)[1] not in shown
+
+
+@pytest.mark.parametrize("by", ["token", "name"])
+def test_a_token_is_revoked_by_itself_or_by_its_name(project, by):
+    token = tokens.issue(project, "agent", ["ingest"])
+
+    run("token", "revoke", token if by == "token" else "agent")
+
+    assert tokens.find(token) is None
+
+
+def test_revoking_within_a_project_leaves_the_others_alone(project):
+    other = tokens.issue(Project.objects.create(slug="other"), "agent", ["ingest"])
+    tokens.issue(project, "agent", ["ingest"])
+
+    run("token", "revoke", "agent", "--project", "default")
+
+    assert tokens.find(other) is not None
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("token", "create", "--project", "nowhere"),
+        ("token", "create", "--scopes", "write"),
+        ("token", "revoke", "nobody"),
+        ("token", "revoke", "lsk_a_secret"),
+        ("project", "create", "no spaces"),
+        ("project", "create", "default"),
+        ("signin_link",),
+        ("signin_link", "--user", "nobody"),
+    ],
+)
+def test_what_cannot_be_done_is_said_without_secrets(project, words):
+    with pytest.raises(CommandError) as refused:
+        run(*words)
+
+    assert "secret" not in str(refused.value)
+
+
+def test_projects_are_made_and_listed():
+    run("project", "create", "mine", "--title", "My agents")
+
+    assert "mine\tMy agents\n" in run("project", "list")
+
+
+def test_a_sign_in_link_lets_its_user_in_once():
+    User.objects.create_superuser("ada")
+    path = run("signin_link", "--user", "ada").strip()
+    browser, other = (Browser(headers={"host": "127.0.0.1"}) for _ in range(2))
+
+    assert browser.post(path).status_code == 302
+    assert browser.session["_auth_user_id"] == str(User.objects.get().pk)
+    other.post(path)
+    assert "_auth_user_id" not in other.session

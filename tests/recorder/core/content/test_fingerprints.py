@@ -1,0 +1,49 @@
+"""When two tool calls ask for the same, and two answers say the same."""
+
+import pytest
+
+from recorder.core.content.fingerprints import arguments_key, text_key
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a", "deep": {"x": 1, "y": 2}}, {"deep": {"y": 2, "x": 1}, "path": "a"}),
+        ({"path": "a"}, {"path": " a\n", "limit": None}),
+        ({"path": "a", "mode": "w"}, {"mode": "w ", "path": "a"}),
+        ("ls", "ls "),
+    ],
+)
+def test_order_and_space_around_are_no_difference(one, other):
+    assert arguments_key(one) == arguments_key(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ({"path": "a"}, {"file": "a"}),
+        ({"path": "a"}, {"path": "b"}),
+        ({"code": "if x:\n  y"}, {"code": "if x:\n    y"}),
+        ({"text": "x" * 5_000}, {"text": "x" * 4_999 + "y"}),
+        ({"a": "b", "c": "d"}, {"a": "b1 1 cd"}),
+        ({"ab": "c"}, {"a": "bc"}),
+        ({"a": "1"}, {"a": 1}),
+        ({"a": ""}, ["a"]),
+        ({"a": "b"}, "1 1 ab"),
+        (None, {}),
+        (1, "1"),
+        (True, 1),
+    ],
+)
+def test_any_other_difference_is_one(one, other):
+    assert arguments_key(one) != arguments_key(other)
+
+
+def test_what_no_database_takes_has_a_key_too():
+    assert len(arguments_key({"text": "\ud800\x00"})) == 16
+
+
+def test_answers_are_the_same_whatever_space_is_around_them():
+    assert text_key(" Done.\n") == text_key("Done.") != text_key("done.")
+    assert text_key(" \n") == ""
+    assert len(text_key("\ud800")) == 16

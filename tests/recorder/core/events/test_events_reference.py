@@ -1,0 +1,15 @@
+"""docs/events.md says what the models say."""
+
+from typing import get_args
+
+from recorder.core.events import Event, Inward
+from tools.events_reference import OURS, PAGE, THEIRS, page
+
+
+def test_the_page_is_what_the_models_give():
+    assert PAGE.read_text(encoding="utf-8") == page(), "stale: python -m tools.events_reference"
+
+
+def test_every_event_is_on_the_page():
+    assert {*THEIRS, *OURS} == set(get_args(Event)) - set(get_args(Inward))
+    assert (len(THEIRS), len(OURS)) == (19, 8)

@@ -1,0 +1,172 @@
+"""What the recorder makes of loops among loops: groups, runs, orphans, parents and sub-agents."""
+
+from recorder.core.records import Anomaly, ChildRef, Compaction, EventRecord, Group, Loop, Session, Turn
+from tests.build import (
+    agent_end,
+    agent_start,
+    compaction_ended,
+    compaction_started,
+    ours,
+    parallel_end,
+    parallel_start,
+    small_loop,
+    tool_end,
+    tool_start,
+    turn_end,
+    turn_start,
+)
+from tests.memory_store import FLUSH, Play
+from tests.phi_core.scenarios import events, tape
+
+
+def test_a_parallel_group_has_branches_a_judge_and_a_winner():
+    play = Play(
+        parallel_start("s.a.1", "s.b.2"),
+        *small_loop("s.a.1"),
+        *small_loop("s.b.2"),
+        *small_loop("judge", session="s"),
+        parallel_end("s.b.2", index=1, tokens=3),
+        *small_loop("s.c.1"),
+    )
+
+    group = play.one(Group)
+    assert [(loop.role, loop.branch_index, loop.is_selected) for loop in play.of(Loop)] == [
+        ("branch", 0, False),
+        ("branch", 1, True),
+        ("judge", None, None),
+        ("normal", None, None),
+    ]
+    assert (group.judge, group.status, group.selected_config_index) == (play.loop("judge"), "completed", 1)
+    assert (group.input_tokens, play.session().groups) == (3, 1)
+
+
+def test_a_group_whose_branch_is_cut_off_is_aborted():
+    play = Play(parallel_start("s.a.1", "s.b.2"), agent_start("s.a.1"), FLUSH)
+
+    assert (play.one(Group).status, play.of(Loop)[0].is_selected) == ("aborted", None)
+
+
+def test_a_group_that_ends_twice_keeps_its_first_winner():
+    play = Play(parallel_start(), *small_loop("s.a.1"), *small_loop("s.b.2"), parallel_end("s.a.1"))
+
+    play.feed(parallel_end("s.b.2", index=1))
+
+    assert play.one(Group).selected_loop_id == "s.a.1"
+    assert play.anomalies() == ["duplicate_end"]
+
+
+def test_a_group_that_never_began_is_a_group_of_one():
+    play = Play(*small_loop(), parallel_end("s.a.1"))
+
+    assert play.one(Group).loop_ids == ["s.a.1"]
+    assert play.anomalies() == ["unknown_group"]
+
+
+def test_a_start_while_the_loop_runs_cuts_that_run_and_begins_another():
+    play = Play(agent_start(), turn_start(), agent_start(at=5))
+
+    assert [(loop.run, loop.status) for loop in play.of(Loop)] == [(1, "aborted"), (2, "running")]
+    assert play.anomalies() == ["duplicate_start"]
+
+
+def test_two_producers_with_one_loop_id_each_have_their_run():
+    play = Play(agent_start(), producer=1).feed(agent_start(), turn_start(), producer=2)
+
+    play.feed(agent_end(tokens=1), producer=1).feed(turn_end(), agent_end(tokens=2), producer=2)
+
+    assert [(loop.run, loop.input_tokens, loop.turns) for loop in play.of(Loop)] == [(1, 1, 0), (2, 2, 1)]
+
+
+def test_events_of_a_loop_that_never_started_wait_and_are_adopted():
+    play = Play(turn_start(), turn_end())
+    assert [record.session for record in play.of(EventRecord)] == [None, None]
+    assert play.anomalies() == ["orphan"]
+
+    play.feed(agent_start())
+
+    assert [record.loop for record in play.of(EventRecord)] == [play.loop()] * 3
+    assert [record.late for record in play.of(EventRecord)] == [True, True, False]
+    assert play.of(Turn) == []
+
+
+def test_events_of_an_unknown_loop_are_shown_with_the_session_that_its_id_begins_with():
+    play = Play(agent_start("s.a.1"), turn_start("s.b.1"))
+    session = play.one(Session)
+    assert (play.of(EventRecord)[-1].session, session.events) == (session, 2)
+    assert play.one(Anomaly).session is session
+
+    play.feed(agent_start("s.b.1", session="t"))
+
+    assert [(known.session_id, known.events) for known in play.of(Session)] == [("s", 1), ("t", 2)]
+    assert play.of(EventRecord)[1].loop is play.of(Loop)[-1]
+
+
+def test_late_events_are_kept_flagged_once_and_change_nothing():
+    play = Play(*small_loop(tokens=5), turn_start(), turn_end(tokens=7), agent_end(tokens=8))
+
+    loop = play.loop()
+    assert (loop.input_tokens, loop.turns, loop.late, loop.events) == (5, 1, 3, 12)
+    assert play.anomalies() == ["late"]
+
+
+def test_a_compaction_keeps_what_the_runtime_claims():
+    play = Play(agent_start(), compaction_started(), compaction_ended(summary="Short."))
+
+    (made,) = play.of(Compaction)
+    assert (made.messages_before, made.messages_after, made.tokens_before, made.tokens_after) == (
+        9,
+        7,
+        5000,
+        400,
+    )
+    assert (made.state, made.content, made.summary) == ("done", "summary", "Short.")
+
+
+def test_a_compaction_pass_hangs_under_the_run_it_compacted_and_the_next_loop_goes_on_from_that_run():
+    play = Play(*events(tape("06")), FLUSH)
+
+    first, passed, last = play.of(Loop)
+    assert (passed.role, passed.run, passed.parent) == ("compaction", 2, first)
+    assert (last.role, last.parent) == ("normal", first)
+
+
+def test_loops_cannot_go_in_a_circle():
+    play = Play(agent_start("s.a.1", parent="s.a.3"), agent_start("s.a.2", parent="s.a.1"))
+
+    play.feed(agent_start("s.a.3", parent="s.a.2"))
+
+    parents = {loop.loop_id: loop.parent and loop.parent.loop_id for loop in play.of(Loop)}
+    assert parents == {"s.a.1": None, "s.a.2": "s.a.1", "s.a.3": "s.a.2"}
+
+
+def test_sessions_cannot_spawn_each_other():
+    play = Play(agent_start("s.a.1", parent="t.a.1"), agent_start("t.a.1", parent="s.a.1"))
+
+    assert [session.parent and session.parent.loop_id for session in play.of(Session)] == [None, "s.a.1"]
+
+
+def test_a_child_that_is_never_recorded_leaves_a_reference():
+    play = Play(agent_start(), tool_start(name="researcher"), tool_end(name="researcher", child="gone.sub.1"))
+
+    ref = play.one(ChildRef)
+    assert (ref.child, ref.child_session_id, ref.tool_name) == (None, "gone", "researcher")
+
+
+def test_a_link_said_outright_is_made_from_either_side():
+    link = ours(
+        "SubAgentLinked",
+        None,
+        parent_session_id="s",
+        parent_loop_id="s.a.1",
+        tool_call_id="c1",
+        child_session_id="t",
+        certainty="inferred",
+    )
+    parent_known = Play(agent_start("s.a.1"), link, agent_start("t.a.1"))
+    child_known = Play(agent_start("t.a.1"), link, agent_start("s.a.1"))
+
+    for play in (parent_known, child_known):
+        assert play.session("t").parent is play.loop("s.a.1")
+        assert play.session("t").spawn_tool_call_id == "c1"
+    assert parent_known.one(ChildRef).certainty == "inferred"
+    assert parent_known.one(ChildRef).child is parent_known.loop("t.a.1")

@@ -1,0 +1,103 @@
+"""Configs: one key for the same settings, a name that tells two apart."""
+
+from recorder.core.handlers.model_configs import config_key, labels
+from recorder.core.records import ModelConfig
+
+
+def config(**snapshot):
+    snapshot = {"model": "claude-sonnet-4-6", "provider": "anthropic", **snapshot}
+    return ModelConfig(
+        key=config_key(snapshot), model=snapshot["model"], provider=snapshot["provider"], snapshot=snapshot
+    )
+
+
+def named(*configs):
+    made = labels(configs)
+    return [str(made[config.key]) for config in configs]
+
+
+def test_order_and_nulls_make_no_other_config():
+    assert config_key({"model": "m", "provider": "p"}) == config_key(
+        {"provider": "p", "model": "m", "name": None}
+    )
+    assert config_key({"model": "m", "provider": "p"}) != config_key({"model": "m", "provider": "q"})
+
+
+def test_any_snapshot_has_a_key():
+    assert config_key({"model": "\ud800", "x": [None, 1e999]}) != config_key(None)
+
+
+def test_a_model_alone_is_called_by_its_short_name():
+    assert named(config(model="models/gemini-2.5-pro"), config()) == ["gemini-2.5-pro", "claude-sonnet-4-6"]
+
+
+def test_configs_of_one_model_are_called_by_the_parameter_they_differ_in():
+    low, high = config(thinking_level="low", max_tokens=9), config(thinking_level="high", max_tokens=9)
+
+    assert named(low, high) == ["claude-sonnet-4-6 thinking low", "claude-sonnet-4-6 thinking high"]
+
+
+def test_an_unset_parameter_is_said_to_be_missing():
+    assert named(config(temperature=0.2, max_tokens=9), config(max_tokens=9)) == [
+        "claude-sonnet-4-6 temperature 0.2",
+        "claude-sonnet-4-6 no temperature",
+    ]
+
+
+def test_configs_that_differ_in_their_id_alone_are_called_by_it():
+    one, two = config(config_id="one"), config(config_id="two")
+    one.config_id, two.config_id = "one", "two"
+
+    assert named(one, two) == ["claude-sonnet-4-6 one", "claude-sonnet-4-6 two"]
+
+
+def test_configs_of_the_same_settings_are_called_by_their_ids_among_others_too():
+    one, two = config(config_id="one", a=1), config(config_id="two", a=1)
+    one.config_id, two.config_id = "one", "two"
+
+    assert named(one, two, config(a=2)) == [
+        "claude-sonnet-4-6 one",
+        "claude-sonnet-4-6 two",
+        "claude-sonnet-4-6 a 2",
+    ]
+
+
+def test_three_configs_that_need_two_parameters_are_called_by_both():
+    configs = [config(a=1, b=1), config(a=1, b=2), config(a=2, b=1)]
+
+    assert len(set(named(*configs))) == 3
+
+
+def test_thinking_tells_more_than_the_length_of_an_answer():
+    quick, deep = config(max_tokens=8192), config(max_tokens=16384, thinking_level="medium")
+
+    assert named(quick, deep) == ["claude-sonnet-4-6 no thinking", "claude-sonnet-4-6 thinking medium"]
+
+
+def test_a_config_that_states_nothing_is_called_by_its_model_and_what_its_id_adds():
+    plain, tagged = config(), config(config_id="anthropic.claude-sonnet-4-6.fast")
+    tagged.config_id = "anthropic.claude-sonnet-4-6.fast"
+
+    assert named(plain, tagged, config(thinking_level="off"))[:2] == [
+        "claude-sonnet-4-6",
+        "claude-sonnet-4-6 fast",
+    ]
+
+
+def test_sizes_are_said_as_tokens_and_switches_as_on_and_off():
+    small, large = config(context_window=200_000), config(context_window=1_048_576)
+    plain, thinking = config(model="m", reasoning=False), config(model="m", reasoning=True)
+
+    assert named(small, large) == ["claude-sonnet-4-6 context 200k", "claude-sonnet-4-6 context 1.05M"]
+    assert named(plain, thinking) == ["m reasoning off", "m reasoning on"]
+
+
+def test_of_configs_that_differ_in_their_id_alone_the_plain_one_needs_no_more_than_its_model():
+    plain, tagged, without = config(config_id="plain", top=1), config(config_id="fast", top=1), config(top=1)
+    plain.config_id, tagged.config_id = "anthropic.claude-sonnet-4-6", "fast"
+
+    assert named(plain, tagged, without) == [
+        "claude-sonnet-4-6",
+        "claude-sonnet-4-6 fast",
+        "claude-sonnet-4-6 no config id",
+    ]

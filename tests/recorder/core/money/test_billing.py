@@ -1,0 +1,158 @@
+"""What calls cost, and what that adds up to in loops, sessions and groups."""
+
+from decimal import Decimal
+
+import pytest
+
+from recorder.core.money.prices import Band, Price, Rates
+from recorder.core.records import Group, Loop, Turn
+from tests.build import (
+    agent_end,
+    agent_start,
+    assistant,
+    parallel_end,
+    parallel_start,
+    turn_end,
+    turn_start,
+    usage,
+)
+from tests.memory_store import FLUSH, Play
+
+RATES = Rates(*map(Decimal, ("3", "0.3", "3.75", "6", "15", "15")))
+PRICE = Price(7, "m", "anthropic", is_own=False, edition="list", bands=(Band(0, RATES),))
+KNOWN = {"model": "m", "provider": "anthropic", "api": "anthropic_messages"}
+UNKNOWN = {"model": "new", "provider": "acme"}
+
+
+def play(*events):
+    played = Play()
+    played.memory.prices = {("m", "anthropic"): [PRICE]}
+    return played.feed(*events)
+
+
+def turn(loop="s.a.1", used=None, config=KNOWN, index=0, **more):
+    said = assistant(model=config["model"], provider=config["provider"])
+    return [turn_start(loop, index), {**turn_end(loop, message=said, **more), "usage": used or usage(100)}]
+
+
+def end(loop="s.a.1", used=None, **more):
+    return {**agent_end(loop, **more), "usage": used or usage(100)}
+
+
+def money(record):
+    return record.cost_nano, record.cost_source, record.unpriced, record.unreconciled
+
+
+def test_a_turn_is_billed_by_its_buckets_and_counts_in_its_loop_and_session():
+    used = {"input": 86, "cache_read": 17_817, "output": 512, "reasoning": 300, "total_tokens": 0}
+    played = play(agent_start(config_snapshot=KNOWN), *turn(used=used), end(used=used))
+
+    cost = 86 * 3_000 + 17_817 * 300 + 512 * 15_000
+    assert money(played.one(Turn)) == (cost, "computed", 0, 0)
+    assert played.one(Turn).price == PRICE.id
+    assert money(played.loop()) == money(played.session()) == (cost, "computed", 0, 0)
+    assert (played.session().uncached_tokens, played.session().visible_tokens) == (86, 212)
+
+
+def test_a_sum_counts_what_has_no_price_and_leaves_it_out():
+    played = play(
+        agent_start(config_snapshot=KNOWN), *turn(), *turn(config=UNKNOWN, index=1), end(used=usage(200))
+    )
+
+    assert money(played.loop()) == money(played.session()) == (300_000, "computed", 1, 0)
+    assert played.of(Turn)[1].cost_nano is None
+
+
+def test_what_the_runtime_says_wins_turn_by_turn():
+    start = agent_start(config_snapshot=KNOWN)
+    played = play(start, *turn(cost=0.25), *turn(index=1), *turn(index=2, config=UNKNOWN, cost="0.5"), end())
+
+    assert [money(each)[:2] for each in played.of(Turn)] == [
+        (250_000_000, "reported"),
+        (300_000, "computed"),
+        (500_000_000, "reported"),
+    ]
+    assert money(played.loop()) == (750_300_000, "mixed", 0, 0)
+
+
+def test_a_call_that_does_not_reconcile_is_in_no_bucket_and_has_no_computed_cost():
+    used = {"input": 10, "output": 1, "cache_read": 20}
+    snapshot = {**KNOWN, "api": "open_ai_completions"}
+    played = play(agent_start(config_snapshot=snapshot), *turn(used=used), *turn(index=1))
+
+    assert played.of(Turn)[0].uncached_tokens is None
+    assert money(played.loop()) == (300_000, "computed", 1, 1)
+    assert played.loop().uncached_tokens == 100
+
+
+def test_a_provider_that_nobody_knows_is_not_reconciled():
+    played = play(agent_start(config_snapshot=UNKNOWN), *turn(config=UNKNOWN))
+
+    assert money(played.loop()) == (None, "none", 1, 1)
+
+
+def test_a_turn_that_failed_before_anybody_answered_cost_nothing():
+    failed = assistant(model="m", provider="unknown", stop="error", error="503")
+    ended = {**turn_end(message=failed), "usage": usage(0)}
+    played = play(agent_start(config_snapshot=KNOWN), turn_start(), ended)
+
+    assert money(played.loop()) == (0, "computed", 0, 0)
+
+
+def test_a_loop_whose_turns_say_nothing_is_billed_as_one_call():
+    silent = play(agent_start(config_snapshot=KNOWN), *turn(used=usage(0)), end(used=usage(50)))
+    told = play(agent_start(config_snapshot=KNOWN), *turn(), end(used=usage(50)))
+
+    assert silent.loop().is_one_call
+    assert money(silent.session()) == (150_000, "computed", 0, 0)
+    assert not told.loop().is_one_call
+    assert money(told.loop()) == money(told.session()) == (300_000, "computed", 0, 0)
+
+
+def test_a_loop_that_was_cut_off_keeps_what_its_turns_cost():
+    played = play(agent_start(config_snapshot=KNOWN), *turn(), turn_start(index=1), FLUSH)
+
+    assert money(played.loop()) == money(played.session()) == (300_000, "computed", 0, 0)
+
+
+BRANCHES = [
+    *(
+        parallel_start(),
+        agent_start("s.a.1", config_snapshot=KNOWN),
+        agent_start("s.b.2", config_snapshot=KNOWN),
+    ),
+    *(*turn("s.a.1"), *turn("s.b.2"), end("s.a.1"), end("s.b.2")),
+]
+
+
+def test_a_judge_is_billed_once_as_the_loop_that_it_is():
+    judge = [agent_start("judge", "s", config_snapshot=KNOWN), *turn("judge"), end("judge")]
+    played = play(*BRANCHES, *judge, parallel_end(tokens=100))
+
+    assert money(played.one(Group)) == (None, "none", 0, 0)
+    assert money(played.session()) == (900_000, "computed", 0, 0)
+    assert [loop.segment for loop in played.of(Loop)] == ["winner", "losers", "judge"]
+
+
+def test_an_evaluation_without_a_judges_loop_has_no_price():
+    played = play(*BRANCHES, parallel_end(tokens=100))
+
+    assert money(played.one(Group)) == (None, "none", 1, 1)
+    assert money(played.session()) == (600_000, "computed", 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("events", "segment"),
+    [
+        ([agent_start()], "single"),
+        ([agent_start(kind={"Rerun": {"tag": "t"}})], "reruns"),
+        ([agent_start(), FLUSH], "stopped"),
+        ([agent_start(), agent_end(rejection="no")], "stopped"),
+        ([agent_start(kind="Compaction")], "compaction"),
+        ([agent_start(parent="other.x.1")], "sub_agents"),
+        ([agent_start(parent="other.x.1"), FLUSH], "sub_agents"),
+        ([agent_start(), agent_end(), parallel_end("s.a.1")], "winner"),
+    ],
+)
+def test_a_loop_counts_as_what_it_was_for(events, segment):
+    assert Play(*events).loop().segment == segment

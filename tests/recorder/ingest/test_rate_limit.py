@@ -1,0 +1,84 @@
+"""A token that sends faster than it may is told to wait, and what it sends then is stored."""
+
+import asyncio
+from time import sleep
+
+import pytest
+from channels.db import database_sync_to_async
+
+from recorder.ingest import rate_limit as rates_module
+from recorder.ingest.rate_limit import BURST_S, Rates
+from recorder.journal.batch import Batch, Busy
+from recorder.models import AccessToken
+from tests.build import line
+from tests.endpoint_clients import Client, post
+
+RATE = 100
+BURST = int(RATE * BURST_S)
+
+
+@pytest.fixture
+def rates(monkeypatch):
+    limited = Rates(RATE, 0)
+    monkeypatch.setattr(rates_module, "rates", limited)
+    return limited
+
+
+def sent(rates, events, token=1):
+    rates.ask(token)
+    rates.count(Batch(1, "p", 0, [b"x"] * events, token=token))
+
+
+def lines(first, number):
+    return [line({"type": "Note", "number": n}) for n in range(first, first + number)]
+
+
+@pytest.mark.parametrize(("events_s", "bytes_s"), [(RATE, 0), (0, RATE), (RATE, RATE)])
+def test_a_burst_passes_and_what_is_beyond_it_waits(events_s, bytes_s):
+    rates = Rates(events_s, bytes_s)
+    for _ in range(10):
+        sent(rates, BURST // 10)
+    sent(rates, RATE)
+    with pytest.raises(Busy) as told:
+        sent(rates, 1)
+    assert told.value.code == "rate_limited"
+    assert 0 < told.value.retry_after_ms <= 1001
+
+    sleep(told.value.retry_after_ms / 1000)
+    sent(rates, 1)
+
+
+def test_tokens_do_not_count_for_one_another():
+    rates = Rates(RATE, 0)
+    sent(rates, 2 * BURST, token=1)
+    sent(rates, 1, token=2)
+
+
+def test_without_a_limit_nothing_is_counted():
+    rates = Rates(0, 0)
+    for _ in range(100):
+        sent(rates, 100_000)
+
+
+def test_http_is_told_429_and_after_how_long(token, rates):
+    body = b"\n".join(lines(0, BURST + 50 * RATE))
+    assert post(body, token, x_producer="p", x_first_seq=0).status == 200
+
+    answer = post(lines(0, 1)[0], token, x_producer="p", x_first_seq=0)
+
+    assert (answer.status, answer.json["code"]) == (429, "rate_limited")
+    assert 1 <= int(answer.headers["retry-after"]) <= 50
+
+
+async def test_a_socket_is_told_where_to_go_on(token, rates):
+    known = await database_sync_to_async(AccessToken.objects.get)()
+    rates.count(Batch(1, "others", 0, [b""] * (BURST + RATE), token=known.pk))
+    async with Client(token) as client:
+        await client.hello("p")
+        await client.send(0, *lines(0, 3))
+        nack = await client.hear()
+        assert (nack["op"], nack["code"], nack["from"]) == ("nack", "rate_limited", 0)
+
+        await asyncio.sleep(nack["retry_after_ms"] / 1000)
+        await client.send(0, *lines(0, 3))
+        assert await client.upto(2) == []

@@ -1,0 +1,83 @@
+"""A model to ask about facts: a local server that speaks as OpenAI's do, and says what a test has it say."""
+
+import json
+import threading
+from contextlib import suppress
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from recorder.ingest import writer
+from tests import build
+from tests.recorder.insights.fixtures import working
+
+
+class Speaker:
+    """An OpenAI-compatible server whose next answers a test chooses; the last one stays."""
+
+    def __init__(self):
+        self.asked = []
+        self.answers = []
+        speaker = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                speaker.asked.append((self.path, dict(self.headers), body))
+                say = speaker.answers.pop(0) if len(speaker.answers) > 1 else speaker.answers[0]
+                with suppress(OSError):  # who asked has gone
+                    say(self, body)
+
+            def log_message(self, *_):
+                pass
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.server.server_port}/v1"
+
+
+def reply(handler, body, status=200, **headers):
+    handler.send_response(status)
+    for name, value in {"Content-Length": len(body), **headers}.items():
+        handler.send_header(name, str(value))
+    handler.end_headers()
+    handler.wfile.write(body)
+
+
+def saying(content):
+    """Answer a chat completion with this content; a function is given the events that were sent."""
+
+    def say(handler, asked):
+        events = json.loads(asked["messages"][1]["content"])["events"]
+        text = content(events) if callable(content) else content
+        reply(
+            handler, json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
+        )
+
+    return say
+
+
+def true(events):
+    return json.dumps({"facts": [{"fact": "The project uses uv.", "events": [events[0]["id"]]}]})
+
+
+@pytest.fixture
+def speaker(settings, monkeypatch):
+    monkeypatch.setattr("recorder.insights.consolidate.PAUSE_S", 0)
+    speaker = Speaker()
+    settings.LOOPSCOPE_FACTS_URL, settings.LOOPSCOPE_FACTS_MODEL = speaker.url, "small"
+    settings.LOOPSCOPE_FACTS_KEY, settings.LOOPSCOPE_FACTS_S = "sk-very-secret", 1
+    yield speaker
+    speaker.server.shutdown()
+    speaker.server.server_close()
+    writer.close()
+
+
+def talk(loop, text="Use uv here, not pip."):
+    said = build.user(text)
+    events = working(loop, "read a", "test!", "edit a", "test")
+    return [*events[:2], build.message_start(loop, said), build.message_end(loop, said), *events[2:]]

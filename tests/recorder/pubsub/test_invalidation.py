@@ -1,0 +1,251 @@
+"""The doorbell: what it says, how it adds up, and what other processes commit."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+import pytest
+from django.conf import settings
+from django.db import OperationalError, connection
+
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.models import JournalEvent, LoopRecord, Project, Session
+from recorder.pubsub import commit_poller, invalidation
+from recorder.pubsub.commit_poller import Watch
+from recorder.pubsub.invalidation import Bell, merge, unlisten
+from tests.build import agent_start, line, message_update, tool_start, turn_start
+
+pytestmark = pytest.mark.django_db(transaction=True)
+on_postgres = pytest.mark.skipif(
+    "sqlite" in settings.DATABASES["default"]["ENGINE"], reason="SQLite commits in order of numbers"
+)
+
+LINES = [
+    line(agent_start("s.a.1")),
+    line(turn_start("s.a.1")),
+    line(tool_start("s.a.1")),
+    line(message_update("s.a.1")),
+]
+ELSEWHERE = """
+import django, sys
+django.setup()
+from recorder.ingest.pipeline import Batch, ingest
+ingest(Batch(int(sys.argv[1]), sys.argv[2], None, [line.encode() for line in sys.argv[3:]]))
+"""
+
+SLOW = """
+import django, sys
+django.setup()
+from django.db import transaction
+from recorder.ingest.pipeline import Batch, ingest
+with transaction.atomic():
+    ingest(Batch(int(sys.argv[1]), "slow", None, [line.encode() for line in sys.argv[2:]]))
+    print("written", flush=True)
+    input()
+"""
+
+
+def test_bells_of_a_project_add_up():
+    first = Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
+    second = Bell(1, sessions={3}, reshaped={3}, loops={4: 3}, events={6: 4}, quarantined=True)
+
+    whole = merge([first, second])
+
+    assert (whole.sessions, whole.reshaped) == ({1, 3}, {3})
+    assert (whole.loops, whole.events) == ({2: 1, 4: 3}, {5: 2, 6: 4})
+    assert whole.quarantined
+    assert first == Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
+
+
+def test_a_bell_crosses_from_process_to_process_as_json():
+    bell = Bell(1, sessions={1, 2}, loops={2: 1}, tools={7: 0}, quarantined=True)
+
+    assert Bell.of(json.loads(json.dumps(bell.message()))) == bell
+
+
+def test_one_that_listens_no_more_hears_nothing(bells):
+    invalidation.ring(Bell(1))
+    unlisten(bells.append)
+    invalidation.ring(Bell(2))
+
+    assert bells == [Bell(1)]
+
+
+def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, bells):
+    ingest(Batch(project.pk, "p", 0, LINES))
+    (own,) = bells
+    ids = sorted(JournalEvent.objects.values_list("id", flat=True))
+
+    (theirs,) = commit_poller.bells(ids)
+
+    for part in ("sessions", "new_sessions", "reshaped", "loops", "turns", "tools", "blocks", "events"):
+        assert getattr(theirs, part) == getattr(own, part), part
+
+
+def test_a_flush_elsewhere_names_the_loops_it_ended(project):
+    ingest(Batch(project.pk, "p", 0, LINES))
+    ingest(Batch(project.pk, "p", None, [], flush=True))
+    flush = JournalEvent.objects.get(kind="flush").pk
+
+    (bell,) = commit_poller.bells([flush])
+
+    assert bell.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
+
+
+def test_what_another_process_commits_rings_here(project, bells, alone):
+    watch = Watch()
+    watch.look()
+    ingest(Batch(project.pk, "own", 0, LINES[:1]))
+    watch.look()
+    bells.clear()
+
+    elsewhere(project, LINES[1:])
+    watch.look()
+    watch.look()
+    watch.close()
+
+    (bell,) = bells
+    assert set(bell.events) == set(
+        JournalEvent.objects.filter(producer__name="elsewhere").values_list("id", flat=True)
+    )
+
+
+@on_postgres
+def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, alone):
+    watch = Watch()
+    watch.look()
+    with slow(project, LINES[:1]) as commit:
+        elsewhere(Project.objects.create(slug="other"), LINES)
+        for _ in range(3):
+            watch.look()
+        assert {line for bell in bells for line in bell.events} == lines_of("elsewhere")
+        commit()
+    for _ in range(3):
+        watch.look()
+    watch.close()
+
+    heard = [line for bell in bells for line in bell.events]
+    assert set(heard) == lines_of("elsewhere", "slow")
+    assert min(lines_of("slow")) < min(lines_of("elsewhere"))
+    assert len(heard) == len(set(heard)) == len(LINES) + 1
+
+
+@on_postgres
+def test_a_line_whose_bell_was_lost_between_nodes_rings_a_look_later(project, bells, monkeypatch):
+    monkeypatch.setattr(settings, "REDIS_URL", "redis://somewhere")
+    watch = Watch()
+    watch.look()
+    with slow(project, LINES) as commit:
+        watch.look()
+        watch.look()
+        commit()
+    watch.look()
+    assert not bells, "its bell may still be on its way"
+    watch.look()
+    watch.close()
+
+    assert {line for bell in bells for line in bell.events} == lines_of("slow")
+
+
+@on_postgres
+def test_who_was_writing_when_the_watch_began_is_drawn_when_they_end(project, bells, alone, missed):
+    watch = Watch()
+    with slow(project, LINES) as commit:
+        watch.look()
+        watch.look()
+        assert missed() == 1
+        commit()
+    watch.look()
+    watch.close()
+
+    assert missed() == 2
+
+
+def test_a_look_that_failed_has_every_page_drawn_when_the_store_is_back(project, bells, alone, missed):
+    watch = Watch()
+    watch.look()
+    with connection.execute_wrapper(out_of_order):
+        watch.look()
+        watch.look()
+    assert missed() == 1
+    elsewhere(project, LINES)
+
+    watch.look()
+    watch.look()
+    watch.close()
+
+    assert missed() == 2
+
+
+def test_a_config_that_another_process_saw_first_is_named_once(project, bells, alone):
+    watch = Watch()
+    watch.look()
+    config = {"model": "claude-sonnet-4-6", "provider": "anthropic"}
+    for producer, loop in (("first", "s.a.1"), ("second", "t.a.1")):
+        elsewhere(project, [line(agent_start(loop, config_snapshot=config))], producer)
+        watch.look()
+    watch.close()
+
+    assert [len(bell.configs) for bell in bells] == [1, 0]
+
+
+@pytest.fixture
+def alone(monkeypatch):
+    """No Redis: what others commit is found at the first look."""
+    monkeypatch.setattr(settings, "REDIS_URL", "")
+
+
+@pytest.fixture
+def missed(monkeypatch):
+    """Return how often every open page was to be drawn anew."""
+    redraws = []
+    monkeypatch.setattr(invalidation, "_redraws", [lambda: redraws.append(1)])
+    return lambda: len(redraws)
+
+
+def out_of_order(*_):
+    raise OperationalError
+
+
+def lines_of(*producers):
+    return set(JournalEvent.objects.filter(producer__name__in=producers).values_list("id", flat=True))
+
+
+@contextmanager
+def slow(project, lines):
+    """Record lines in a process of its own that waits before it commits."""
+    words = [str(project.pk), *(each.decode() for each in lines)]
+    command = [sys.executable, "-c", SLOW, *words]
+    with subprocess.Popen(
+        command, env=environment(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout.readline() == "written\n"
+
+        def commit():
+            process.communicate("commit\n", timeout=30)
+            assert process.returncode == 0
+
+        yield commit
+
+
+def address():
+    """Return where the database of the tests is."""
+    named = connection.settings_dict
+    if connection.vendor == "sqlite":
+        return f"sqlite:///{named['NAME']}"
+    return f"postgres://{named['USER']}:{named['PASSWORD']}@{named['HOST']}:{named['PORT']}/{named['NAME']}"
+
+
+def environment():
+    return {
+        "DJANGO_SETTINGS_MODULE": "dashboard.settings",
+        "DATABASE_URL": address(),
+        "LOOPSCOPE_DATA": str(settings.DATA),
+    }
+
+
+def elsewhere(project, lines, producer="elsewhere"):
+    """Record lines in a process of its own."""
+    words = [str(project.pk), producer, *(each.decode() for each in lines)]
+    subprocess.run([sys.executable, "-c", ELSEWHERE, *words], env=environment(), check=True)

@@ -1,0 +1,118 @@
+"""Bells between nodes: what one says the others hear; a hole in the numbers, or silence, tells of misses."""
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+from channels.layers import get_channel_layer
+from channels_redis.pubsub import RedisPubSubChannelLayer
+
+from recorder.pubsub import invalidation
+from recorder.pubsub.invalidation import Bell, listen, unlisten
+from recorder.pubsub.redis_relay import DEAF_S, GROUP, Ears, Relay
+
+BELL = Bell(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
+
+
+def test_numbers_without_a_hole_mean_that_nothing_was_missed():
+    ears = Ears("me")
+    assert not any(ears.has_missed("other", number, 0.0) for number in range(1, 10))
+
+
+def test_a_hole_in_the_numbers_of_a_node_means_that_something_was_missed_once():
+    ears = Ears("me")
+    heard = [ears.has_missed("other", number, 0.0) for number in (1, 2, 5, 6)]
+    assert heard == [False, False, True, False]
+
+
+def test_a_node_first_heard_in_the_middle_may_have_said_something_before():
+    assert Ears("me").has_missed("other", 7, 0.0)
+
+
+def test_each_node_has_numbers_of_its_own():
+    ears = Ears("me")
+    heard = [ears.has_missed(node, number, 0.0) for node, number in [("a", 1), ("b", 1), ("a", 2), ("b", 2)]]
+    assert not any(heard)
+
+
+def test_what_a_node_says_itself_is_never_missed():
+    assert not Ears("me").has_missed("me", 12, 0.0)
+
+
+def test_a_node_that_falls_silent_may_have_committed_what_it_did_not_say():
+    ears = Ears("me")
+    ears.has_missed("other", 1, 0.0)
+    ears.has_missed("me", 1, DEAF_S)
+
+    assert not ears.has_lost_one(DEAF_S)
+    assert ears.has_lost_one(DEAF_S + 0.1)
+    assert not ears.has_lost_one(DEAF_S + 0.2)
+
+
+def test_a_bell_crosses_redis_as_it_is():
+    layer = RedisPubSubChannelLayer()
+
+    assert Bell.of(layer.deserialize(layer.serialize(BELL.message()))) == BELL
+
+
+async def test_what_a_node_rings_is_said_to_all(relay):
+    layer = get_channel_layer()
+    ear = await layer.new_channel("ear")
+    await layer.group_add(GROUP, ear)
+
+    relay.carry(BELL)
+    while not (said := await asyncio.wait_for(layer.receive(ear), 10))["bell"]:
+        pass
+
+    assert Bell.of(said["bell"]) == BELL
+
+
+async def test_what_another_node_says_rings_here(relay, heard):
+    assert await told(heard) == BELL
+
+
+async def test_what_cannot_be_read_or_said_ends_nothing(relay, heard, caplog):
+    await told(heard)
+
+    relay.carry("no bell at all")
+    await logged(caplog, "cannot be said")
+    await get_channel_layer().group_send(GROUP, {"type": "bell", "of": "another release"})
+    await logged(caplog, "cannot be read")
+    await logged(caplog, "answers again")
+
+    assert await told(heard) == BELL
+
+
+@pytest.fixture
+async def relay():
+    relay = Relay()
+    yield relay
+    for task in relay._tasks:
+        task.cancel()
+    await asyncio.gather(*relay._tasks, return_exceptions=True)
+    invalidation._carriers.remove(relay.carry)
+    await get_channel_layer().flush()
+
+
+@pytest.fixture
+def heard():
+    bells = asyncio.Queue()
+    listen(bells.put_nowait)
+    yield bells
+    unlisten(bells.put_nowait)
+
+
+async def told(heard):
+    """Say a bell as another node would until it rings here; return what rang."""
+    for number in range(1, 100):
+        message = {"type": "bell", "node": "other", "number": number, "bell": BELL.message()}
+        await get_channel_layer().group_send(GROUP, message)
+        with suppress(TimeoutError):
+            return await asyncio.wait_for(heard.get(), 0.1)
+    return None
+
+
+async def logged(caplog, words):
+    async with asyncio.timeout(10):
+        while words not in caplog.text:  # noqa: ASYNC110  a log sets no event
+            await asyncio.sleep(0.01)
