@@ -4,25 +4,25 @@ import copy
 from dataclasses import fields, is_dataclass
 
 from recorder.core.formats.native import parse
-from recorder.core.recorder import Line, Recorder, needs
+from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import (
     Anomaly,
     Approval,
+    CallBilled,
     ChildRef,
     Compaction,
     EventRecord,
     Group,
     Loop,
     ModelConfig,
-    Regrouped,
     Removed,
+    SegmentChanged,
     Session,
-    Spent,
     TextBlock,
     ToolCall,
     Turn,
 )
-from recorder.core.state import Memory, Needs
+from recorder.core.state import State, StateKeys
 from tests.build import NINE, line
 
 FLUSH = "flush"
@@ -40,7 +40,7 @@ class Records:
         for change in changes:
             if isinstance(change, Removed):
                 self.all.remove(change.record)
-            elif isinstance(change, Spent | Regrouped):
+            elif isinstance(change, CallBilled | SegmentChanged):
                 self.counted.append(change)
             elif id(change) not in known:
                 known.add(id(change))
@@ -78,20 +78,20 @@ class Records:
 
     def everything(self):
         """Return a Memory of all of them."""
-        memory = Memory()
+        state = State()
         for record in self.all:
-            memory.add(record)
-        return memory
+            state.add(record)
+        return state
 
-    def recall(self, asked: Needs) -> Memory:
+    def recall(self, asked: StateKeys) -> State:
         """Return a Memory of exactly what `asked` names."""
-        memory = Memory()
+        state = State()
         wanted = _Recall(self, asked).wanted
         for record in self.all:
             if record in wanted:
-                memory.add(record)
-        memory.config_count = len(self.of(ModelConfig))
-        return memory
+                state.add(record)
+        state.config_count = len(self.of(ModelConfig))
+        return state
 
 
 class _Recall:
@@ -164,7 +164,7 @@ class Play:
 
     def __init__(self, *events, producer=1):
         self.records = Records()
-        self.memory = Memory()
+        self.state = State()
         self.count = 0
         self.feed(*events, producer=producer)
 
@@ -172,9 +172,9 @@ class Play:
         for event in events:
             self.count += 1
             if event == FLUSH:
-                changes = Recorder(self.memory).flush(producer, NINE, self.count)
+                changes = Recorder(self.state).flush(producer, NINE, self.count)
             else:
-                changes = Recorder(self.memory).feed(self.line(event, producer))
+                changes = Recorder(self.state).feed(self.line(event, producer))
             self.records.keep(changes)
         return self
 
@@ -185,11 +185,11 @@ class Play:
         """Go on with copies of the records: all of them, or those that a store recalls for what follows."""
         self.records = self.records.restarted()
         if following is None:
-            self.memory = self.records.everything()
+            self.state = self.records.everything()
         elif following == FLUSH:
-            self.memory = self.records.recall(Needs(producers=frozenset((producer,))))
+            self.state = self.records.recall(StateKeys(producers=frozenset((producer,))))
         else:
-            self.memory = self.records.recall(needs([self.line(following, producer)]))
+            self.state = self.records.recall(state_keys_of([self.line(following, producer)]))
 
     def one(self, kind, **having):
         return self.records.one(kind, **having)

@@ -87,7 +87,7 @@ def _rows(kind, project):
     meta = row_mapper.MODELS[kind]
     path = next(path for path in PATHS if _has(meta, path))
     keys = meta.objects.filter(**{path: project}).values_list("pk", flat=True)
-    return row_mapper.table(kind).select(f"WHERE {row_mapper.among('r.id')}", row_mapper.several(keys))
+    return row_mapper.table(kind).select(f"WHERE {row_mapper.in_list('r.id')}", row_mapper.list_param(keys))
 
 
 PATHS = ("project", "journal__project", "session__project", "loop__session__project")

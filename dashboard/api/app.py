@@ -13,7 +13,7 @@ from ninja.errors import HttpError, ValidationError
 from dashboard.api import endpoints, session_endpoints
 from dashboard.lifecycle.openapi import described
 from dashboard.security.access import NotSignedIn, Reader, reader
-from recorder.database.errors import passing
+from recorder.database.errors import as_busy
 from recorder.journal.read import Pruned
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
@@ -80,7 +80,7 @@ def _gone(request: HttpRequest, error: Exception) -> HttpResponse:
 @api.exception_handler(DatabaseError)
 @api.exception_handler(InterfaceError)
 def _away(request: HttpRequest, error: Exception) -> HttpResponse:
-    busy = passing(error)
+    busy = as_busy(error)
     if busy is None:
         raise error
     response = problem(request, 503, busy.code, "The database does not answer now: try again.")

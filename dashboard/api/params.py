@@ -39,7 +39,7 @@ Texts = Annotated[list[Text], Field(max_length=50)]
 Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 
 
-class Asked(Schema):
+class Params(Schema):
     """What a query names; a name without a value, as a form sends it, asks for nothing."""
 
     @model_validator(mode="before")
@@ -52,7 +52,7 @@ class Asked(Schema):
         return {name: value for name, value in kept.items() if value not in ("", [])}
 
 
-class ById(Asked):
+class ById(Params):
     """A page of items in recorded order."""
 
     cursor: Annotated[int, Field(ge=0, le=ID_MAX)] = 0
@@ -67,7 +67,7 @@ class OfLoop(OfSession):
     loop_id: Text | None = None
 
 
-class OfConfigs(Asked):
+class OfConfigs(Params):
     """Which groups count, and after how many configs the page begins."""
 
     since: Moment | None = None
@@ -95,25 +95,25 @@ class OfUsage(ById):
         return self.group_by == "config,day"
 
 
-class OfExport(Asked):
+class OfExport(Params):
     """Whose format an export has."""
 
     as_: Annotated[Literal["phi-session"], Field(alias="as")] = "phi-session"
 
 
-class OfContext(Asked):
+class OfContext(Params):
     """Whether a session in brief is for programs or for a prompt."""
 
     as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
 
 
-class OfEvents(Asked):
+class OfEvents(Params):
     """Whether each recorded line comes with where it belongs."""
 
     envelope: bool = False
 
 
-class OfSessions(Asked):
+class OfSessions(Params):
     """A page of sessions; of each name that is given more than once, any value will do."""
 
     q: Annotated[Text, Field(max_length=200)] = ""

@@ -17,7 +17,7 @@ from dashboard.api.session_brief import Brief, text
 from dashboard.api.streaming_response import unhurried
 from dashboard.web.numbers import whole_number
 from recorder.models import Session
-from recorder.projection.as_of import NotOfSession, seen_from
+from recorder.projection.as_of import NotOfSession, as_of
 from recorder.projection.export import phi_session
 
 router = Router()
@@ -68,7 +68,7 @@ def detail(request: HttpRequest, session_id: str, at: str | None = None) -> sche
     if event is None:
         raise HttpError(400, "`at` is the id of a recorded event, as the envelope of `/events` gives it.")
     try:
-        with seen_from(found, event):
+        with as_of(found, event):
             return queries.session_detail(project, _found(request, session_id))
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None

@@ -61,7 +61,7 @@ class Feed:
 
     def __init__(self) -> None:
         self._subscribers: set[Subscriber] = set()
-        self._bells: deque[invalidation.Bell] = deque(maxlen=WAITING)
+        self._invalidations: deque[invalidation.Invalidation] = deque(maxlen=WAITING)
         self._rings = Rings()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -69,8 +69,8 @@ class Feed:
         """Hand what rings from now on to a subscriber."""
         if not self._tasks:
             self._loop, self._heard = asyncio.get_running_loop(), asyncio.Event()
-            self._bells.clear()
-            invalidation.listen(self._hear)
+            self._invalidations.clear()
+            invalidation.subscribe(self._hear)
             self._ready = asyncio.Event()
             self._tasks = [self._loop.create_task(each) for each in (self._run(), self._beat())]
         self._subscribers.add(subscriber)
@@ -80,14 +80,14 @@ class Feed:
         """Stop; with the last one the feed rests."""
         self._subscribers.discard(subscriber)
         if not self._subscribers and self._tasks:
-            invalidation.unlisten(self._hear)
+            invalidation.unsubscribe(self._hear)
             for task in self._tasks:
                 task.cancel()
             self._tasks.clear()
 
-    def _hear(self, bell: invalidation.Bell) -> None:
-        if may_ring(bell):
-            self._bells.append(bell)
+    def _hear(self, touched: invalidation.Invalidation) -> None:
+        if may_ring(touched):
+            self._invalidations.append(touched)
             self._loop.call_soon_threadsafe(self._heard.set)
 
     async def _run(self) -> None:
@@ -108,8 +108,8 @@ class Feed:
                 subscriber.wake()
 
     async def _rung(self) -> list[Ring]:
-        bells = [self._bells.popleft() for _ in range(len(self._bells))]
-        return await self._answered(lambda: self._rings.of(bells))
+        invalidations = [self._invalidations.popleft() for _ in range(len(self._invalidations))]
+        return await self._answered(lambda: self._rings.of(invalidations))
 
     async def _answered(self, look: Callable[[], T]) -> T:
         """Return what the store says, as soon as it can."""

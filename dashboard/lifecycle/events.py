@@ -12,7 +12,7 @@ from typing import Literal
 from dashboard.lifecycle import queries
 from dashboard.lifecycle.queries import GROUP_KINDS, RINGING, Event, Whose
 from dashboard.web import links
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 
 Type = Literal["turn-started", "approval-requested", "turn-finished"]
 Reason = Literal["finish", "abort", "error"]
@@ -41,9 +41,9 @@ class Ring:
         return b"event: lifecycle\ndata: " + json.dumps(self.frame, separators=(",", ":")).encode() + b"\n\n"
 
 
-def may_ring(bell: Bell) -> bool:
+def may_ring(touched: Invalidation) -> bool:
     """Say whether a commit may ring; most hold what happens within a turn."""
-    return bool(bell.moments or bell.ended or bell.ended_groups)
+    return bool(touched.moments or touched.ended or touched.ended_groups)
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,37 +67,44 @@ class Rings:
         self.loops = queries.running_loops()
         self.groups = queries.running_groups()
 
-    def of(self, bells: Sequence[Bell]) -> list[Ring]:
+    def of(self, invalidations: Sequence[Invalidation]) -> list[Ring]:
         """Return what commits ring, in their order. All queries come first: if one fails nothing has rung."""
-        lines = sorted({line for bell in bells for line in bell.moments})
+        lines = sorted({line for touched in invalidations for line in touched.moments})
         events = {
             event.pk: event
             for at in range(0, len(lines), AT_ONCE)
             for event in queries.events(lines[at : at + AT_ONCE])
         }
         groups = queries.groups([event.pk for event in events.values() if event.kind in GROUP_KINDS])
-        cut = self._cut(bells, list(events.values()), set(groups.values()))
-        return [ring for bell in bells for ring in self._of(bell, events, groups, cut)]
+        cut = self._cut(invalidations, list(events.values()), set(groups.values()))
+        return [ring for touched in invalidations for ring in self._of(touched, events, groups, cut)]
 
-    def _cut(self, bells: Sequence[Bell], events: Sequence[Event], begun: Set[int]) -> Cut:
+    def _cut(self, invalidations: Sequence[Invalidation], events: Sequence[Event], begun: Set[int]) -> Cut:
         """Return what was cut off: a flush has no event of a loop's own. Queries, where something may be."""
         started = {event.loop for event in events if event.kind == "AgentStart"}
         told = {event.loop for event in events if event.kind == "AgentEnd"}
-        loops = {pk for bell in bells for pk in bell.ended - told if pk in self.loops or pk in started}
-        groups = {pk for bell in bells for pk in bell.ended_groups if pk in self.groups or pk in begun}
+        loops = {
+            pk
+            for touched in invalidations
+            for pk in touched.ended - told
+            if pk in self.loops or pk in started
+        }
+        groups = {
+            pk for touched in invalidations for pk in touched.ended_groups if pk in self.groups or pk in begun
+        }
         return Cut(
             queries.ended_loops(loops) if loops else {}, queries.ended_groups(groups) if groups else {}
         )
 
     def _of(
-        self, bell: Bell, events: Mapping[int, Event], groups: Mapping[int, int], cut: Cut
+        self, touched: Invalidation, events: Mapping[int, Event], groups: Mapping[int, int], cut: Cut
     ) -> Iterator[Ring]:
-        for line in sorted(bell.moments):
+        for line in sorted(touched.moments):
             if line in events:
                 yield from self._event(events[line], groups.get(line))
-        for pk in sorted(bell.ended & cut.loops.keys() & self.loops.keys()):
+        for pk in sorted(touched.ended & cut.loops.keys() & self.loops.keys()):
             yield _cut_off(self.loops.pop(pk), cut.loops[pk])
-        for pk in sorted(bell.ended_groups & cut.groups.keys() & self.groups.keys()):
+        for pk in sorted(touched.ended_groups & cut.groups.keys() & self.groups.keys()):
             yield _cut_off(self.groups.pop(pk), cut.groups[pk])
 
     def _event(self, event: Event, group: int | None) -> Iterator[Ring]:

@@ -6,7 +6,7 @@ from threading import Lock
 
 from dashboard.live.project_topic import Topic
 from dashboard.live.viewer import Viewer
-from recorder.pubsub.invalidation import Bell, listen, listen_for_misses
+from recorder.pubsub.invalidation import Invalidation, subscribe, subscribe_to_gaps
 
 
 class Hub:
@@ -27,8 +27,8 @@ class Hub:
         with self._lock:
             if not self._is_listening:
                 self._is_listening = True
-                listen(self.ring)
-                listen_for_misses(self.redraw)
+                subscribe(self.ring)
+                subscribe_to_gaps(self.redraw)
             topic = self._topics.get(viewer.page.project) or Topic()
             self._topics[viewer.page.project] = topic
         topic.viewers.add(viewer)
@@ -52,12 +52,12 @@ class Hub:
         if topic is not None and viewer.is_ready:
             topic.wake.set()
 
-    def ring(self, bell: Bell) -> None:
+    def ring(self, touched: Invalidation) -> None:
         """Note what a commit touched; costs nothing when nobody looks."""
         with self._lock:
-            topic = self._topics.get(bell.project)
+            topic = self._topics.get(touched.project)
             if topic is not None:
-                topic.loop.call_soon_threadsafe(topic.ring, bell)
+                topic.loop.call_soon_threadsafe(topic.ring, touched)
 
     def redraw(self) -> None:
         """Draw every open page anew: bells may have been missed."""

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
     from dashboard.live.viewer import Wants
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 PAGE = 50
 COUNT_MAX = 10_000
@@ -104,7 +104,7 @@ class Kind:
     matching: Callable[[int, Any, datetime], QuerySet[Any]]  # rows of a project, asked for at a time
     rows: Callable[[int, Collection[int]], Mapping[int, object]]  # of a project, as they are shown
     sessions: Callable[[Collection[int]], Mapping[int, int]]  # of rows: a bell says which sessions moved
-    comes_with: Callable[[Bell], Any]  # whether there may be new ones
+    comes_with: Callable[[Invalidation], Any]  # whether there may be new ones
     rows_ms: int = 0
     strip_ms: int = 0
 
@@ -171,12 +171,12 @@ class OpenList:
         rows = ".".join(map(str, self.rows))
         return links.live(slug, self.of.page, **self.asked.pairs(), rows=rows, newest=self.newest)
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         """Return the rows and the strip, those that a bell made dirty."""
-        if bell is None:
+        if touched is None:
             return [(self._row, list(self.rows)), (self._strip, [self.newest])]
-        moved = [pk for pk in self.rows if self.sessions.get(pk) in bell.sessions]
-        strip = [(self._strip, [self.newest])] if self.of.comes_with(bell) else []
+        moved = [pk for pk in self.rows if self.sessions.get(pk) in touched.sessions]
+        strip = [(self._strip, [self.newest])] if self.of.comes_with(touched) else []
         return [(self._row, moved), *strip]
 
     def draw(self) -> Drawn:

@@ -17,7 +17,7 @@ class Panel:
 
     name: str
     query: Callable[[Collection[int]], Mapping[int, object]]
-    every_ms: int = 0
+    min_interval_ms: int = 0
 
     def dom_id(self, pk: int) -> str:
         return f"{self.name.lstrip('_').replace('/', '-')}-{pk}"

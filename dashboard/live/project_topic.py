@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from dashboard.live.renderer import DRAWING, draw, whole_pages
 from dashboard.live.viewer import NEVER, Key, Viewer, is_slow, keys
-from recorder.pubsub.invalidation import Bell, merge
+from recorder.pubsub.invalidation import Invalidation, merge
 
 log = logging.getLogger(__name__)
 
@@ -32,13 +32,13 @@ class Topic:
         self.loop = asyncio.get_running_loop()
         self.viewers: set[Viewer] = set()
         self.wake = asyncio.Event()
-        self._bells: list[Bell] = []
+        self._invalidations: list[Invalidation] = []
         self._beat_at = self._slow_at = 0.0  # when bells were last taken, and slow panels drawn
         self._drawn_at: dict[Key, float] = {}  # of panels with a slower rate
         self._task = self.loop.create_task(self._run())
 
-    def ring(self, bell: Bell) -> None:
-        self._bells.append(bell)
+    def ring(self, touched: Invalidation) -> None:
+        self._invalidations.append(touched)
         self.wake.set()
 
     def redraw(self) -> None:
@@ -74,7 +74,7 @@ class Topic:
         ready = self._ready()
         swift = min((viewer.due() for viewer in ready), default=NEVER)
         slow = min((viewer.due(slow=True) for viewer in ready), default=NEVER)
-        beat = self._beat_at + TICK_S if self._bells or swift < NEVER else NEVER
+        beat = self._beat_at + TICK_S if self._invalidations or swift < NEVER else NEVER
         return min(beat, max(slow, self._slow_at + TICK_S)) - self.loop.time()
 
     def _ready(self) -> list[Viewer]:
@@ -85,7 +85,7 @@ class Topic:
         now = self.loop.time()
         if now < self._beat_at + TICK_S:
             return
-        if self._bells:
+        if self._invalidations:
             self._beat_at = now
             self._note()
         wanted = {viewer: taken for viewer in self._ready() if (taken := viewer.take(now))}
@@ -122,22 +122,26 @@ class Topic:
         return await self.loop.run_in_executor(DRAWING, work, what)
 
     def _note(self) -> None:
-        if self._bells:
-            bells, self._bells = self._bells, []
-            bell = merge(bells)
+        if self._invalidations:
+            invalidations, self._invalidations = self._invalidations, []
+            touched = merge(invalidations)
             for viewer in list(self.viewers):
-                self._mark(viewer, bell)
+                self._mark(viewer, touched)
 
-    def _mark(self, viewer: Viewer, bell: Bell) -> None:
+    def _mark(self, viewer: Viewer, touched: Invalidation) -> None:
         try:
             # A config names itself by what tells it from the others of its model: a new one renames them.
-            viewer.mark(keys(viewer.page.wants(bell)), self._due, has_everything_changed=bool(bell.configs))
+            viewer.mark(
+                keys(viewer.page.dirty_panels(touched)),
+                self._due,
+                has_everything_changed=bool(touched.configs),
+            )
         except Exception:  # a bug of one page must not stop what the others see
             log.exception("a page cannot tell what a bell means for it")
             viewer.drop()
 
     def _due(self, key: Key) -> float:
-        return self._drawn_at.get(key, 0.0) + key[0].every_ms / 1000
+        return self._drawn_at.get(key, 0.0) + key[0].min_interval_ms / 1000
 
     def _remember(self, drawn: Collection[Key], now: float) -> None:
         self._drawn_at = {key: at for key, at in self._drawn_at.items() if self._due(key) > now}
@@ -145,20 +149,20 @@ class Topic:
 
     def _hand(self, wanted: Mapping[Viewer, list[Key] | None], drawn: Mapping[Key, str]) -> None:
         joined: dict[tuple[Key, ...], str] = {}
-        for viewer, wants in wanted.items():
+        for viewer, dirty_panels in wanted.items():
             if viewer not in self.viewers:
                 continue
-            if wants is None or not drawn.keys() >= set(wants):
+            if dirty_panels is None or not drawn.keys() >= set(dirty_panels):
                 viewer.drop()
                 continue
-            order = tuple(wants)
+            order = tuple(dirty_panels)
             if order not in joined:
                 joined[order] = "".join(drawn[key] for key in order)
             viewer.hand(joined[order], self.loop.time())
 
 
 def _every(wanted: Mapping[Viewer, list[Key] | None]) -> set[Key]:
-    return {key for wants in wanted.values() for key in wants or ()}
+    return {key for dirty_panels in wanted.values() for key in dirty_panels or ()}
 
 
 def _name(key: Key) -> str:

@@ -29,7 +29,7 @@ def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
 
 def _whole_page(page: Page) -> list[Key] | None:
     try:
-        return keys(page.wants(None))
+        return keys(page.dirty_panels(None))
     except Exception:  # a bug of one page must not stop what the others see
         log.exception("a page cannot tell what it shows")
         return None

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +20,7 @@ class StillPage:
 
     project: int
 
-    def wants(self, _: Bell | None) -> Wants:
+    def dirty_panels(self, _: Invalidation | None) -> Wants:
         return []
 
 

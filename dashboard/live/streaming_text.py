@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 
 from dashboard.live.panel import Panel
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.core.content.text import clean
 from recorder.models import TextBlock
 
@@ -52,21 +52,21 @@ def outside_turns(loops: Collection[int]) -> Mapping[int, Blocks]:
     return _grouped(_made(_of_no_turn(loops)))
 
 
-@worded
+@compiled
 def _siblings(pks: Collection[int]) -> QuerySet[TextBlock]:
-    chosen = TextBlock.objects.filter(pk__among=pks)
+    chosen = TextBlock.objects.filter(pk__in_list=pks)
     siblings = TextBlock.objects.filter(message__in=chosen.values("message"), loop__in=chosen.values("loop"))
     return siblings.order_by(*ORDER)
 
 
-@worded
+@compiled
 def _of_turns(turns: Collection[int]) -> QuerySet[TextBlock]:
-    return TextBlock.objects.filter(turn__among=turns).order_by(*ORDER)
+    return TextBlock.objects.filter(turn__in_list=turns).order_by(*ORDER)
 
 
-@worded
+@compiled
 def _of_no_turn(loops: Collection[int]) -> QuerySet[TextBlock]:
-    return TextBlock.objects.filter(loop__among=loops, turn=None).order_by(*ORDER)
+    return TextBlock.objects.filter(loop__in_list=loops, turn=None).order_by(*ORDER)
 
 
 def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from dashboard.live.panel import Panel
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 
 WINDOW_FRAMES = 4
 WINDOW_BYTES = 1024 * 1024
@@ -27,7 +27,7 @@ class Page(Protocol):
     @property
     def project(self) -> int: ...
 
-    def wants(self, bell: Bell | None, /) -> Wants: ...
+    def dirty_panels(self, touched: Invalidation | None, /) -> Wants: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,9 +111,9 @@ class Viewer:
 
 def is_slow(key: Key) -> bool:
     """Say whether a panel has a rate of its own; the others may not wait for it."""
-    return key[0].every_ms > 0
+    return key[0].min_interval_ms > 0
 
 
-def keys(wants: Wants) -> list[Key]:
+def keys(dirty_panels: Wants) -> list[Key]:
     """Return each wanted panel once, in the page's order: a container comes before what goes into it."""
-    return list(dict.fromkeys((panel, pk) for panel, pks in wants for pk in pks))
+    return list(dict.fromkeys((panel, pk) for panel, pks in dirty_panels for pk in pks))

@@ -194,6 +194,6 @@ def _spare_the_collector() -> None:
 
 
 async def _relay() -> None:
-    from recorder.pubsub.redis_relay import Relay  # noqa: PLC0415  Redis is an extra
+    from recorder.pubsub.redis_relay import RedisRelay  # noqa: PLC0415  Redis is an extra
 
-    Relay()
+    RedisRelay()

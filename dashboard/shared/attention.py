@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.lifecycle.queries import IMPORT
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.models import Approval, Seen, Session
 
 FAILED = ("failed", "rejected", "aborted")
@@ -48,12 +48,12 @@ class Counts:
         return {user: Count(asked, len(_unseen(self.project, now - LATELY, user))) for user in users}
 
 
-@worded
+@compiled
 def _waiting(project: int) -> QuerySet[Approval, int]:
     return waiting(project).values_list("pk", flat=True)[: MOST + 1]
 
 
-@worded
+@compiled
 def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
     return _ended(project, FAILED, since).filter(~seen_by(user)).values_list("pk", flat=True)[: MOST + 1]
 

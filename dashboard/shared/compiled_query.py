@@ -24,14 +24,14 @@ M = TypeVar("M", bound=Model)
 Row = TypeVar("Row")
 
 
-def worded(query: Callable[P, QuerySet[M, Row]]) -> Callable[P, list[Row]]:
+def compiled(query: Callable[P, QuerySet[M, Row]]) -> Callable[P, list[Row]]:
     """Have a function that returns a query read its rows.
 
     It runs once in a process: what it is given then is not values but their places, so it can do no more with
     them than to pass them on, one as it is and several to the lookup `among`. Where several are none, nothing
     is asked and nothing found.
     """
-    kept: dict[str, _Worded] = {}
+    kept: dict[str, _CompiledQuery] = {}
 
     @wraps(query)
     def read(*values: P.args, **_: P.kwargs) -> list[Row]:
@@ -40,7 +40,7 @@ def worded(query: Callable[P, QuerySet[M, Row]]) -> Callable[P, list[Row]]:
         found = kept.get(connection.vendor)
         if found is None:
             said: Any = query
-            found = kept[connection.vendor] = _word(said(*map(_Place, count(), values)))
+            found = kept[connection.vendor] = _compile(said(*map(_Place, count(), values)))
         return found.rows([_told(value) for value in values])
 
     return read
@@ -59,17 +59,17 @@ class _Place(Expression):
 
 @Field.register_lookup
 @ForeignObject.register_lookup
-class Among(Lookup):
+class InList(Lookup):
     """Is one of several, however many they are; only in queries that are worded."""
 
-    lookup_name = "among"
+    lookup_name = "in_list"
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         column, values = self.process_lhs(compiler, connection)
-        return row_mapper.among(column), [*values, self.rhs]
+        return row_mapper.in_list(column), [*values, self.rhs]
 
 
-class _Worded(NamedTuple):
+class _CompiledQuery(NamedTuple):
     """A query's words, and how its rows are read."""
 
     query: QuerySet[Any, Any]
@@ -91,9 +91,9 @@ class _Worded(NamedTuple):
         return list(kind(asked))
 
 
-def _word(query: QuerySet[Any, Any]) -> _Worded:
+def _compile(query: QuerySet[Any, Any]) -> _CompiledQuery:
     compiler = query.query.get_compiler(query.db)
-    return _Worded(query, compiler, *compiler.as_sql())
+    return _CompiledQuery(query, compiler, *compiler.as_sql())
 
 
 def _is_several(value: object) -> bool:
@@ -102,5 +102,5 @@ def _is_several(value: object) -> bool:
 
 def _told(value: Any) -> Any:
     if _is_several(value):
-        return row_mapper.several(value)
+        return row_mapper.list_param(value)
     return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

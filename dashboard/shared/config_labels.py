@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.core import records
 from recorder.core.handlers.model_configs import Label, labels, short
 from recorder.models import ModelConfig
@@ -37,11 +37,11 @@ def chips(configs: Collection[int]) -> Mapping[int, Chip]:
     return {pk: chip for members in projects.values() for pk, chip in _named(members)}
 
 
-@worded
+@compiled
 def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
-    wanted = ModelConfig.objects.filter(pk__among=configs)
+    wanted = ModelConfig.objects.filter(pk__in_list=configs)
     place = Window(RowNumber(), partition_by="project", order_by=F("pk").asc())
-    is_wanted = Case(When(pk__among=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
+    is_wanted = Case(When(pk__in_list=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
     placed = ModelConfig.objects.filter(project__in=wanted.values("project"))
     placed = placed.annotate(place=place, is_wanted=is_wanted)
     return placed.filter(Q(place__lte=TOLD_APART) | Q(is_wanted=1)).order_by("pk")

@@ -9,7 +9,7 @@ from typing import Any, Protocol
 
 from django.db.models import QuerySet
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.core.money.billing import merged
 from recorder.core.records import CostSource
 from recorder.models import ChildLoopRef, LoopRecord, Session
@@ -140,9 +140,9 @@ def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
     return below
 
 
-@worded
+@compiled
 def _sessions_below(sessions: Collection[int]) -> QuerySet[Session]:
-    found = Session.objects.filter(parent__session__among=sessions).select_related("parent")
+    found = Session.objects.filter(parent__session__in_list=sessions).select_related("parent")
     return found.only(*COST, "parent__session")
 
 
@@ -164,18 +164,20 @@ def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     return {loop.pk: total(costs[pk] for pk in _reached(loop.pk, below)) for loop in loops}
 
 
-@worded
+@compiled
 def _spawned(loops: Collection[int]) -> QuerySet[Any, tuple[int | None, int | None]]:
     """Ask for the links to sub-agents: by a tool call, by a session of their own, by their parent."""
-    refs = ChildLoopRef.objects.filter(loop__among=loops, child__isnull=False)
-    spawned = LoopRecord.objects.filter(session__parent__among=loops).values_list("session__parent_id", "pk")
-    beside = LoopRecord.objects.filter(parent__among=loops, role="sub_agent").values_list("parent_id", "pk")
+    refs = ChildLoopRef.objects.filter(loop__in_list=loops, child__isnull=False)
+    spawned = LoopRecord.objects.filter(session__parent__in_list=loops).values_list(
+        "session__parent_id", "pk"
+    )
+    beside = LoopRecord.objects.filter(parent__in_list=loops, role="sub_agent").values_list("parent_id", "pk")
     return refs.values_list("loop_id", "child_id").union(spawned, beside)
 
 
-@worded
+@compiled
 def _costs(loops: Collection[int]) -> QuerySet[LoopRecord]:
-    return LoopRecord.objects.filter(pk__among=loops).only(*COST)
+    return LoopRecord.objects.filter(pk__in_list=loops).only(*COST)
 
 
 def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:

@@ -6,14 +6,14 @@ from dashboard.live.panel import Panel
 from dashboard.live.viewer import Page, Wants
 from dashboard.shared.attention import Counts
 from dashboard.shell.queries import live_now
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 
-LIVE_NOW = Panel("shell/live", live_now, every_ms=1000)
+LIVE_NOW = Panel("shell/live", live_now, min_interval_ms=1000)
 
 
 def attention_of(project: int) -> Panel:
     """Return what counts in a project's navigation what asks for a person; its keys are people."""
-    return Panel("shell/attention", Counts(project), every_ms=1000)
+    return Panel("shell/attention", Counts(project), min_interval_ms=1000)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,13 +27,13 @@ class ShellPage:
     def project(self) -> int:
         return self.page.project
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         shell: Wants = []
-        if bell is None or bell.sessions or self.user in bell.people:
+        if touched is None or touched.sessions or self.user in touched.people:
             shell.append((attention_of(self.project), [self.user]))
-        if bell is None or bell.sessions:
+        if touched is None or touched.sessions:
             shell.append((LIVE_NOW, [self.project]))
-        return [*self.page.wants(bell), *shell]
+        return [*self.page.dirty_panels(touched), *shell]
 
 
 def with_shell(page: Page, user: int) -> Page:

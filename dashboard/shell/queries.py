@@ -19,7 +19,7 @@ from django.db.models import (
 )
 from django.db.models.functions import RowNumber
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.models import Project, Session
 
 SHOWN = 6
@@ -62,15 +62,15 @@ def has_sessions(project: int) -> bool:
     return Session.objects.filter(project=project).exists()
 
 
-@worded
+@compiled
 def _slugs(projects: Collection[int]) -> QuerySet[Project, tuple[int, str]]:
-    return Project.objects.filter(pk__among=projects).values_list("pk", "slug")
+    return Project.objects.filter(pk__in_list=projects).values_list("pk", "slug")
 
 
-@worded
+@compiled
 def _first_live(projects: Collection[int]) -> QuerySet[Any]:
     """Ask for what is shown, and how many there are in its project."""
-    mine = Session.objects.filter(project__among=projects)
+    mine = Session.objects.filter(project__in_list=projects)
     running, waiting = mine.filter(status="running"), mine.filter(waiting__gt=0)
     # Each condition alone has an index; both on one row would read every session there is.
     either = Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))

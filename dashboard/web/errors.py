@@ -10,7 +10,7 @@ from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.web.appearance import look
-from recorder.database.errors import passing
+from recorder.database.errors import as_busy
 
 
 class Away(MiddlewareMixin):
@@ -18,7 +18,7 @@ class Away(MiddlewareMixin):
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
         """Answer 503 if the store is away, and let everything else be a bug."""
-        busy = passing(error)
+        busy = as_busy(error)
         if busy is None:
             return None
         response = _page(request, 503)

@@ -21,4 +21,4 @@ def mark(user: User, project: Project, loops: Collection[int], now: datetime) ->
     with transaction.atomic():
         Seen.objects.filter(user=user, seen_at__lt=now - KEPT).delete()
         Seen.objects.bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
-    invalidation.ring(invalidation.Bell(project.pk, people={user.pk}))
+    invalidation.publish(invalidation.Invalidation(project.pk, people={user.pk}))

@@ -8,8 +8,8 @@ from typing import Literal, NamedTuple
 
 from recorder.core.content.text import clean
 from recorder.core.events import Event
-from recorder.core.records import Anomaly, Change, Loop, Origin, Record, Removed, Session, Spent, Turn
-from recorder.core.state import Memory
+from recorder.core.records import Anomaly, CallBilled, Change, Loop, Origin, Record, Removed, Session, Turn
+from recorder.core.state import State
 
 
 @dataclass(slots=True, eq=False)  # no tuple: one is made of every line, and read twice
@@ -43,10 +43,10 @@ NOWHERE = Place()
 
 
 @dataclass(slots=True)
-class Step:
+class EventContext:
     """`id` is the journal's; `at` is when the line was received."""
 
-    memory: Memory
+    state: State
     id: int
     producer: int
     at: datetime
@@ -61,7 +61,7 @@ class Step:
 
     def add(self, record: Record) -> None:
         """A new record."""
-        self.memory.add(record)
+        self.state.add(record)
         self.changes[record] = record
 
     def remove(self, record: Record) -> None:
@@ -70,7 +70,7 @@ class Step:
 
     def spent(self, record: Turn | Loop) -> None:
         """A turn or a loop ended: what it cost counts."""
-        spent = Spent(record)
+        spent = CallBilled(record)
         self.changes[spent] = spent
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:

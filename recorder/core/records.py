@@ -356,18 +356,18 @@ class Removed:
 
 
 @dataclass(slots=True, eq=False)
-class Spent:
+class CallBilled:
     """A turn or a loop ended, once and for good: it counts in what its project spends."""
 
     record: Turn | Loop
 
 
 @dataclass(frozen=True, slots=True)
-class Regrouped:
+class SegmentChanged:
     """What a loop has spent counts in another segment than it did."""
 
     loop: Loop
     was: Segment
 
 
-Change = Record | Removed | Spent | Regrouped
+Change = Record | Removed | CallBilled | SegmentChanged

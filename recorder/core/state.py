@@ -29,7 +29,7 @@ from recorder.core.records import (
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class StateKeys:
     """What a store loads, within one project, before lines are fed.
 
     With every loop come its session, its config, its group with all loops of it, and while it runs: its last
@@ -60,7 +60,7 @@ class Needs:
 
 
 @dataclass(slots=True)
-class Memory:
+class State:
     """Indexes over records. For a loop id without a loop one orphan is enough, unless the loop starts."""
 
     config_count: int = 0  # of the project: it gives the next colour

@@ -17,13 +17,13 @@ from recorder.core.handlers.model_configs import config_key, inferred
 from recorder.core.money import billing
 from recorder.core.money.prices import Pair
 from recorder.core.records import Json
-from recorder.core.state import Needs
+from recorder.core.state import StateKeys
 
 # Most events: they name nothing but their loop.
 _PLAIN = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExecutionStart", "TurnStart"))
 
 
-def needs(lines: Iterable[Line]) -> Needs:
+def state_keys_of(lines: Iterable[Line]) -> StateKeys:
     """Say what to load before feeding `lines` in one go."""
     asked = _Asked()
     for line in lines:
@@ -33,7 +33,7 @@ def needs(lines: Iterable[Line]) -> Needs:
         if fields["type"] not in _PLAIN:
             asked.read(line.event, fields.get("session_id"))
     asked.loop_ids |= asked.own_ids
-    return Needs(
+    return StateKeys(
         session_ids=frozenset(asked.session_ids),
         homes=frozenset(map(session_of, asked.own_ids)),
         loop_ids=frozenset(asked.loop_ids),

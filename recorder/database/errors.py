@@ -19,18 +19,18 @@ PG_DISK_FULL = "53100"
 PG_TOO_MUCH = "54"  # of columns, of an index row: the statement is at fault and will always be
 
 
-class Broken(Exception):
+class StoreError(Exception):
     """Nothing more may be acknowledged: the process ends and says why."""
 
 
-def blame(error: Exception) -> None:
+def raise_as_store_error(error: Exception) -> None:
     """Raise Busy or Broken if `error` is the store's fault; if it is ours, return."""
     name = _sqlite_name(error)
     if name.startswith(DAMAGED):
-        raise Broken(damage_remedy(str(error))) from error
+        raise StoreError(damage_remedy(str(error))) from error
     if name in UNSYNCED:
         # The system has dropped the pages by now: a second sync would succeed and prove nothing.
-        raise Broken(
+        raise StoreError(
             f"The disk did not keep what was written to {_database()} ({error}). Check the disk, then start "
             "again: what was acknowledged is there, and senders send the rest again."
         ) from error
@@ -38,14 +38,14 @@ def blame(error: Exception) -> None:
         raise busy(error) from error
 
 
-def passing(error: Exception) -> Busy | None:
+def as_busy(error: Exception) -> Busy | None:
     """Return what to tell one who only reads, None if it is not that the store is away."""
     try:
         if isinstance(error, STORE_ERRORS):
-            blame(error)
+            raise_as_store_error(error)
     except Busy as busy:
         return busy
-    except Broken:
+    except StoreError:
         return None
     return None
 

@@ -167,13 +167,13 @@ def insert_all(
     at = 0
     for size in _sizes(len(values) // width, (VALUES - len(common)) // width):
         end = len(values) - (len(values) - at) % (size * width)
-        sql = _several(name, columns, len(common), size, otherwise)
+        sql = _insert_sql(name, columns, len(common), size, otherwise)
         write(sql, [common + some for some in _cut(values[at:end], size * width)])
         at = end
 
 
 @lru_cache(maxsize=256)
-def _several(name: str, columns: Sequence[str], common: int, size: int, otherwise: str) -> str:
+def _insert_sql(name: str, columns: Sequence[str], common: int, size: int, otherwise: str) -> str:
     """Return the SQL of as many rows, whose first columns have values in common."""
     numbers = [f"?{at}" for at in range(1, common + 1)]
     row = ", ".join(numbers + ["%s"] * (len(columns) - common))
@@ -195,14 +195,14 @@ def _sizes(number: int, most: int) -> Sequence[int]:
     return min(most, ROWS[0]), *ROWS[1:]
 
 
-def among(column: str) -> str:
+def in_list(column: str) -> str:
     """Return the SQL for "is one of", whose value is made by `several`: one text however many there are."""
     if connection.vendor == "postgresql":
         return f"{column} = ANY(%s)"
     return f"{column} IN (SELECT value FROM json_each(%s))"
 
 
-def several(values: Iterable[int] | Iterable[str]) -> Value:
+def list_param(values: Iterable[int] | Iterable[str]) -> Value:
     return list(values) if connection.vendor == "postgresql" else json.dumps(list(values))
 
 

@@ -12,12 +12,12 @@ from urllib.parse import urlsplit
 PATIENCE = 30  # seconds of a server that does not answer
 
 
-class DoorError(Exception):
+class HttpClientError(Exception):
     """The server cannot be reached, or refused what was sent."""
 
 
 @dataclass(slots=True)
-class Door:
+class HttpClient:
     """One producer at one server."""
 
     url: str
@@ -35,18 +35,18 @@ class Door:
             except (OSError, http.client.HTTPException) as error:
                 self.close()
                 if time.monotonic() > until:
-                    raise DoorError(f"{self.url} does not answer ({error})") from error
+                    raise HttpClientError(f"{self.url} does not answer ({error})") from error
                 wait = 0.5
             if wait is None:
                 self.sent += len(lines)
                 return
             if time.monotonic() > until:
-                raise DoorError(f"{self.url} is too busy")
+                raise HttpClientError(f"{self.url} is too busy")
             time.sleep(wait)
 
     def finish(self) -> None:
         """Say that nothing more comes, once: what was left open becomes aborted."""
-        with suppress(OSError, http.client.HTTPException, DoorError):
+        with suppress(OSError, http.client.HTTPException, HttpClientError):
             self._post(b"", "?flush=1")
 
     def close(self) -> None:
@@ -70,15 +70,17 @@ class Door:
         if answer.status in (429, 503):
             return float(answer.headers.get("Retry-After", "1"))
         if answer.status != 200:
-            raise DoorError(f"{self.url} answered {answer.status}: {said[:300].decode(errors='replace')}")
+            raise HttpClientError(
+                f"{self.url} answered {answer.status}: {said[:300].decode(errors='replace')}"
+            )
         if rejected := json.loads(said)["rejected"]:
-            raise DoorError(f"{self.url} rejected an event: {rejected[0]}")
+            raise HttpClientError(f"{self.url} rejected an event: {rejected[0]}")
         return None
 
 
 def _connect(url: str) -> http.client.HTTPConnection:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise DoorError(f"{url} is no address such as http://127.0.0.1:8000")
+        raise HttpClientError(f"{url} is no address such as http://127.0.0.1:8000")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     return kind(parts.hostname, parts.port, timeout=10)

@@ -16,7 +16,7 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from recorder.access import tokens
-from recorder.demo.http_client import Door, DoorError
+from recorder.demo.http_client import HttpClient, HttpClientError
 from recorder.demo.schedule import SECONDS, Moment, moments
 from recorder.demo.tape import line
 from recorder.insights.consolidate import consolidate_demo
@@ -55,7 +55,7 @@ def play(url: str, token: str, *, speed: float | None, tell: Callable[[float, fl
     """
     score = list(moments())
     length = score[-1].at
-    door = Door(url, token, f"demo-{uuid.uuid4()}")
+    door = HttpClient(url, token, f"demo-{uuid.uuid4()}")
     try:
         batches = _batches(score, FAST_BATCH) if speed is None else _in_time(score, speed)
         starts_at = datetime.now(UTC) - timedelta(seconds=length if speed is None else 0)
@@ -80,7 +80,7 @@ def play_in_background(project: Project, url: str) -> None:
                 play(url, token, speed=1, tell=lambda *_: None)
         except AlreadyPlayingError as error:
             refused.append(error)
-        except DoorError as error:
+        except HttpClientError as error:
             log.warning("the demo stopped: %s", error)
         finally:
             begun.set()

@@ -23,8 +23,8 @@ def forget_demo(project: Project) -> int:
     with transaction.atomic():
         AccessToken.objects.filter(project=project, scopes__endswith=tokens.DEMO).delete()
         insights_store.forget_demo(project.pk)
-        bell = store.forget_demo(project.pk)
+        touched = store.forget_demo(project.pk)
         append.forget_demo(project.pk)
         retention_pins.forget_strays(project.pk)
-        transaction.on_commit(partial(invalidation.ring, bell))
-    return len(bell.sessions)
+        transaction.on_commit(partial(invalidation.publish, touched))
+    return len(touched.sessions)

@@ -14,7 +14,7 @@ from django.db import connection
 
 from recorder.access import tokens
 from recorder.core.events.fields import is_id
-from recorder.database.errors import STORE_ERRORS, blame
+from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.translation import READERS
 
 T = TypeVar("T")
@@ -50,7 +50,7 @@ class Grant:
     is_demo: bool = False
 
 
-async def admit(headers: Headers) -> Grant:
+async def authenticate(headers: Headers) -> Grant:
     """Return what the bearer token allows. Raises NoToken, WrongScope or Busy."""
     given = header(headers, b"authorization")
     bearer = tokens.bearer(given) if given is not None else None
@@ -96,7 +96,7 @@ def _looked(look: Callable[[], T]) -> T:
         return look()
     except STORE_ERRORS as error:
         connection.close()
-        blame(error)
+        raise_as_store_error(error)
         raise
     finally:
         if connection.vendor != "sqlite":

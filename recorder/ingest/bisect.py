@@ -20,7 +20,7 @@ from django.db.models import F
 
 from recorder.core.events import Unread
 from recorder.database import row_mapper
-from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, Broken, blame
+from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, StoreError, raise_as_store_error
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
 from recorder.ingest.pipeline import record
@@ -67,7 +67,7 @@ class Attempts:
         except Busy as busy:
             connection.close()  # it may be broken; the next transaction opens another
             return [busy] * len(batches)
-        except Broken:
+        except StoreError:
             raise  # and not a word more to the database
         except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
             connection.close()
@@ -95,7 +95,7 @@ def _around_what_breaks(batch: Batch) -> Answer:
     except Busy as busy:
         connection.close()
         return busy
-    except Broken:
+    except StoreError:
         raise
     except Exception as error:
         log.exception("a line that broke the recorder cannot be kept either")
@@ -106,7 +106,7 @@ def _around_what_breaks(batch: Batch) -> Answer:
 def _in_halves(batch: Batch) -> Answer:
     try:
         return record([batch])[0]
-    except (Busy, Broken):
+    except (Busy, StoreError):
         raise
     except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
         if len(batch.lines) == 1:
@@ -153,7 +153,7 @@ def _trust_keys() -> None:
     try:
         connection.disable_constraint_checking()
     except STORE_ERRORS as error:
-        blame(error)
+        raise_as_store_error(error)
         raise
 
 
@@ -172,7 +172,7 @@ def _try_commit() -> None:
                 title=F("title")
             )
     except STORE_ERRORS as error:
-        blame(error)
+        raise_as_store_error(error)
         raise
 
 

@@ -42,7 +42,7 @@ _holds: set[Hold] = set()  # of this process
 
 async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
     """Take a producer over from whoever has it; what they sent before is stored by then. Raises Busy."""
-    invalidation.listen(_note)
+    invalidation.subscribe(_note)
     claimed = await writer().submit(claim)
     assert isinstance(claimed, Claimed)
     loop = asyncio.get_running_loop()
@@ -56,7 +56,7 @@ def new(lost: Callable[[], None]) -> Hold:
     return Hold(str(uuid4()), -1, 0, 0, asyncio.get_running_loop(), lost)
 
 
-def _note(bell: invalidation.Bell) -> None:
-    for hold in list(_holds) if bell.claimed else ():
-        if bell.claimed.get(hold.key, 0) > hold.epoch and not hold.loop.is_closed():
+def _note(touched: invalidation.Invalidation) -> None:
+    for hold in list(_holds) if touched.claimed else ():
+        if touched.claimed.get(hold.key, 0) > hold.epoch and not hold.loop.is_closed():
             hold.loop.call_soon_threadsafe(hold.lost)

@@ -21,7 +21,7 @@ from recorder.ingest.auth import (
     Scope,
     Send,
     WrongScope,
-    admit,
+    authenticate,
     format_of,
     header,
     is_producer,
@@ -121,7 +121,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
 async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
     """Return what the token of a request allows. Raises Fault or Busy."""
     try:
-        return await admit(headers)
+        return await authenticate(headers)
     except NoToken:
         ask = 'Bearer realm="loopscope"'
         raise Fault(401, "unauthorized", "a valid bearer token is needed", www_authenticate=ask) from None

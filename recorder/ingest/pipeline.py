@@ -12,15 +12,15 @@ from django.db import connection, transaction
 
 from recorder.core.events import Unread
 from recorder.core.formats import Limits, Parsed, Refused, base, native
-from recorder.core.recorder import Line, Recorder, needs
+from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import Change
-from recorder.core.state import Memory, Needs
-from recorder.database.errors import STORE_ERRORS, blame
+from recorder.core.state import State, StateKeys
+from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.append import Journal
 from recorder.journal.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
 from recorder.journal.reads import Appended, Read
 from recorder.projection import store
-from recorder.projection.state_cache import Recall
+from recorder.projection.state_cache import StateCache
 from recorder.pubsub import invalidation
 
 __all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
@@ -53,16 +53,16 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
-            recall = Recall()
+            recall = StateCache()
             for project, mine in parts.items():
                 work = _Work(project, [part for _, part in mine], recall)
-                given, bell = work.record(islice(reads, len(mine)))
+                given, touched = work.record(islice(reads, len(mine)))
                 for (place, _), answer in zip(mine, given, strict=True):
                     answers[place] = _joined(answers.get(place), answer)
-                transaction.on_commit(partial(invalidation.ring, bell))
+                transaction.on_commit(partial(invalidation.publish, touched))
             recall.keep()
     except STORE_ERRORS as error:
-        blame(error)
+        raise_as_store_error(error)
         raise
     return [answers[place] for place in range(len(batches))]
 
@@ -70,44 +70,44 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
 class _Work:
     """What one transaction does in one project."""
 
-    def __init__(self, project: int, batches: Sequence[Batch], recall: Recall) -> None:
+    def __init__(self, project: int, batches: Sequence[Batch], recall: StateCache) -> None:
         self.project = project
         self.journal = Journal(project, batches)
         self.recall = recall
         self.changes: list[Change] = []
-        self.bells: list[invalidation.Bell] = []
+        self.invalidations: list[invalidation.Invalidation] = []
 
-    def record(self, reads: Iterator[Read]) -> tuple[list[Answer], invalidation.Bell]:
+    def record(self, reads: Iterator[Read]) -> tuple[list[Answer], invalidation.Invalidation]:
         """Record batches, a few at a time: each line is read, written down, fed and gone.
 
         If the tables have to be read, they are for all batches that are left, which then go together.
         """
         answers: list[Answer] = []
         while appended := [self.journal.append(read) for read in _portion(reads)]:
-            memory = self.recall.known(self.project, *_wanted(appended))
-            if memory is None:
+            state = self.recall.known(self.project, *_wanted(appended))
+            if state is None:
                 appended += [self.journal.append(read) for read in reads]
-                memory = self._remember(*_wanted(appended))
-            recorder = Recorder(memory)
+                state = self._remember(*_wanted(appended))
+            recorder = Recorder(state)
             self.changes += [change for each in _taken(appended) for change in each.feed(recorder)]
             answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
         self.journal.write()
         self._save()
-        bell = replace(
-            invalidation.merge(self.bells),
+        touched = replace(
+            invalidation.merge(self.invalidations),
             quarantined=self.journal.has_quarantined,
             claimed=self.journal.claimed,
         )
-        return answers, bell
+        return answers, touched
 
-    def _remember(self, wanted: Needs, lines: Sequence[Line]) -> Memory:
+    def _remember(self, wanted: StateKeys, lines: Sequence[Line]) -> State:
         """Read what some lines touch, once the tables tell what was fed before."""
         self.journal.write_lines()
         self._save()
         return self.recall.read(self.project, wanted, lines)
 
     def _save(self) -> None:
-        self.bells.append(store.save(self.project, self.changes))
+        self.invalidations.append(store.save(self.project, self.changes))
         self.changes = []
 
 
@@ -132,11 +132,13 @@ def _taken(appended: Sequence[Appended | Unstored]) -> list[Appended]:
     return [each for each in appended if isinstance(each, Appended)]
 
 
-def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[Needs, list[Line]]:
+def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[Line]]:
     """Return what the recorder needs for what is new in batches, and their lines."""
     taken = _taken(appended)
     lines = [line for each in taken for line in each.lines]
-    return replace(needs(lines), producers=frozenset(each.producer for each in taken if each.flush)), lines
+    return replace(
+        state_keys_of(lines), producers=frozenset(each.producer for each in taken if each.flush)
+    ), lines
 
 
 def _read(batch: Batch, unread: Unread | None) -> Read:

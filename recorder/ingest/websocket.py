@@ -18,7 +18,7 @@ from typing import Any
 from django.conf import settings
 
 from recorder.ingest import fencing
-from recorder.ingest.auth import Grant, NoToken, Receive, Scope, Send, WrongScope, admit, format_of
+from recorder.ingest.auth import Grant, NoToken, Receive, Scope, Send, WrongScope, authenticate, format_of
 from recorder.ingest.rate_limit import submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
 from recorder.journal.batch import Batch, Busy, Gap, Mixed, Receipt, Superseded
@@ -117,7 +117,7 @@ class Connection:
 
     async def _admit(self) -> None:
         try:
-            self._grant = await admit(self._scope["headers"])
+            self._grant = await authenticate(self._scope["headers"])
         except NoToken:
             raise Close(TOKEN) from None
         except WrongScope:

@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from recorder.database.errors import Broken
+from recorder.database.errors import StoreError
 from recorder.ingest.bisect import Answer, Attempts
 from recorder.journal.batch import Batch, Busy, Receipt
 from recorder.pricing import backfill
-from recorder.pubsub.commit_poller import EVERY_S, Watch
+from recorder.pubsub.commit_poller import EVERY_S, CommitPoller
 
 log = logging.getLogger(__name__)
 
@@ -105,16 +105,16 @@ class Writer:
         return await asyncio.shield(job.answer)
 
     def _run(self) -> None:
-        watch = Watch()
+        watch = CommitPoller()
         attempts = Attempts()
         try:
             while (group := self._gather(watch)) is not None:
                 if group:
                     self.together = len(group)
                     self._answer(group, attempts.write([job.batch for job in group]))
-                    watch.glance()
+                    watch.poll_if_due()
                 backfill.go_on(lambda: not self._jobs.empty())
-        except Broken as broken:
+        except StoreError as broken:
             self._break(str(broken))
         except Exception:
             log.exception("a bug of ours ended the writing thread")
@@ -131,12 +131,12 @@ class Writer:
         self._answer(left, [Busy("draining")] * len(left))
         self.when_broken(why)
 
-    def _gather(self, watch: Watch) -> list[Job] | None:
+    def _gather(self, watch: CommitPoller) -> list[Job] | None:
         """Return the next jobs to be written together, none if there are none now, None at the end."""
         try:
             job = self._jobs.get(timeout=EVERY_S)
         except queue.Empty:
-            watch.glance()
+            watch.poll_if_due()
             return []
         group: list[Job] = []
         size, until = 0, time.monotonic() + SOON_S

@@ -51,7 +51,8 @@ def unread(project: int, after: int, most: int) -> list[Loop]:
 def still_unread(loops: Collection[int]) -> set[int]:
     """Return which loops are there, and nobody has read meanwhile."""
     return {
-        pk for (pk,) in row_mapper.read(_STILL.format(row_mapper.among("l.id")), row_mapper.several(loops))
+        pk
+        for (pk,) in row_mapper.read(_STILL.format(row_mapper.in_list("l.id")), row_mapper.list_param(loops))
     }
 
 

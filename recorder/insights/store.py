@@ -163,7 +163,8 @@ def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Foun
     rows = [_evidence(insights[found.key], loop, found) for loop, found in shown]
     InsightEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
     row_mapper.write(
-        _SURPLUS.format(row_mapper.among("insight_id"), KEPT), [[row_mapper.several(set(insights.values()))]]
+        _SURPLUS.format(row_mapper.in_list("insight_id"), KEPT),
+        [[row_mapper.list_param(set(insights.values()))]],
     )
 
 

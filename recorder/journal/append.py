@@ -294,7 +294,7 @@ def forget_demo(project: int) -> None:
     demo.delete()
 
 
-def mark_consolidated(lines: Collection[int], at: datetime) -> None:
+def mark_consolidated(ids: Collection[int], at: datetime) -> None:
     """Say of lines that what they teach was learnt: from then on their bodies may be pruned."""
     sql = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND "  # noqa: S608
-    row_mapper.write(sql + row_mapper.among("id"), [(row_mapper.moment()(at), row_mapper.several(lines))])
+    row_mapper.write(sql + row_mapper.in_list("id"), [(row_mapper.moment()(at), row_mapper.list_param(ids))])

@@ -13,8 +13,8 @@ def named(project: int, names: Collection[str]) -> list[Producer]:
     """Return those that are known by these names, without what only a new one needs."""
     rows = row_mapper.read(
         f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
-            WHERE project_id = %s AND {row_mapper.among("name")}""",  # noqa: S608  the name of a column
-        *(project, row_mapper.several(names)),
+            WHERE project_id = %s AND {row_mapper.in_list("name")}""",  # noqa: S608  the name of a column
+        *(project, row_mapper.list_param(names)),
     )
     return [
         Producer(

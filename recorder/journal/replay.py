@@ -29,7 +29,7 @@ log = logging.getLogger(__name__)
 Entry = tuple[JournalEvent, bytes]  # a row, and its line
 
 
-class Flush(NamedTuple):
+class EndOfStream(NamedTuple):
     """A producer is done."""
 
     id: int
@@ -37,7 +37,7 @@ class Flush(NamedTuple):
     received_at: datetime
 
 
-class Retelling:
+class Replay:
     """Goes through a project's journal once, in order."""
 
     def __init__(self, project: int) -> None:
@@ -46,7 +46,7 @@ class Retelling:
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
 
-    def lines(self, entries: Sequence[Entry]) -> Iterator[Line | Flush]:
+    def lines(self, entries: Sequence[Entry]) -> Iterator[Line | EndOfStream]:
         """Return what the recorder is to be fed."""
         for entry, raw in entries:
             if entry.kind == "read":
@@ -54,7 +54,7 @@ class Retelling:
             elif entry.kind == "flush":
                 if entry.producer.format in READERS:
                     yield from self._read(entry, self._reader(entry.producer).flush(entry.received_at))
-                yield Flush(entry.pk, entry.producer_id, entry.received_at)
+                yield EndOfStream(entry.pk, entry.producer_id, entry.received_at)
             else:
                 yield from self._line(entry, raw)
 

@@ -150,15 +150,15 @@ class _Day:
         self.done.lines += len(going)
         self.done.size += sum(going.values())
         places = EventRecord.objects.filter(pk__in=going, session__isnull=False)
-        bell = invalidation.Bell(self.project)
+        touched = invalidation.Invalidation(self.project)
         for session, loop, turn in places.values_list("session_id", "loop_id", "turn_id").distinct():
-            bell.sessions.add(session)
+            touched.sessions.add(session)
             if loop:
-                bell.loops[loop] = session
+                touched.loops[loop] = session
             if turn:
-                bell.turns[turn] = loop
-        store.note_pruned(bell.sessions, self.today)
-        transaction.on_commit(partial(invalidation.ring, bell))
+                touched.turns[turn] = loop
+        store.note_pruned(touched.sessions, self.today)
+        transaction.on_commit(partial(invalidation.publish, touched))
 
 
 def _chunks(rows: QuerySet[JournalEvent, tuple[int, int]]) -> Iterator[list[int]]:

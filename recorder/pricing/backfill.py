@@ -72,8 +72,8 @@ def step() -> bool:
             return False
         append.lock(asked.project_id)
         asked.refresh_from_db()
-        bell = invalidation.Bell(asked.project_id) if asked.finished_at else _step(asked)
-    invalidation.ring(bell)
+        touched = invalidation.Invalidation(asked.project_id) if asked.finished_at else _step(asked)
+    invalidation.publish(touched)
     return True
 
 
@@ -97,12 +97,12 @@ class _Some:
         return billing.pair_of("", "", config)
 
 
-def _step(asked: Repricing) -> invalidation.Bell:
+def _step(asked: Repricing) -> invalidation.Invalidation:
     kind: type[Turn] | type[Loop] = Turn if asked.stage == "turns" else Loop
     last = _end_of_next(kind, asked.position)
     if last is None:
         _next_stage(asked)
-        return invalidation.Bell(asked.project_id)
+        return invalidation.Invalidation(asked.project_id)
     some = _read(kind, asked, last)
     _price(asked, some)
     loops = _write(kind, some)
@@ -112,7 +112,7 @@ def _step(asked: Repricing) -> invalidation.Bell:
     asked.change_nano += sum(some.costs)
     asked.save()
     turns = {call.id: _pk(call.loop) for call in some.changed if isinstance(call, Turn)}
-    return invalidation.Bell(asked.project_id, sessions=set(loops.values()), loops=loops, turns=turns)
+    return invalidation.Invalidation(asked.project_id, sessions=set(loops.values()), loops=loops, turns=turns)
 
 
 def _next_stage(asked: Repricing) -> None:
@@ -180,8 +180,8 @@ def _add_up(parts: str, key: str, whole: str, pks: Collection[int]) -> None:
     says = "SUM(CASE WHEN cost_source IN ('{}', 'mixed') THEN 1 ELSE 0 END)"
     sums = f"SUM(cost_nano), SUM(unpriced), {says.format('computed')}, {says.format('reported')}"
     found = row_mapper.read(
-        f"SELECT {key}, {sums} FROM {parts} WHERE {row_mapper.among(key)} GROUP BY {key}",
-        row_mapper.several(pks),
+        f"SELECT {key}, {sums} FROM {parts} WHERE {row_mapper.in_list(key)} GROUP BY {key}",
+        row_mapper.list_param(pks),
     )
     rows = [
         (_whole(nano), int(unpriced), SOURCES[bool(computed), bool(reported)], pk)
@@ -197,7 +197,7 @@ def _whole(nano: Decimal | int | None) -> int | None:
 
 
 def _by_key(kind: type[Loop] | type[ModelConfig], keys: Collection[int]) -> list[Record]:
-    return row_mapper.table(kind).select(f"WHERE {row_mapper.among('r.id')}", row_mapper.several(keys))
+    return row_mapper.table(kind).select(f"WHERE {row_mapper.in_list('r.id')}", row_mapper.list_param(keys))
 
 
 def _pk(link: Loop | ModelConfig | Session | int | None) -> int:

@@ -101,9 +101,9 @@ def forget_unused(project: int) -> None:
 def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
     if not pairs:
         return {}
-    models = row_mapper.several(sorted({model for model, _ in pairs}))
+    models = row_mapper.list_param(sorted({model for model, _ in pairs}))
     found: dict[Pair, list[_Row]] = {}
-    for row in row_mapper.read(f"{_SELECT} AND {row_mapper.among('model')} ORDER BY id", project, models):
+    for row in row_mapper.read(f"{_SELECT} AND {row_mapper.in_list('model')} ORDER BY id", project, models):
         if (row[1], row[2]) in pairs:
             found.setdefault((row[1], row[2]), []).append(tuple(row))
     return found

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from django.db import connection
 
 from recorder.core.money.prices import MOST_NANO
-from recorder.core.records import Loop, ModelConfig, Regrouped, Segment, Spent, Turn
+from recorder.core.records import CallBilled, Loop, ModelConfig, Segment, SegmentChanged, Turn
 from recorder.database import row_mapper
 
 TABLE = "recorder_spending"
@@ -86,9 +86,9 @@ def changed(changes: Iterable[object]) -> Sums:
     was: dict[Loop, Segment] = {}
     ended: list[Turn | Loop] = []
     for change in changes:
-        if type(change) is Spent:
+        if type(change) is CallBilled:
             ended.append(change.record)
-        elif type(change) is Regrouped:
+        elif type(change) is SegmentChanged:
             was.setdefault(change.loop, change.was)
     moved = {loop: segment for loop, segment in was.items() if loop.id and loop.segment != segment}
     _move(sums, moved)
@@ -103,7 +103,7 @@ def _move(sums: Sums, moved: Mapping[Loop, Segment]) -> None:
     if not moved:
         return
     loops = {loop.id: loop for loop in moved}
-    for record in stored(row_mapper.among("r.id"), row_mapper.several(loops)):
+    for record in stored(row_mapper.in_list("r.id"), row_mapper.list_param(loops)):
         loop = loops[record.loop.id if isinstance(record, Turn) else record.id]
         sums.count(record, moved[loop], -1)
         sums.count(record, loop.segment)
@@ -128,7 +128,7 @@ def stored(of_loops: str, *values: row_mapper.Value) -> Iterable[Turn | Loop]:
     """Return the ended turns of the loops that an SQL condition names, and those loops that ended."""
     found = {loop.id: loop for loop in row_mapper.table(Loop).select(f"WHERE {of_loops}", *values)}
     for record in row_mapper.table(Turn).select(
-        f"WHERE r.state = 'done' AND {row_mapper.among('r.loop_id')}", row_mapper.several(found)
+        f"WHERE r.state = 'done' AND {row_mapper.in_list('r.loop_id')}", row_mapper.list_param(found)
     ):
         assert isinstance(record, Turn)
         loop = found[record.loop]  # type: ignore[index]  # as read, a link is a primary key

@@ -11,10 +11,10 @@ from django.db import transaction
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change
 from recorder.core.records import ModelConfig as Config
-from recorder.core.state_keys import needs
-from recorder.database.errors import STORE_ERRORS, blame
+from recorder.core.state_keys import state_keys_of
+from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.read import texts
-from recorder.journal.replay import Entry, Flush, Retelling, unread
+from recorder.journal.replay import EndOfStream, Entry, Replay, unread
 from recorder.management.progress_bar import Progress
 from recorder.models import JournalEvent, ModelConfig, Project
 from recorder.projection import store
@@ -44,7 +44,7 @@ def rebuild(project: Project, progress: Progress) -> int:
             raise BodiesPruned(project, gone)
         slots = dict(ModelConfig.objects.filter(project=project).values_list("key", "slot"))
         kept = store.forget(project.pk)
-        retelling = Retelling(project.pk)
+        retelling = Replay(project.pk)
         for entries in _batches(project):
             _derive(project.pk, list(retelling.lines(entries)), slots, kept)
             progress.step(len(entries), project.slug)
@@ -52,7 +52,9 @@ def rebuild(project: Project, progress: Progress) -> int:
     return retelling.unreadable
 
 
-def _derive(project: int, told: Sequence[Line | Flush], slots: dict[str, int], kept: store.Kept) -> None:
+def _derive(
+    project: int, told: Sequence[Line | EndOfStream], slots: dict[str, int], kept: store.Kept
+) -> None:
     """Derive the records of some lines; if a bug of ours breaks them in halves, down to one."""
     try:
         with transaction.atomic():
@@ -60,7 +62,7 @@ def _derive(project: int, told: Sequence[Line | Flush], slots: dict[str, int], k
     except Exception as error:
         kept.take_back()
         if isinstance(error, STORE_ERRORS):
-            blame(error)
+            raise_as_store_error(error)
         if len(told) > 1:
             half = len(told) // 2
             for part in (told[:half], told[half:]):
@@ -71,15 +73,15 @@ def _derive(project: int, told: Sequence[Line | Flush], slots: dict[str, int], k
     kept.settle()
 
 
-def _save(project: int, told: Sequence[Line | Flush], slots: dict[str, int], kept: store.Kept) -> None:
+def _save(project: int, told: Sequence[Line | EndOfStream], slots: dict[str, int], kept: store.Kept) -> None:
     """Feed lines in order to a recorder that remembers what they touch."""
     lines = [line for line in told if isinstance(line, Line)]
-    flushed = frozenset(flush.producer for flush in told if isinstance(flush, Flush))
-    wanted = replace(needs(lines), producers=flushed)
-    recorder = Recorder(store.remember(project, wanted, {line.producer for line in lines} | flushed))
+    flushed = frozenset(flush.producer for flush in told if isinstance(flush, EndOfStream))
+    wanted = replace(state_keys_of(lines), producers=flushed)
+    recorder = Recorder(store.load_state(project, wanted, {line.producer for line in lines} | flushed))
     changes: list[Change] = []
     for each in told:
-        if isinstance(each, Flush):
+        if isinstance(each, EndOfStream):
             changes += recorder.flush(each.producer, each.received_at, each.id)
         else:
             changes += recorder.feed(each)

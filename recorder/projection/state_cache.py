@@ -20,7 +20,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from recorder.core.handlers.lineage import session_of
 from recorder.core.recorder import Line
 from recorder.core.records import Loop
-from recorder.core.state import Memory, Needs
+from recorder.core.state import State, StateKeys
 from recorder.database import row_mapper
 from recorder.database.sqlite.base import DatabaseWrapper
 from recorder.projection import load_state, store
@@ -28,23 +28,23 @@ from recorder.projection import load_state, store
 MOST_LINES = 10_000  # fed to one memory: it grows with them
 MOST_PROJECTS = 8
 MOST_BESIDE, MOST_CONFIGS = 16, 100  # loops, and configs or pairs: read with what lines need
-KINDS = tuple(each.name for each in fields(Needs))
+KINDS = tuple(each.name for each in fields(StateKeys))
 READ_ALWAYS = ("config_keys", "pairs", "producers")  # seldom new, or seldom without a record
-NOTHING = Needs()
+NOTHING = StateKeys()
 
 
 @dataclass(slots=True)
-class Remembered:
+class CachedState:
     """A memory, and what it was read for: there it is whole."""
 
-    memory: Memory
-    needs: Needs
+    state: State
+    needs: StateKeys
     producers: frozenset[int]
     lines: int = 0
 
-    def covers(self, project: int, needs: Needs, producers: frozenset[int]) -> bool:
+    def covers(self, project: int, needs: StateKeys, producers: frozenset[int]) -> bool:
         """Say whether nothing has to be read; from then on the memory is whole for these needs too."""
-        more = Needs(**{kind: getattr(needs, kind) - getattr(self.needs, kind) for kind in KINDS})
+        more = StateKeys(**{kind: getattr(needs, kind) - getattr(self.needs, kind) for kind in KINDS})
         senders = producers - self.producers
         if more == NOTHING and not senders:
             return True
@@ -53,13 +53,13 @@ class Remembered:
         theirs = self.needs.loop_ids | needs.loop_ids if senders else NOTHING.loop_ids
         if load_state.holds_any(project, more, senders, theirs):
             return False
-        self.needs = Needs(**{kind: getattr(self.needs, kind) | getattr(more, kind) for kind in KINDS})
+        self.needs = StateKeys(**{kind: getattr(self.needs, kind) | getattr(more, kind) for kind in KINDS})
         self.producers |= senders
         return True
 
-    def with_running(self, needs: Needs, producers: frozenset[int]) -> tuple[Needs, frozenset[int]]:
+    def with_running(self, needs: StateKeys, producers: frozenset[int]) -> tuple[StateKeys, frozenset[int]]:
         """Return wider needs, with what goes on: else producers that take turns would read in turns."""
-        running = nlargest(MOST_BESIDE, chain.from_iterable(self.memory.open.values()), key=_heard_of)
+        running = nlargest(MOST_BESIDE, chain.from_iterable(self.state.open.values()), key=_heard_of)
         wider = replace(
             needs,
             session_ids=needs.session_ids.union(loop.session.session_id for loop in running),
@@ -71,37 +71,37 @@ class Remembered:
         return wider, producers.union(loop.producer for loop in running)
 
 
-Kept: TypeAlias = dict[int, Remembered]  # by project, the one used last at the end
+Kept: TypeAlias = dict[int, CachedState]  # by project, the one used last at the end
 Stamp = tuple[int, int]
 
 
-class Recall:
+class StateCache:
     """The memories of one transaction. If it does not commit they are lost: they know what is not stored."""
 
     def __init__(self) -> None:
         self._kept = _taken()
 
-    def known(self, project: int, needs: Needs, lines: Sequence[Line]) -> Memory | None:
+    def known(self, project: int, needs: StateKeys, lines: Sequence[Line]) -> State | None:
         """Return a Memory that holds what `needs` names, for these lines; None if it has to be read."""
         known = self._kept.get(project)
         if known is None or known.lines > MOST_LINES or not known.covers(project, needs, _senders(lines)):
             return None
         return self._used(project, known, lines)
 
-    def read(self, project: int, needs: Needs, lines: Sequence[Line]) -> Memory:
+    def read(self, project: int, needs: StateKeys, lines: Sequence[Line]) -> State:
         """Read such a Memory; what an earlier one learnt has to be in the tables."""
         producers = _senders(lines)
         before = self._kept.get(project)
         if before is not None:
             needs, producers = before.with_running(needs, producers)
-        known = Remembered(store.remember(project, needs, producers), needs, producers)
+        known = CachedState(store.load_state(project, needs, producers), needs, producers)
         return self._used(project, known, lines)
 
-    def _used(self, project: int, known: Remembered, lines: Sequence[Line]) -> Memory:
+    def _used(self, project: int, known: CachedState, lines: Sequence[Line]) -> State:
         known.lines += len(lines)
         self._kept.pop(project, None)
         self._kept[project] = known
-        return known.memory
+        return known.state
 
     def keep(self) -> None:
         """Keep them once this is committed; call it after all writes."""

@@ -13,6 +13,7 @@ from datetime import date
 from recorder.core.records import (
     Anomaly,
     Approval,
+    CallBilled,
     Change,
     ChildRef,
     Compaction,
@@ -21,19 +22,18 @@ from recorder.core.records import (
     Loop,
     ModelConfig,
     Record,
-    Regrouped,
     Removed,
+    SegmentChanged,
     Session,
-    Spent,
     TextBlock,
     ToolCall,
     Turn,
 )
-from recorder.core.state import Memory, Needs
+from recorder.core.state import State, StateKeys
 from recorder.database import row_mapper
 from recorder.pricing import price_book, rollups
-from recorder.projection.load_state import Reading
-from recorder.pubsub.invalidation import Bell, bell_for
+from recorder.projection.load_state import StateLoader
+from recorder.pubsub.invalidation import Invalidation, invalidation_of
 
 # Rows are written in this order and deleted in reverse. Keys may point both ways: they are checked at commit.
 ORDER: tuple[type[Record], ...] = (
@@ -51,7 +51,7 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
-_OF_SUMS = (Spent, Regrouped)
+_OF_SUMS = (CallBilled, SegmentChanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,12 +106,12 @@ class Kept:
 NOTHING_KEPT = Kept()
 
 
-def remember(project: int, needs: Needs, producers: Iterable[int] = ()) -> Memory:
+def load_state(project: int, needs: StateKeys, producers: Iterable[int] = ()) -> State:
     """Return a Memory with what `needs` names; `producers` are those whose lines will be fed."""
-    return Reading(project, needs, frozenset(producers)).memory()
+    return StateLoader(project, needs, frozenset(producers)).state()
 
 
-def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Bell:
+def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Invalidation:
     """Write each changed record as it now is; return the bell to ring after the commit."""
     changes = list(changes)
     sums = rollups.changed(changes)
@@ -131,7 +131,7 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
         name = row_mapper.table(kind).name
         row_mapper.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
     sums.write(project)
-    return bell_for(project, written, removed, new)
+    return invalidation_of(project, written, removed, new)
 
 
 def note_pruned(sessions: Iterable[int], day: date) -> None:
@@ -158,14 +158,14 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
     return [(kind, found[kind]) for kind in ORDER if kind in found]
 
 
-def forget_demo(project: int) -> Bell:
+def forget_demo(project: int) -> Invalidation:
     """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
     gone = {pk for (pk,) in row_mapper.read(_DEMO, project)}
     rollups.take_away(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
         row_mapper.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
     price_book.forget_unused(project)
-    return Bell(project, sessions=gone)
+    return Invalidation(project, sessions=gone)
 
 
 def _give_keys(new: list[Record], kept: Kept) -> None:

@@ -22,7 +22,7 @@ AT_ONCE = 2_000
 EVERY_S = 0.25
 
 
-class Watch:
+class CommitPoller:
     """Looks for journal lines that no bell has named, in the thread that writes.
 
     What a look that failed would have found nobody knows: the next takes all that is there for known, and has
@@ -31,39 +31,39 @@ class Watch:
 
     def __init__(self) -> None:
         self._is_blind = True
-        self._glanced_at = 0.0
+        self._polled_at = 0.0
         self._version = self._seen = 0
         self._horizon: Horizon | None = None
         self._named: set[int] = set()  # lines that bells have named since the last look
         self._unnamed: set[int] = set()  # seen at the last look; with Redis, their bell may be on its way
         self._configs: set[int] = set()  # that are known
         self._lock = Lock()
-        invalidation.listen(self._note)
+        invalidation.subscribe(self._note)
 
-    def glance(self) -> None:
+    def poll_if_due(self) -> None:
         """Look, unless that was done just now."""
-        if time.monotonic() - self._glanced_at >= EVERY_S:
-            self._glanced_at = time.monotonic()
-            self.look()
+        if time.monotonic() - self._polled_at >= EVERY_S:
+            self._polled_at = time.monotonic()
+            self.poll()
 
-    def look(self) -> None:
+    def poll(self) -> None:
         """Ring for what others have committed since the last look."""
         try:
             if self._is_blind:
                 self._begin()
             else:
-                self._ring_for(self._beyond(self._horizon) if self._horizon else self._after())
+                self._publish_for(self._beyond(self._horizon) if self._horizon else self._after())
         except STORE_ERRORS:
             self._is_blind = True
             connection.close()
 
     def close(self) -> None:
-        invalidation.unlisten(self._note)
+        invalidation.unsubscribe(self._note)
 
-    def _note(self, bell: invalidation.Bell) -> None:
+    def _note(self, touched: invalidation.Invalidation) -> None:
         with self._lock:
-            self._named.update(bell.events)
-            self._configs.update(bell.configs)
+            self._named.update(touched.events)
+            self._configs.update(touched.configs)
 
     def _begin(self) -> None:
         configs = set(ModelConfig.objects.values_list("pk", flat=True))
@@ -76,7 +76,7 @@ class Watch:
             self._has_changed()
             self._seen = self._last()
         self._is_blind = False
-        invalidation.miss()
+        invalidation.publish_gap()
 
     def _beyond(self, horizon: Horizon) -> list[int]:
         """Return the lines that are due on PostgreSQL, where they may appear below others."""
@@ -89,7 +89,7 @@ class Watch:
             self._named = {line for line in self._named | due if line > floor}
         self._unnamed = unnamed - due
         if horizon.is_settled and not was_settled:
-            invalidation.miss()
+            invalidation.publish_gap()
         return sorted(due)
 
     def _after(self) -> list[int]:
@@ -113,51 +113,51 @@ class Watch:
     def _last(self) -> int:
         return int(row_mapper.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
 
-    def _ring_for(self, lines: list[int]) -> None:
+    def _publish_for(self, lines: list[int]) -> None:
         for start in range(0, len(lines), AT_ONCE):
-            for bell in bells(lines[start : start + AT_ONCE]):
+            for touched in invalidations_of(lines[start : start + AT_ONCE]):
                 with self._lock:
-                    bell.configs.difference_update(self._configs)
-                invalidation.ring_here(bell)
+                    touched.configs.difference_update(self._configs)
+                invalidation.publish_here(touched)
 
 
-def bells(lines: Collection[int]) -> list[invalidation.Bell]:
+def invalidations_of(lines: Collection[int]) -> list[invalidation.Invalidation]:
     """Return one bell a project for lines of the journal. What may be new in it is said to be."""
-    found: dict[int, invalidation.Bell] = {}
+    found: dict[int, invalidation.Invalidation] = {}
     projects = JournalEvent.objects.filter(id__in=lines).values_list("project_id", flat=True)
     for project in projects.distinct():
-        found[project] = invalidation.Bell(project, quarantined=True)
+        found[project] = invalidation.Invalidation(project, quarantined=True)
     columns = ("journal_id", "journal__project_id", "session_id", "loop_id", "turn_id", "type")
     for line, project, session, loop, turn, kind in EventRecord.objects.filter(journal__in=lines).values_list(
         *columns
     ):
-        bell = found[project]
-        bell.events[line] = loop or 0
+        touched = found[project]
+        touched.events[line] = loop or 0
         if session:
-            bell.sessions.add(session)
-            bell.new_sessions.add(session)
-            bell.reshaped.add(session)
+            touched.sessions.add(session)
+            touched.new_sessions.add(session)
+            touched.reshaped.add(session)
         if loop:
-            bell.loops[loop] = session
+            touched.loops[loop] = session
         if turn and kind != invalidation.STREAMED:
-            bell.turns[turn] = loop
-    for bell in found.values():
-        _add_parts(bell)
+            touched.turns[turn] = loop
+    for touched in found.values():
+        _add_parts(touched)
     _add_flushed(found, lines)
     return list(found.values())
 
 
-def _add_parts(bell: invalidation.Bell) -> None:
-    loops = list(bell.loops)
-    for pk, turn in ToolCall.objects.filter(turn__in=list(bell.turns)).values_list("id", "turn_id"):
-        bell.tools[pk] = turn
+def _add_parts(touched: invalidation.Invalidation) -> None:
+    loops = list(touched.loops)
+    for pk, turn in ToolCall.objects.filter(turn__in=list(touched.turns)).values_list("id", "turn_id"):
+        touched.tools[pk] = turn
     for pk, turn in TextBlock.objects.filter(loop__in=loops).values_list("id", "turn_id"):
-        bell.blocks[pk] = turn or 0
+        touched.blocks[pk] = turn or 0
     configs = LoopRecord.objects.filter(pk__in=loops, config__isnull=False)
-    bell.configs.update(configs.values_list("config_id", flat=True))
+    touched.configs.update(configs.values_list("config_id", flat=True))
 
 
-def _add_flushed(found: dict[int, invalidation.Bell], lines: Collection[int]) -> None:
+def _add_flushed(found: dict[int, invalidation.Invalidation], lines: Collection[int]) -> None:
     flushes = JournalEvent.objects.filter(id__in=lines, kind="flush")
     loops = LoopRecord.objects.filter(producer__in=flushes.values("producer"))
     for pk, session, group, project in loops.values_list(

@@ -36,7 +36,7 @@ STREAMED = "MessageUpdate"  # its text is in blocks, so that its turn is not dra
 
 
 @dataclass(frozen=True, slots=True)
-class Bell:
+class Invalidation:
     """What one commit touched in one project, by primary keys."""
 
     project: int
@@ -64,155 +64,157 @@ class Bell:
         return {each.name: _said(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
-    def of(cls, message: dict[str, Any]) -> Bell:
+    def of(cls, message: dict[str, Any]) -> Invalidation:
         """Read a message back: lists are sets and keys are numbers again."""
         known = {each.name for each in fields(cls)}
         return cls(**{name: _heard(value) for name, value in message.items() if name in known})
 
 
-PARTS = tuple(each.name for each in fields(Bell) if each.name not in ("project", "quarantined"))
+PARTS = tuple(each.name for each in fields(Invalidation) if each.name not in ("project", "quarantined"))
 
 
-def merge(bells: Sequence[Bell]) -> Bell:
+def merge(invalidations: Sequence[Invalidation]) -> Invalidation:
     """Return one bell for all of `bells`, which are of one project."""
-    whole = Bell(bells[0].project, quarantined=any(bell.quarantined for bell in bells))
-    for bell in bells:
+    whole = Invalidation(
+        invalidations[0].project, quarantined=any(touched.quarantined for touched in invalidations)
+    )
+    for touched in invalidations:
         for name in PARTS:
-            getattr(whole, name).update(getattr(bell, name))
+            getattr(whole, name).update(getattr(touched, name))
     return whole
 
 
-def bell_for(
+def invalidation_of(
     project: int, written: Iterable[Record], removed: Iterable[Record], new: Iterable[Record]
-) -> Bell:
+) -> Invalidation:
     """Return the bell for what one commit wrote and removed; `new` is what was not there before."""
-    bell = Bell(project)
+    touched = Invalidation(project)
     events: list[EventRecord] = []
     for record in chain(written, removed):
         if type(record) is EventRecord:
             events.append(record)  # most are: they are noted together
         else:
-            _note(bell, record)
-    _note_events(bell, events)
+            _note(touched, record)
+    _note_events(touched, events)
     for record in new:
         if isinstance(record, Session):
-            bell.new_sessions.add(record.id)
+            touched.new_sessions.add(record.id)
             if record.parent is not None:
-                bell.reshaped.add(record.parent.session.id)
+                touched.reshaped.add(record.parent.session.id)
         if isinstance(record, Loop):
-            bell.reshaped.add(record.session.id)
-    return bell
+            touched.reshaped.add(record.session.id)
+    return touched
 
 
-def _note_events(bell: Bell, events: Sequence[EventRecord]) -> None:
-    bell.events.update([(event.id, event.loop.id if event.loop else 0) for event in events])
-    bell.moments.update([event.id for event in events if event.type in MOMENTS])
+def _note_events(touched: Invalidation, events: Sequence[EventRecord]) -> None:
+    touched.events.update([(event.id, event.loop.id if event.loop else 0) for event in events])
+    touched.moments.update([event.id for event in events if event.type in MOMENTS])
     for turn in dict.fromkeys([event.turn for event in events if event.type != STREAMED]):
         if turn is not None:
-            bell.turns[turn.id] = turn.loop.id
+            touched.turns[turn.id] = turn.loop.id
     for loop in dict.fromkeys([event.loop for event in events]):
         if loop is not None:
-            bell.loops[loop.id] = loop.session.id
-            bell.sessions.add(loop.session.id)
+            touched.loops[loop.id] = loop.session.id
+            touched.sessions.add(loop.session.id)
 
 
-def _note(bell: Bell, record: Record) -> None:  # noqa: C901  one arm a kind
+def _note(touched: Invalidation, record: Record) -> None:  # noqa: C901  one arm a kind
     match record:
         case EventRecord():
-            _note_events(bell, [record])
+            _note_events(touched, [record])
         case Compaction() | Approval() | Anomaly():
-            _note_within(bell, record)
+            _note_within(touched, record)
         case Session():
-            bell.sessions.add(record.id)
+            touched.sessions.add(record.id)
         case Loop():
-            _note_loop(bell, record)
+            _note_loop(touched, record)
         case Turn():
-            bell.turns[record.id] = record.loop.id
+            touched.turns[record.id] = record.loop.id
         case ModelConfig():
-            bell.configs.add(record.id)
+            touched.configs.add(record.id)
         case Group():
-            bell.groups.add(record.id)
+            touched.groups.add(record.id)
             if record.status != "running":
-                bell.ended_groups.add(record.id)
+                touched.ended_groups.add(record.id)
             if record.judge is not None:
-                bell.judges[record.judge.id] = record.id
-            bell.reshaped.add(record.session.id)
+                touched.judges[record.judge.id] = record.id
+            touched.reshaped.add(record.session.id)
         case ToolCall() | TextBlock():
-            parts = bell.tools if isinstance(record, ToolCall) else bell.blocks
+            parts = touched.tools if isinstance(record, ToolCall) else touched.blocks
             parts[record.id] = record.turn.id if record.turn else 0
         case ChildRef():
-            bell.reshaped.update(loop.session.id for loop in (record.loop, record.child) if loop)
+            touched.reshaped.update(loop.session.id for loop in (record.loop, record.child) if loop)
         case _:
             assert_never(record)
 
 
-def _note_loop(bell: Bell, loop: Loop) -> None:
-    bell.loops[loop.id] = loop.session.id
+def _note_loop(touched: Invalidation, loop: Loop) -> None:
+    touched.loops[loop.id] = loop.session.id
     if loop.status not in ("pending", "running"):
-        bell.ended.add(loop.id)
+        touched.ended.add(loop.id)
 
 
-def _note_within(bell: Bell, record: Compaction | Approval | Anomaly) -> None:
+def _note_within(touched: Invalidation, record: Compaction | Approval | Anomaly) -> None:
     if isinstance(record, Approval):
-        bell.approvals[record.id] = record.loop.id if record.loop else 0
+        touched.approvals[record.id] = record.loop.id if record.loop else 0
     if record.loop is not None:
-        bell.loops[record.loop.id] = record.loop.session.id
-        bell.sessions.add(record.loop.session.id)
+        touched.loops[record.loop.id] = record.loop.session.id
+        touched.sessions.add(record.loop.session.id)
 
 
-Listener = Callable[[Bell], None]
-_listeners: list[Listener] = []
-_carriers: list[Listener] = []
-_redraws: list[Callable[[], None]] = []
+Subscriber = Callable[[Invalidation], None]
+_subscribers: list[Subscriber] = []
+_relays: list[Subscriber] = []
+_gap_subscribers: list[Callable[[], None]] = []
 _lock = Lock()
 
 
-def listen(listener: Listener) -> None:
+def subscribe(listener: Subscriber) -> None:
     """Have `listener` called for every bell, on whichever thread rings."""
     with _lock:
-        if listener not in _listeners:
-            _listeners.append(listener)
+        if listener not in _subscribers:
+            _subscribers.append(listener)
 
 
-def unlisten(listener: Listener) -> None:
+def unsubscribe(listener: Subscriber) -> None:
     with _lock:
-        if listener in _listeners:
-            _listeners.remove(listener)
+        if listener in _subscribers:
+            _subscribers.remove(listener)
 
 
-def listen_for_misses(redraw: Callable[[], None]) -> None:
+def subscribe_to_gaps(redraw: Callable[[], None]) -> None:
     """Have `redraw` called whenever bells of other processes may have been missed."""
     with _lock:
-        if redraw not in _redraws:
-            _redraws.append(redraw)
+        if redraw not in _gap_subscribers:
+            _gap_subscribers.append(redraw)
 
 
-def miss() -> None:
+def publish_gap() -> None:
     """Tell those who listen that bells may have been missed: what they show may be old."""
     with _lock:
-        redraws = list(_redraws)
+        redraws = list(_gap_subscribers)
     for redraw in redraws:
         redraw()
 
 
-def ring(bell: Bell) -> None:
+def publish(touched: Invalidation) -> None:
     """Tell everyone who listens, in this process and in the others."""
-    ring_here(bell)
-    for carry in _carriers:
-        carry(bell)
+    publish_here(touched)
+    for carry in _relays:
+        carry(touched)
 
 
-def carry_by(carrier: Listener) -> None:
+def add_relay(carrier: Subscriber) -> None:
     """Have `carrier` take every bell of this process to the others."""
-    _carriers.append(carrier)
+    _relays.append(carrier)
 
 
-def ring_here(bell: Bell) -> None:
+def publish_here(touched: Invalidation) -> None:
     """Tell those who listen in this process."""
     with _lock:
-        listeners = list(_listeners)
+        listeners = list(_subscribers)
     for listener in listeners:
-        listener(bell)
+        listener(touched)
 
 
 def _said(value: Any) -> Any:

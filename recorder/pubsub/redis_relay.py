@@ -18,7 +18,7 @@ from channels.layers import get_channel_layer  # type: ignore[import-untyped]  #
 from redis.exceptions import RedisError
 
 from recorder.pubsub import invalidation
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 
 log = logging.getLogger(__name__)
 
@@ -27,12 +27,12 @@ BEAT_S = 1.0
 SEND_S = 2.0  # one message; a Redis that takes longer is as good as gone
 DEAF_S = 4.0  # without a word, our own included: the line is cut, whatever it says itself
 AGAIN_S = 0.5
-KEPT = 500  # bells that wait to be sent; more are dropped, and the hole in the numbers tells
+QUEUE_MAX = 500  # bells that wait to be sent; more are dropped, and the hole in the numbers tells
 
 FAULTS = (OSError, RedisError, TimeoutError)
 
 
-class Ears:
+class GapDetector:
     """What this node has heard of the others: whether anything of theirs was missed."""
 
     def __init__(self, node: str) -> None:
@@ -53,26 +53,26 @@ class Ears:
         return bool(silent)
 
 
-class Relay:
+class RedisRelay:
     """Carries this node's bells to the others and rings theirs here. Made on the loop that serves."""
 
     def __init__(self) -> None:
         self._node = uuid4().hex
         self._loop = asyncio.get_running_loop()
         self._layer: Any = get_channel_layer()
-        self._ears = Ears(self._node)
+        self._ears = GapDetector(self._node)
         self._number = 0
         self._is_cut = False
-        self._waiting: list[Bell] = []
+        self._waiting: list[Invalidation] = []
         self._lock = Lock()
         self._more = asyncio.Event()
         self._tasks = [asyncio.ensure_future(part) for part in (self._speak(), self._hear())]
-        invalidation.carry_by(self.carry)
+        invalidation.add_relay(self.carry)
 
-    def carry(self, bell: Bell) -> None:
+    def carry(self, touched: Invalidation) -> None:
         """Have a bell sent to the others, from any thread, without waiting for Redis."""
         with self._lock:
-            self._waiting.append(bell)
+            self._waiting.append(touched)
         if not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._more.set)
 
@@ -83,26 +83,26 @@ class Relay:
                 await asyncio.wait_for(self._more.wait(), BEAT_S)
             self._more.clear()
             with self._lock:
-                bells, self._waiting = self._waiting, []
-            self._number += max(0, len(bells) - KEPT)
-            for bell in bells[-KEPT:]:
-                await self._send(bell)
-            if not bells:
+                invalidations, self._waiting = self._waiting, []
+            self._number += max(0, len(invalidations) - QUEUE_MAX)
+            for touched in invalidations[-QUEUE_MAX:]:
+                await self._send(touched)
+            if not invalidations:
                 await self._send(None)
 
-    async def _send(self, bell: Bell | None) -> None:
+    async def _send(self, touched: Invalidation | None) -> None:
         self._number += 1
         if self._is_cut:
             return  # the number is used up: the others will know that they missed something
         try:
-            await asyncio.wait_for(self._layer.group_send(GROUP, self._message(bell)), SEND_S)
+            await asyncio.wait_for(self._layer.group_send(GROUP, self._message(touched)), SEND_S)
         except FAULTS:
             pass  # who hears it knows first
         except Exception:
             log.exception("a bell cannot be said: other nodes will miss its number")
 
-    def _message(self, bell: Bell | None) -> dict[str, Any]:
-        said = bell.message() if bell else None
+    def _message(self, touched: Invalidation | None) -> dict[str, Any]:
+        said = touched.message() if touched else None
         return {"type": "bell", "node": self._node, "number": self._number, "bell": said}
 
     async def _hear(self) -> None:
@@ -128,7 +128,7 @@ class Relay:
         await asyncio.wait_for(self._layer.group_add(GROUP, channel), SEND_S)
         if self._is_cut:
             log.warning("Redis answers again: every open page is redrawn")
-            invalidation.miss()
+            invalidation.publish_gap()
         self._is_cut = False
         while True:
             self._take(await asyncio.wait_for(self._layer.receive(channel), DEAF_S))
@@ -137,6 +137,6 @@ class Relay:
         now = self._loop.time()
         missed = self._ears.has_missed(message["node"], message["number"], now)
         if self._ears.has_lost_one(now) or missed:
-            invalidation.miss()
+            invalidation.publish_gap()
         if message["bell"] is not None and message["node"] != self._node:
-            invalidation.ring_here(Bell.of(message["bell"]))
+            invalidation.publish_here(Invalidation.of(message["bell"]))

@@ -11,7 +11,7 @@ from loopscope_client.transport.encoding import line_of
 from recorder.core.formats.native import parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Anomaly, ChildRef, Compaction, Group, Loop, Session, ToolCall, Turn
-from recorder.core.state import Memory
+from recorder.core.state import State
 from tests.build import NINE
 from tests.memory_store import Records
 
@@ -21,7 +21,7 @@ class Notebook(Scopes):
 
     def __init__(self):
         self.lines, self.records = [], Records()
-        self._recorder = Recorder(Memory())
+        self._recorder = Recorder(State())
 
     def send(self, event):
         line = line_of(event)

@@ -12,6 +12,7 @@ from recorder.core.phi_session.schema import LoopObject, SessionObject
 from recorder.core.phi_session.writer import Body, Entry, Kept, Options, loop_object, session_object
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import (
+    CallBilled,
     Change,
     ChildRef,
     Compaction,
@@ -19,13 +20,12 @@ from recorder.core.records import (
     Json,
     Loop,
     Record,
-    Regrouped,
     Removed,
+    SegmentChanged,
     Session,
-    Spent,
     Turn,
 )
-from recorder.core.state import Memory
+from recorder.core.state import State
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _PRODUCER = 1
@@ -54,7 +54,7 @@ class SessionRecorder:
         before_task: Callback | None = None,
         after_task: Callback | None = None,
     ) -> None:
-        self.memory = Memory()
+        self.memory = State()
         self._options = Options(include_streaming_events, capture_turn_requests)
         self._before_task = before_task
         self._after_task = after_task
@@ -142,7 +142,7 @@ class SessionRecorder:
         for change in changes:
             if isinstance(change, Removed):
                 self._records.pop(change.record, None)
-            elif isinstance(change, Spent | Regrouped):
+            elif isinstance(change, CallBilled | SegmentChanged):
                 continue
             elif change not in self._records:
                 self._records[change] = None

@@ -5,7 +5,7 @@ import pytest
 from recorder.access import tokens
 from recorder.ingest import writer
 from recorder.models import Project
-from recorder.pubsub.invalidation import listen, unlisten
+from recorder.pubsub.invalidation import subscribe, unsubscribe
 
 
 @pytest.fixture
@@ -20,9 +20,9 @@ def token(project):
 
 
 @pytest.fixture
-def bells():
+def invalidations():
     """What rings from now on."""
     heard = []
-    listen(heard.append)
+    subscribe(heard.append)
     yield heard
-    unlisten(heard.append)
+    unsubscribe(heard.append)

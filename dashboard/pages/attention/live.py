@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
-from dashboard.pages.attention.params import Asked
+from dashboard.pages.attention.params import Params
 from dashboard.pages.attention.queries.ended import FailuresOf, finished
 from dashboard.pages.attention.queries.waiting import WaitingAfter
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 SOON_MS = 1_000
-FINISHED = Panel("attention/finished", finished, every_ms=SOON_MS)
+FINISHED = Panel("attention/finished", finished, min_interval_ms=SOON_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,24 +28,24 @@ class AttentionPage:
 
     project: int
     user: int
-    asked: Asked
+    asked: Params
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         wanted: Wants = []
-        if bell is None or bell.sessions:
-            waiting = Panel("attention/waiting", WaitingAfter(self.asked.waiting), every_ms=SOON_MS)
+        if touched is None or touched.sessions:
+            waiting = Panel("attention/waiting", WaitingAfter(self.asked.waiting), min_interval_ms=SOON_MS)
             wanted += [(waiting, [self.project]), (FINISHED, [self.project])]
-        if bell is None or bell.sessions or self.user in bell.people:
+        if touched is None or touched.sessions or self.user in touched.people:
             failed = FailuresOf(self.project, self.asked.failed)
-            wanted.append((Panel("attention/failed", failed, every_ms=SOON_MS), [self.user]))
+            wanted.append((Panel("attention/failed", failed, min_interval_ms=SOON_MS), [self.user]))
         return wanted
 
     def draw(self) -> dict[str, str]:
         """Return the HTML of each panel by its name's last word."""
-        drawn = [(panel.name, panel.draw(pks)) for panel, pks in self.wants(None)]
+        drawn = [(panel.name, panel.draw(pks)) for panel, pks in self.dirty_panels(None)]
         return {name.partition("/")[2]: html for name, htmls in drawn for html in htmls.values()}
 
 
 def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page that a socket URL stands for."""
-    return AttentionPage(project.pk, user.pk or 0, Asked.parse(params))
+    return AttentionPage(project.pk, user.pk or 0, Params.parse(params))

@@ -36,14 +36,14 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Params:
     """The query string; what makes no sense in it says nothing."""
 
     waiting: int | None = None
     failed: Place | None = None
 
     @classmethod
-    def parse(cls, query: QueryDict) -> Asked:
+    def parse(cls, query: QueryDict) -> Params:
         """Read the query string."""
         return cls(whole_number(query.get("waiting", "")), _place(query.get("failed", "")))
 

@@ -8,7 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.attention.live import AttentionPage
-from dashboard.pages.attention.params import LATEST, Asked
+from dashboard.pages.attention.params import LATEST, Params
 from dashboard.pages.attention.queries import ended
 from dashboard.security.access import member, require
 from dashboard.web import links
@@ -23,7 +23,7 @@ from recorder.models import Membership, Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what asks for a person."""
     user = require(request, project, Membership.Role.VIEWER)
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     context = {
         "project": project,
         "page": "attention",
@@ -53,4 +53,4 @@ def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
     read_marks.mark(user, project, loops, timezone.now())
     if "HX-Request" in request.headers:  # its open pages are told
         return HttpResponse(status=204)
-    return redirect(links.attention(project.slug, **Asked.parse(request.POST).pairs()))
+    return redirect(links.attention(project.slug, **Params.parse(request.POST).pairs()))

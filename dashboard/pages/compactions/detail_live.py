@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,8 +28,8 @@ class CompactionPage:
     session: int
     pk: int
 
-    def wants(self, bell: Bell | None) -> Wants:
-        if bell is not None and self.session not in bell.sessions:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+        if touched is not None and self.session not in touched.sessions:
             return []
         return [(CONTENT, [self.pk]), (EFFECT, [self.pk])]
 

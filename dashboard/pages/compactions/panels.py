@@ -6,5 +6,5 @@ from dashboard.pages.compactions.queries import detail
 SOON_MS = 1_000
 EFFECT_MS = 3_000  # it reads whole requests
 
-CONTENT = Panel("compactions/content", detail.contents, every_ms=SOON_MS)
-EFFECT = Panel("compactions/effect", detail.effects, every_ms=EFFECT_MS)
+CONTENT = Panel("compactions/content", detail.contents, min_interval_ms=SOON_MS)
+EFFECT = Panel("compactions/effect", detail.effects, min_interval_ms=EFFECT_MS)

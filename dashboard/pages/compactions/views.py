@@ -32,7 +32,7 @@ def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> 
         "page": "compactions",
         "compaction": compaction,
         "ws_url": links.live(project.slug, "compaction", session=pk, compaction=compaction),
-        "drawn": [panel.draw(pks)[compaction] for panel, pks in page.wants(None)],
+        "drawn": [panel.draw(pks)[compaction] for panel, pks in page.dirty_panels(None)],
     }
     return render(request, "compactions/detail.html", context)
 

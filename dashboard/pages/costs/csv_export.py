@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from decimal import Decimal
 
 from dashboard.pages.costs.figures import Figures
-from dashboard.pages.costs.params import Asked
+from dashboard.pages.costs.params import Params
 from dashboard.web.csv_response import Cell
 
 ROWS_MAX = 10_000
@@ -17,7 +17,7 @@ COLUMNS = (
 )
 
 
-def header(asked: Asked) -> Sequence[str]:
+def header(asked: Params) -> Sequence[str]:
     return asked.by, *COLUMNS
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TypeAlias, TypeVar
 
 from dashboard.pages.costs.chart import Chart, Name, Series, chart
-from dashboard.pages.costs.params import Asked, Period
+from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.segments import Ledger, ledger
 from dashboard.pages.costs.totals import Sum, change, total
 from recorder.core.records import Segment
@@ -59,7 +59,7 @@ class Row:
 class Figures:
     """Tiles, chart, table and ledger of one period."""
 
-    asked: Asked
+    asked: Params
     sum: Sum
     before: Sum
     chart: Chart
@@ -105,7 +105,7 @@ def ranked(sums: Mapping[Key, Sum], count: int) -> list[Key]:
 
 
 def figures(
-    asked: Asked, period: Period, pieces: Sequence[Piece], bars: Sequence[Piece], told: Grouping, before: Sum
+    asked: Params, period: Period, pieces: Sequence[Piece], bars: Sequence[Piece], told: Grouping, before: Sum
 ) -> Figures:
     """Return the figures of a period: `bars` for the chart, `before` of the period before."""
     sums = by_key(pieces, told.of)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
 from dashboard.pages.costs import queries
-from dashboard.pages.costs.params import Asked
+from dashboard.pages.costs.params import Params
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -16,19 +16,19 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 FIGURES_MS = 30_000
 PRICES_MS = 1_000
 
 
 @lru_cache(maxsize=256)
-def figures_panel(asked: Asked) -> Panel:
+def figures_panel(asked: Params) -> Panel:
     """Return everything that is summed; pages that show the same share one drawing."""
-    return Panel("costs/figures", partial(queries.pages, asked), every_ms=FIGURES_MS)
+    return Panel("costs/figures", partial(queries.pages, asked), min_interval_ms=FIGURES_MS)
 
 
-PRICES = Panel("costs/prices", queries.prices, every_ms=PRICES_MS)
+PRICES = Panel("costs/prices", queries.prices, min_interval_ms=PRICES_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,18 +36,18 @@ class CostsPage:
     """An open costs page."""
 
     project: int
-    asked: Asked
+    asked: Params
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         prices = (PRICES, [self.project])
-        if bell is None or bell.loops or bell.groups:
+        if touched is None or touched.loops or touched.groups:
             return [(figures_panel(self.asked), [self.project]), prices]
         return [prices]
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page that a socket URL stands for."""
-    return CostsPage(project.pk, Asked.parse(params))
+    return CostsPage(project.pk, Params.parse(params))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,5 +60,5 @@ class Drawn:
 
 def draw(page: CostsPage) -> Drawn:
     """Draw the page's panels, each as the socket would."""
-    (figures, _), (prices, _) = page.wants(None)
+    (figures, _), (prices, _) = page.dirty_panels(None)
     return Drawn(figures.draw([page.project])[page.project], prices.draw([page.project])[page.project])

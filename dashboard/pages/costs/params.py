@@ -55,7 +55,7 @@ class Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Address):
+class Params(Address):
     """The page's query string. `notes` say what of it made no sense and was left out."""
 
     since: str = "14d"
@@ -67,7 +67,7 @@ class Asked(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Asked:
+    def parse(cls, params: QueryDict) -> Params:
         """Read a query string; what makes no sense becomes a note."""
         read = Reading(params)
         return cls(
@@ -118,4 +118,4 @@ class Asked(Address):
     @property
     def cleared(self) -> str:
         """Return the link to the same period without conditions."""
-        return Asked(since=self.since, by=self.by).query
+        return Params(since=self.since, by=self.by).query

@@ -10,7 +10,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
-from dashboard.pages.costs.params import Asked
+from dashboard.pages.costs.params import Params
 from dashboard.security.access import may, member, require
 from dashboard.web import csv_response, links
 from recorder.core.money.prices import Band
@@ -30,7 +30,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
     """Download the table, all its rows."""
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     figures = queries.page(project, asked, timezone.now(), rows=csv_export.ROWS_MAX).figures
     return csv_response.answer(f"costs-{project.slug}", csv_export.header(asked), csv_export.rows(figures))
 
@@ -39,7 +39,7 @@ def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def accounts(request: HttpRequest, project: Project) -> HttpResponse:
     """Say whether the accounts agree: inside the ledger, or as a page of its own."""
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     shown = {
         "project": project,
         "page": "costs",
@@ -63,7 +63,7 @@ def set_price(request: HttpRequest, project: Project) -> HttpResponse:
         price_book.add(
             project.pk, pair, [Band(0, typed.draft.rates)], typed.draft.valid_from, user.get_username()
         )
-    invalidation.ring(invalidation.Bell(project.pk))
+    invalidation.publish(invalidation.Invalidation(project.pk))
     return _back(request, project)
 
 
@@ -74,7 +74,7 @@ def reprice(request: HttpRequest, project: Project) -> HttpResponse:
     user = require(request, project, Membership.Role.MEMBER)
     if not queries.is_repricing_ahead(project.pk):
         backfill.request(project, None, user.get_username())
-        invalidation.ring(invalidation.Bell(project.pk))
+        invalidation.publish(invalidation.Invalidation(project.pk))
     return _back(request, project)
 
 
@@ -88,7 +88,7 @@ def _given(request: HttpRequest) -> dict[str, str]:
 def _page(
     request: HttpRequest, project: Project, typed: price_form.Typed, *, status: int = 200
 ) -> HttpResponse:
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     page = live.CostsPage(project.pk, asked)
     context = {
         "project": project,
@@ -103,5 +103,5 @@ def _page(
 
 
 def _back(request: HttpRequest, project: Project) -> HttpResponse:
-    query = Asked.parse(request.GET).query
+    query = Params.parse(request.GET).query
     return redirect(f"{reverse('costs', args=[project.slug])}{query}#prices")

@@ -9,7 +9,7 @@ from django.http import Http404
 
 from dashboard.live.panel import Panel
 from dashboard.live.streaming_text import BLOCK
-from dashboard.pages.evaluations.detail_params import Asked
+from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
 from dashboard.web.numbers import whole_number
 
@@ -19,21 +19,21 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 SOON_MS = 300
 LATER_MS = 2_000  # a table may be large, and while branches run it changes with every turn
 
 HEAD = Panel("evaluations/head", header.heads)
-HEAD_SOON = Panel("evaluations/head", header.heads, every_ms=SOON_MS)
+HEAD_SOON = Panel("evaluations/head", header.heads, min_interval_ms=SOON_MS)
 LANES = Panel("evaluations/lanes", lanes.all_lanes)
-LANE = Panel("evaluations/lane", lanes.lanes, every_ms=SOON_MS)
+LANE = Panel("evaluations/lane", lanes.lanes, min_interval_ms=SOON_MS)
 JUDGE = Panel("evaluations/judge", judge.judges)
 
 
-def table_panel(asked: Asked, every_ms: int = 0) -> Panel:
+def table_panel(asked: Params, min_interval_ms: int = 0) -> Panel:
     """Return the table that this address shows."""
-    return Panel("evaluations/table", comparison.Tables(asked), every_ms=every_ms)
+    return Panel("evaluations/table", comparison.Tables(asked), min_interval_ms=min_interval_ms)
 
 
 @dataclass(slots=True)
@@ -42,30 +42,30 @@ class EvaluationPage:
 
     project: int
     group: int
-    asked: Asked
+    asked: Params
     _session: int = 0
     _branches: frozenset[int] = frozenset()
     _judges: set[int] = field(default_factory=set)
     _judge_turns: set[int] = field(default_factory=set)
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         """Return the panels that a bell made dirty, or all of them."""
-        if bell is None:
+        if touched is None:
             return self._everything()
-        self._judges.update(loop for loop, group in bell.judges.items() if group == self.group)
-        self._judge_turns.update(turn for turn, loop in bell.turns.items() if loop in self._judges)
+        self._judges.update(loop for loop, group in touched.judges.items() if group == self.group)
+        self._judge_turns.update(turn for turn, loop in touched.turns.items() if loop in self._judges)
         wanted: Wants = []
-        if self.group in bell.groups:  # a winner waits for nothing
+        if self.group in touched.groups:  # a winner waits for nothing
             wanted += [(panel, [self.group]) for panel in self._panels]
         else:
-            if bell.groups or self._session in bell.sessions:  # others come before and after it
+            if touched.groups or self._session in touched.sessions:  # others come before and after it
                 wanted.append((HEAD_SOON, [self.group]))
-            wanted += self._moved(bell)
-        blocks = [block for block, turn in bell.blocks.items() if turn in self._judge_turns]
+            wanted += self._moved(touched)
+        blocks = [block for block, turn in touched.blocks.items() if turn in self._judge_turns]
         return [*wanted, (BLOCK, blocks)]
 
-    def _moved(self, bell: Bell) -> Wants:
-        branches, judges = self._branches & bell.loops.keys(), self._judges & bell.loops.keys()
+    def _moved(self, touched: Invalidation) -> Wants:
+        branches, judges = self._branches & touched.loops.keys(), self._judges & touched.loops.keys()
         wanted: Wants = [(LANE, sorted(branches | judges))]
         if branches:
             wanted.append((table_panel(self.asked, LATER_MS), [self.group]))
@@ -90,4 +90,4 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
     group = whole_number(params.get("group", "")) or 0
     if not lookup.is_of(project.pk, group):
         raise Http404
-    return EvaluationPage(project.pk, group, Asked.parse(params))
+    return EvaluationPage(project.pk, group, Params.parse(params))

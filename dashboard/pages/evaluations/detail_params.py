@@ -19,7 +19,7 @@ FIRST = 3  # of more than that, what is shown unasked
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Params:
     """`branches` are numbers as people count, from 1; none is: as many as fit."""
 
     answer: Answer = "diff"
@@ -28,7 +28,7 @@ class Asked:
     row: int = 1  # the first one shown
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Asked:
+    def parse(cls, params: QueryDict) -> Params:
         """Read a query string."""
         answer = params.get("answer", "")
         words = [word for value in params.getlist("branches") for word in value.split(",")]

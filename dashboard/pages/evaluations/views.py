@@ -9,7 +9,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.evaluations.detail_live import EvaluationPage
-from dashboard.pages.evaluations.detail_params import Asked
+from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.list_live import EVALUATIONS
 from dashboard.pages.evaluations.list_params import CONFIGS_MAX, VERDICTS, Filters
 from dashboard.pages.evaluations.queries import list as queries_list
@@ -25,14 +25,16 @@ def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Show an evaluation."""
     if not lookup.is_of(project.pk, pk):
         raise Http404
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     page = EvaluationPage(project.pk, pk, asked)
     context = {
         "project": project,
         "page": "evaluations",
         "group": pk,
         "ws_url": links.live(project.slug, "evaluation", group=pk, **asked.pairs()),
-        "drawn": {panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.wants(None)},
+        "drawn": {
+            panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.dirty_panels(None)
+        },
     }
     return render(request, "evaluations/detail.html", context)
 

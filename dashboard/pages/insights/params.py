@@ -16,7 +16,7 @@ NEWEST = Order("last_at")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Address):
+class Params(Address):
     """The query string; `undo` is the insight that was just dismissed or put back."""
 
     kind: str = ""
@@ -27,7 +27,7 @@ class Asked(Address):
     undo: int | None = None
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Asked:
+    def parse(cls, params: QueryDict) -> Params:
         """Read a query string, or what a form sends along."""
         read = Reading(params)
         return cls(

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
-from dashboard.pages.insights.params import Asked
+from dashboard.pages.insights.params import Params
 from dashboard.web import links
 from recorder.core.content.text import clean
 from recorder.insights.store import REPEATED
@@ -77,7 +77,7 @@ class Runs:
     try_at: datetime | None
 
 
-def matching(project: int, asked: Asked) -> QuerySet[Insight]:
+def matching(project: int, asked: Params) -> QuerySet[Insight]:
     """Return the insights that are asked for, in no order."""
     worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
     rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
@@ -95,7 +95,7 @@ def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
     return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
 
 
-def undoable(project: int, asked: Asked) -> Row | None:
+def undoable(project: int, asked: Params) -> Row | None:
     """Return the insight that a reader has just dismissed, or put back. One query at most."""
     if asked.undo is None:
         return None
@@ -104,7 +104,7 @@ def undoable(project: int, asked: Asked) -> Row | None:
     return _row(row) if row else None
 
 
-def agents(project: int, asked: Asked) -> Sequence[str]:
+def agents(project: int, asked: Params) -> Sequence[str]:
     """Return whose insights there are, of any kind. One query."""
     rows = matching(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
     return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.live.paged_list import listing
 from dashboard.pages.insights import queries
-from dashboard.pages.insights.params import NEWEST, Asked
+from dashboard.pages.insights.params import NEWEST, Params
 from dashboard.security.access import may, member, require
 from dashboard.web import links
 from recorder.insights import store
@@ -24,7 +24,7 @@ from recorder.operations import scheduler
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was learned."""
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     found = listing(queries.matching(project.pk, asked), asked, NEWEST)
     context = {
         "project": project,
@@ -69,11 +69,11 @@ def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
     """Have consolidation run within seconds."""
     require(request, project, Membership.Role.ADMIN)
     scheduler.ask(scheduler.CONSOLIDATE, timezone.now())
-    return redirect(links.insights(project.slug, **Asked.parse(request.POST).pairs()))
+    return redirect(links.insights(project.slug, **Params.parse(request.POST).pairs()))
 
 
 def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Lead back to where the reader was, where the way back from this is offered, once."""
-    asked = Asked.parse(request.POST)
+    asked = Params.parse(request.POST)
     undo = None if asked.undo == pk else pk
     return redirect(links.insights(project.slug, **replace(asked, undo=undo).pairs()))

@@ -15,15 +15,21 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 SOON_MS = 2_000
 
-COUNTS = Panel("integrity/counts", queries.counts, every_ms=SOON_MS)
+COUNTS = Panel("integrity/counts", queries.counts, min_interval_ms=SOON_MS)
 LISTS = {
-    "refused": Panel("integrity/refused", partial(queries.first_pages, queries.refused), every_ms=SOON_MS),
-    "orphans": Panel("integrity/orphans", partial(queries.first_pages, queries.orphans), every_ms=SOON_MS),
-    "misfits": Panel("integrity/misfits", partial(queries.first_pages, queries.misfits), every_ms=SOON_MS),
+    "refused": Panel(
+        "integrity/refused", partial(queries.first_pages, queries.refused), min_interval_ms=SOON_MS
+    ),
+    "orphans": Panel(
+        "integrity/orphans", partial(queries.first_pages, queries.orphans), min_interval_ms=SOON_MS
+    ),
+    "misfits": Panel(
+        "integrity/misfits", partial(queries.first_pages, queries.misfits), min_interval_ms=SOON_MS
+    ),
 }
 
 
@@ -34,7 +40,7 @@ class IntegrityPage:
     project: int
     lists: tuple[str, ...] = tuple(LISTS)
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         return [(panel, [self.project]) for panel in (COUNTS, *(LISTS[name] for name in self.lists))]
 
 

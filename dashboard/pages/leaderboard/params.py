@@ -15,7 +15,7 @@ WINDOWS = ("7d", "30d", "90d", "all")
 
 
 @dataclass(frozen=True, slots=True)
-class Asked(Address):
+class Params(Address):
     """Conditions on the groups that count; `notes` say what of the address made no sense."""
 
     since: str = "all"
@@ -25,7 +25,7 @@ class Asked(Address):
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Asked:
+    def parse(cls, params: QueryDict) -> Params:
         """Read a query string; what makes no sense becomes a note."""
         read = Reading(params)
         return cls(

@@ -10,7 +10,7 @@ from django.views.decorators.http import require_safe
 from dashboard.pages.leaderboard import queries
 from dashboard.pages.leaderboard.export_rows import HEADER, cells
 from dashboard.pages.leaderboard.leaderboard import Board, board
-from dashboard.pages.leaderboard.params import Asked
+from dashboard.pages.leaderboard.params import Params
 from dashboard.pages.leaderboard.tally import ENOUGH
 from dashboard.security.access import member
 from dashboard.web import csv_response, links
@@ -22,7 +22,7 @@ from recorder.models import Project
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show which configs win, or give the table as a file."""
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     groups = queries.Groups(
         project.pk, start(asked.since, timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
     )
@@ -33,7 +33,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     return render(request, "leaderboard/index.html", _context(project, asked, found, shown))
 
 
-def _context(project: Project, asked: Asked, found: queries.Found, shown: Board) -> dict[str, object]:
+def _context(project: Project, asked: Params, found: queries.Found, shown: Board) -> dict[str, object]:
     return {
         "project": project,
         "page": "leaderboard",

@@ -10,14 +10,14 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.views.decorators.http import require_safe
 
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Asked
+from dashboard.pages.session.params import Params
 from dashboard.pages.session.replay import queries as replay
 from dashboard.pages.session.replay.moment import moment
 from dashboard.security.access import member
 from dashboard.web import links
 from dashboard.web.numbers import whole_number
 from recorder.models import Project, Session
-from recorder.projection.as_of import seen_from
+from recorder.projection.as_of import as_of
 
 __all__ = ["looked_back", "moment", "step"]
 
@@ -31,7 +31,7 @@ def looked_back(session: Session, at: int | None) -> Iterator[None]:
     if at is None:
         yield
         return
-    with seen_from(session, at), links.staying(session.pk, at):
+    with as_of(session, at), links.staying(session.pk, at):
         yield
 
 
@@ -41,7 +41,7 @@ def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Lead to the event before or after one, or to the first; behind the last one is the present."""
     if not header_session.is_of(project.pk, pk):
         raise Http404
-    asked, since = Asked.parse(request.GET), whole_number(request.GET.get("from", ""))
+    asked, since = Params.parse(request.GET), whole_number(request.GET.get("from", ""))
     by, to = request.GET.get("by", "event"), request.GET.get("to", "next")
     if by not in replay.STEPS or to not in ("previous", "next", "first"):
         raise Http404

@@ -13,7 +13,7 @@ from dashboard.pages.session import panels
 from dashboard.pages.session.conversation import window
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Asked, Tab
+from dashboard.pages.session.params import Params, Tab
 from dashboard.pages.session.timeline.queries import Timelines
 from dashboard.pages.session.tree import queries as tree_queries
 from dashboard.pages.session.tree.group_costs import branches_of
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from dashboard.live.panel import Panel
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 NEW_GROUPS = 20  # parallel groups that came while a page is open, and may still gain costs
 
@@ -61,22 +61,22 @@ class SessionPage:
     _branches: dict[int, int] = field(default_factory=dict)  # branch or judge: its parallel group
     _new_groups: set[int] = field(default_factory=set)  # that came since: a bell does not say whose they are
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         """Return the panels that a bell made dirty, or all of them."""
-        if bell is None:
+        if touched is None:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
             return self.everything()
         wanted: Wants = []
-        rows = [loop for loop, session in bell.loops.items() if session == self.session]
-        is_moved, boxes = self._is_moved(bell), self._boxes(bell, rows)
-        if is_moved or self.session in bell.sessions:
+        rows = [loop for loop, session in touched.loops.items() if session == self.session]
+        is_moved, boxes = self._is_moved(touched), self._boxes(touched, rows)
+        if is_moved or self.session in touched.sessions:
             wanted.append((panels.HEADER, [self.session]))
-        if self.session in bell.sessions:
+        if self.session in touched.sessions:
             wanted.append((panels.TRACK, [self.session]))
-        has_orphans = not all(bell.events.values())
-        if bell.quarantined or has_orphans or self.session in bell.sessions:
+        has_orphans = not all(touched.events.values())
+        if touched.quarantined or has_orphans or self.session in touched.sessions:
             wanted.append((panels.INTEGRITY, [self.session]))
         if is_moved or (rows and self._is_nested):
             wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
@@ -84,34 +84,34 @@ class SessionPage:
             wanted += [(panels.ROW, rows), (panels.BOX_COST, boxes)]
         if self.loop and rows:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
-        return wanted + self._of_tab(bell)
+        return wanted + self._of_tab(touched)
 
-    def _of_tab(self, bell: Bell) -> Wants:
+    def _of_tab(self, touched: Invalidation) -> Wants:
         if self.tab == "conversation" and self.loop:
-            return self._conversation(bell)
+            return self._conversation(touched)
         if self.tab == "events":
-            return self._events(bell)
-        if self.tab == "compactions" and self.loop and self.session in bell.sessions:
+            return self._events(touched)
+        if self.tab == "compactions" and self.loop and self.session in touched.sessions:
             return [(panels.PASSES, [self.loop])]
-        if self.tab == "timeline" and not bell.sessions.isdisjoint({self.session, *self._related}):
+        if self.tab == "timeline" and not touched.sessions.isdisjoint({self.session, *self._related}):
             return [(panels.timeline_panel(self.line), [self.session])]
         return []
 
-    def _is_moved(self, bell: Bell) -> bool:
+    def _is_moved(self, touched: Invalidation) -> bool:
         """Say whether the tree changed, or a session that spawned this one or was spawned by it.
 
         A bell does not say which sessions are related; those that rang when the tree changed may be.
         """
-        is_reshaped = self.session in bell.reshaped
+        is_reshaped = self.session in touched.reshaped
         self._is_nested = self._is_nested or is_reshaped  # a bell does not say by what
-        if is_reshaped or not self._related.isdisjoint(bell.reshaped):
-            self._related |= (bell.sessions | bell.reshaped) - {self.session}
-        return is_reshaped or not self._related.isdisjoint(bell.sessions)
+        if is_reshaped or not self._related.isdisjoint(touched.reshaped):
+            self._related |= (touched.sessions | touched.reshaped) - {self.session}
+        return is_reshaped or not self._related.isdisjoint(touched.sessions)
 
-    def _boxes(self, bell: Bell, rows: Sequence[int]) -> list[int]:
+    def _boxes(self, touched: Invalidation, rows: Sequence[int]) -> list[int]:
         """Return the parallel groups of which these loops may be; one that is new may be of any new one."""
-        self._branches |= bell.judges
-        self._new_groups = set(sorted(self._new_groups | bell.groups)[-NEW_GROUPS:])
+        self._branches |= touched.judges
+        self._new_groups = set(sorted(self._new_groups | touched.groups)[-NEW_GROUPS:])
         is_new = any(loop not in self._branches for loop in rows)
         known = {self._branches[loop] for loop in rows if loop in self._branches}
         return sorted(known | self._new_groups if is_new else known)
@@ -141,24 +141,26 @@ class SessionPage:
             wanted.append((panels.TRACK, [self.session]))
         return wanted
 
-    def _conversation(self, bell: Bell) -> Wants:
-        turns = [turn for turn, loop in bell.turns.items() if loop == self.loop]
+    def _conversation(self, touched: Invalidation) -> Wants:
+        turns = [turn for turn, loop in touched.turns.items() if loop == self.loop]
         if self.last is not None:
             turns = [turn for turn in turns if turn in self._turns]  # what comes is not on this page
         # With its first text a turn begins to stream, and says so in its head.
-        begun = {turn for block, turn in bell.blocks.items() if block > self._newest_block}
+        begun = {turn for block, turn in touched.blocks.items() if block > self._newest_block}
         turns += begun & self._turns
         self._remember(turns)
-        if self.session in bell.reshaped and len(bell.reshaped) > 1:
+        if self.session in touched.reshaped and len(touched.reshaped) > 1:
             turns = sorted(self._turns)  # a sub-agent was linked, and a bell does not say to which tool call
-        mine = [block for block, turn in bell.blocks.items() if turn in self._turns]
+        mine = [block for block, turn in touched.blocks.items() if turn in self._turns]
         self._newest_block = max(self._newest_block, *mine, 0)
-        tools = [tool for tool, turn in bell.tools.items() if turn in self._turns and turn not in turns]
-        blocks = [block for block, turn in bell.blocks.items() if turn in self._turns and turn not in turns]
-        asked = [pk for pk, loop in bell.approvals.items() if loop == self.loop]
+        tools = [tool for tool, turn in touched.tools.items() if turn in self._turns and turn not in turns]
+        blocks = [
+            block for block, turn in touched.blocks.items() if turn in self._turns and turn not in turns
+        ]
+        asked = [pk for pk, loop in touched.approvals.items() if loop == self.loop]
         wanted: Wants = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
         wanted.append((panels.QUESTION, asked))
-        if self.loop in bell.loops or self.loop in bell.events.values():
+        if self.loop in touched.loops or self.loop in touched.events.values():
             wanted += self._tail()
         return wanted
 
@@ -176,14 +178,17 @@ class SessionPage:
         tail = panels.RAW_TAIL if self.is_raw else panels.TAIL
         return [(tail, [self.loop])] if self.last is None else []
 
-    def _events(self, bell: Bell) -> Wants:
+    def _events(self, touched: Invalidation) -> Wants:
         if self.last is not None:
             return []
         if self.scope.loop:
-            shown = [pk for pk, loop in bell.events.items() if loop == self.loop]
+            shown = [pk for pk, loop in touched.events.items() if loop == self.loop]
         else:
-            loops = {loop for loop, session in bell.loops.items() if session == self.session} | {self.loop, 0}
-            shown = [pk for pk, loop in bell.events.items() if loop in loops]
+            loops = {loop for loop, session in touched.loops.items() if session == self.session} | {
+                self.loop,
+                0,
+            }
+            shown = [pk for pk, loop in touched.events.items() if loop in loops]
         return [(panels.event_panel(self.scope), shown)]
 
 
@@ -194,9 +199,9 @@ class PastPage:
     project: int
     session: int
 
-    def wants(self, bell: Bell | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
         """Return the line, if there may be more of it."""
-        is_longer = bell is None or self.session in bell.sessions
+        is_longer = touched is None or self.session in touched.sessions
         return [(panels.TRACK, [self.session])] if is_longer else []
 
 
@@ -205,7 +210,7 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
     if not header_session.is_of(project.pk, session) or (loop and not header_session.has_loop(session, loop)):
         raise Http404
-    asked = Asked.parse(params)
+    asked = Params.parse(params)
     if asked.at is not None:
         return PastPage(project.pk, session)
     return SessionPage(

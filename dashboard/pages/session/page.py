@@ -10,7 +10,7 @@ from dashboard.live.panel import Panel
 from dashboard.pages.session.conversation import window as conversation_window
 from dashboard.pages.session.events import queries
 from dashboard.pages.session.live import SessionPage
-from dashboard.pages.session.params import Asked
+from dashboard.pages.session.params import Params
 from dashboard.pages.session.timeline.queries import Timelines
 from dashboard.pages.session.tree.structure import Shape
 from dashboard.web import links
@@ -44,7 +44,7 @@ class Shown:
         return self.page.scope.container
 
 
-def conversation(session: Session, loop: int, asked: Asked) -> Shown:
+def conversation(session: Session, loop: int, asked: Params) -> Shown:
     """Return a page of turns."""
     around = asked.turn + conversation_window.PAGE // 2 if asked.turn is not None else None
     shape = cache(Shape)
@@ -76,7 +76,7 @@ def conversation(session: Session, loop: int, asked: Asked) -> Shown:
     return Shown(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
 
 
-def listing(session: Session, loop: int, asked: Asked) -> Shown:
+def listing(session: Session, loop: int, asked: Params) -> Shown:
     """Return a page of events."""
     scope = queries.Scope(session.pk, 0 if asked.is_whole else loop, asked.kind)
     window = queries.window(scope, before=asked.before, after=asked.after, around=asked.around)
@@ -100,7 +100,7 @@ def listing(session: Session, loop: int, asked: Asked) -> Shown:
     return Shown(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
 
 
-def address(session: Session, loop: int, asked: Asked, **change: int) -> str:
+def address(session: Session, loop: int, asked: Params, **change: int) -> str:
     """Return the address of another page of the same list."""
     query: dict[str, str | int] = {"tab": asked.tab, "kind": asked.kind}
     query["scope"] = "session" if asked.is_whole else ""
@@ -135,7 +135,7 @@ def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
     return drawn[::-1]
 
 
-def socket(session: Session, shown: Shown, asked: Asked) -> str:
+def socket(session: Session, shown: Shown, asked: Params) -> str:
     """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
     page = shown.page
     if asked.at is not None:

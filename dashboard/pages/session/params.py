@@ -17,7 +17,7 @@ TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "compactions", "j
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class Params:
     """`before` is a turn's ordinal or an event's id, by tab; `at`, `around` and `after` are events."""
 
     tab: Tab = "conversation"
@@ -35,7 +35,7 @@ class Asked:
     tree: int | None = None  # a loop around which the tree is shown
 
     @classmethod
-    def parse(cls, params: Mapping[str, str]) -> Asked:
+    def parse(cls, params: Mapping[str, str]) -> Params:
         """Read a query string."""
         tab, kind, of = params.get("tab", ""), params.get("kind", ""), params.get("of", "")
         return cls(

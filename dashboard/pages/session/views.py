@@ -16,7 +16,7 @@ from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import as_written
 from dashboard.pages.session.events import lookup, loop_json, queries
 from dashboard.pages.session.header import session as header_session
-from dashboard.pages.session.params import Asked
+from dashboard.pages.session.params import Params
 from dashboard.security.access import may, member, require
 from dashboard.web import links
 from dashboard.web.numbers import whole_number
@@ -57,7 +57,7 @@ def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResp
 
 
 def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
-    asked = Asked.parse(request.GET)
+    asked = Params.parse(request.GET)
     try:
         found = header_session.session_of(project.pk, pk, loop or 0)
         with as_of.looked_back(found, asked.at):
@@ -78,7 +78,7 @@ def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> 
     return render(request, "session/detail.html", context | {"may_pin": may_pin})
 
 
-def _context(found: Session, loop: int | None, asked: Asked) -> dict[str, Any]:
+def _context(found: Session, loop: int | None, asked: Params) -> dict[str, Any]:
     """Return what the page shows, all of it drawn: its template asks no more."""
     if loop is None:
         loop = header_session.first_loop(found.pk)
@@ -116,7 +116,7 @@ def is_htmx(request: HttpRequest) -> bool:
     return bool(getattr(request, "htmx", False))
 
 
-def _filters(found: Session, loop: int, asked: Asked) -> dict[str, object]:
+def _filters(found: Session, loop: int, asked: Params) -> dict[str, object]:
     slug = found.project.slug
     scope = "session" if asked.is_whole else ""
     kind = asked.kind
@@ -138,7 +138,7 @@ def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> H
     """Give a loop as a JSON document, or its session in brief as text."""
     if not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
-    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.looked_back(found, asked.at):
             text = loop_json.text(found, loop, asked.of)
@@ -193,7 +193,7 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
     if not header_session.is_of(project.pk, pk) or first is None or end is None:
         raise Http404
-    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     group = Stretch(first, end)
     try:
         with as_of.looked_back(found, asked.at):
@@ -213,7 +213,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
     if not header_session.is_of(project.pk, pk) or first is None or last is None:
         raise Http404
-    asked, found = Asked.parse(request.GET), header_session.session_of(project.pk, pk)
+    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.looked_back(found, asked.at):
             inside = folded_calls_query.passage(pk, loop, turn, first, last)

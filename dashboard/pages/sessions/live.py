@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from dashboard.live.viewer import Page, Wants
     from recorder.models import Project
-    from recorder.pubsub.invalidation import Bell
+    from recorder.pubsub.invalidation import Invalidation
 
 FIGURES_MS, SCALE_MS = 5_000, 1_000
 
@@ -38,18 +38,18 @@ SESSIONS = Kind(
 @lru_cache
 def summary_panel(since: str) -> Panel:
     """Return the tiles of a time window; pages that show the same share one drawing."""
-    return Panel("sessions/summary", partial(_summaries, since), every_ms=FIGURES_MS)
+    return Panel("sessions/summary", partial(_summaries, since), min_interval_ms=FIGURES_MS)
 
 
 @lru_cache(maxsize=256)
 def views_panel(filters: Filters) -> Panel:
-    return Panel("sessions/views", partial(_views, filters), every_ms=FIGURES_MS)
+    return Panel("sessions/views", partial(_views, filters), min_interval_ms=FIGURES_MS)
 
 
 @lru_cache(maxsize=256)
 def scale_panel(rows: tuple[int, ...]) -> Panel:
     """Return what the bars of these rows are drawn against."""
-    return Panel("sessions/scale", partial(queries.scales, rows), every_ms=SCALE_MS)
+    return Panel("sessions/scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
 
 
 def _summaries(since: str, projects: Collection[int]) -> Mapping[int, object]:
@@ -70,11 +70,11 @@ class SessionsPage:
     filters: Filters
     list: OpenList
 
-    def wants(self, bell: Bell | None) -> Wants:
-        wanted = self.list.wants(bell)
-        if bell is None or bell.sessions or bell.new_sessions:
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+        wanted = self.list.dirty_panels(touched)
+        if touched is None or touched.sessions or touched.new_sessions:
             wanted += [(panel, [self.project]) for panel in (self.summary, self.views)]
-        if bell is None or not bell.sessions.isdisjoint(self.list.rows):
+        if touched is None or not touched.sessions.isdisjoint(self.list.rows):
             wanted.append((self.scale, [self.project]))
         return wanted
 

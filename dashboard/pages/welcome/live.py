@@ -9,7 +9,7 @@ from dashboard.live.panel import Panel
 from dashboard.live.viewer import Page, Wants
 from dashboard.pages.welcome.queries import first_session
 from recorder.models import Project
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 
 FIRST = Panel("welcome/first", first_session)
 
@@ -20,8 +20,8 @@ class WelcomePage:
 
     project: int
 
-    def wants(self, bell: Bell | None) -> Wants:
-        return [(FIRST, [self.project])] if bell is None or bell.new_sessions else []
+    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+        return [(FIRST, [self.project])] if touched is None or touched.new_sessions else []
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from recorder.core.content.text import clean
-from recorder.core.context import NOWHERE, Place, Step
+from recorder.core.context import NOWHERE, EventContext, Place
 from recorder.core.events import (
     AgentSwitched,
     ApprovalRequested,
@@ -23,14 +23,14 @@ from recorder.core.records import ChildRef, Loop, Session, Turn
 IRREGULAR = "irregular"
 
 
-def reject_input(step: Step, event: InputRejected, loop: Loop) -> Turn | None:
+def reject_input(context: EventContext, event: InputRejected, loop: Loop) -> Turn | None:
     """An input was refused: however far the loop still goes, it ends as rejected."""
     loop.foreseen = "rejected"
     loop.error = clean(event.reason, 2_000)
-    return turns.open_turn(step, loop)
+    return turns.open_turn(context, loop)
 
 
-def take(step: Step, event: Aside, session: Session, loop: Loop | None) -> None:
+def take(context: EventContext, event: Aside, session: Session, loop: Loop | None) -> None:
     """Let one of our events change what it is about."""
     running = loop if loop is not None and loop.status == "running" else None
     match event:
@@ -38,56 +38,56 @@ def take(step: Step, event: Aside, session: Session, loop: Loop | None) -> None:
             if running is not None:
                 running.agent_label = clean(event.to, 512)
         case ApprovalRequested():
-            approvals.request(step, event, session, loop)
+            approvals.request(context, event, session, loop)
         case ApprovalResolved():
-            approvals.resolve(step, event, session, loop)
+            approvals.resolve(context, event, session, loop)
         case ErrorRaised():
-            _error(step, event, running)
+            _error(context, event, running)
         case SessionInfo():
             sessions.info(session, event)
-            lineage.spawned_as(step, session, event.parent_spawn_ref)
+            lineage.spawned_as(context, session, event.parent_spawn_ref)
         case UsageSnapshot():
             if running is not None and event.context_length is not None:
                 running.context_tokens = event.context_length
         case Notice():
-            _note(step, event, session, loop)
+            _note(context, event, session, loop)
 
 
-def link(step: Step, event: SubAgentLinked) -> Place:
+def link(context: EventContext, event: SubAgentLinked) -> Place:
     """A loop is the sub-agent of a tool call in another session."""
-    memory = step.memory
-    parent = memory.latest.get(event.parent_loop_id or "")
-    child_session = memory.sessions.get(event.child_session_id)
+    state = context.state
+    parent = state.latest.get(event.parent_loop_id or "")
+    child_session = state.sessions.get(event.child_session_id)
     if parent is not None:
-        lineage.refer(step, _ref(step, event, parent))
-        step.touch(parent)
-        step.touch(parent.session)
-        return turns.here(step, parent)
+        lineage.refer(context, _ref(context, event, parent))
+        context.touch(parent)
+        context.touch(parent.session)
+        return turns.here(context, parent)
     if child_session is not None:
-        lineage.spawned_by(step, child_session, event)
+        lineage.spawned_by(context, child_session, event)
         return Place(child_session)
-    step.anomaly("orphan", "A sub-agent was linked to a loop that is not known.", None)
+    context.anomaly("orphan", "A sub-agent was linked to a loop that is not known.", None)
     return NOWHERE
 
 
-def _error(step: Step, event: ErrorRaised, loop: Loop | None) -> None:
+def _error(context: EventContext, event: ErrorRaised, loop: Loop | None) -> None:
     if loop is None or event.recovered:
         return
     loop.error = clean(event.message, 2_000)
-    turn = turns.open_turn(step, loop)
+    turn = turns.open_turn(context, loop)
     if event.scope == "turn" and turn is not None and not turn.error:
         turn.error = loop.error
         loop.errors += 1
         loop.session.errors += 1
-        step.touch(turn)
+        context.touch(turn)
 
 
-def _note(step: Step, event: Notice, session: Session, loop: Loop | None) -> None:
+def _note(context: EventContext, event: Notice, session: Session, loop: Loop | None) -> None:
     if event.kind == IRREGULAR:
-        step.anomaly(clean(event.code or IRREGULAR, 24), event.text or "", session, loop)
+        context.anomaly(clean(event.code or IRREGULAR, 24), event.text or "", session, loop)
 
 
-def _ref(step: Step, event: SubAgentLinked, parent: Loop) -> ChildRef:
+def _ref(context: EventContext, event: SubAgentLinked, parent: Loop) -> ChildRef:
     return ChildRef(
         loop=parent,
         tool_call_id=event.tool_call_id or "",
@@ -95,5 +95,5 @@ def _ref(step: Step, event: SubAgentLinked, parent: Loop) -> ChildRef:
         child_loop_id=event.child_loop_id or "",
         child_session_id=event.child_session_id,
         certainty=event.certainty,
-        event=step.id,
+        event=context.id,
     )

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from recorder.core.content.text import clean
-from recorder.core.context import Step
+from recorder.core.context import EventContext
 from recorder.core.events import ApprovalRequested, ApprovalResolved
 from recorder.core.handlers import sessions
 from recorder.core.records import Approval, Loop, Session
@@ -15,7 +15,7 @@ _WAITING = "Waiting for approval"
 _SETTLED = {"granted": "Approved", "denied": "Denied", "expired": "Nobody approved", "cancelled": "Withdrawn"}
 
 
-def request(step: Step, event: ApprovalRequested, session: Session, loop: Loop | None) -> None:
+def request(context: EventContext, event: ApprovalRequested, session: Session, loop: Loop | None) -> None:
     """The agent waits for a person."""
     approval = Approval(
         session=session,
@@ -27,93 +27,101 @@ def request(step: Step, event: ApprovalRequested, session: Session, loop: Loop |
         risk=clean(event.risk or "", 100),
         warnings=event.warnings,
         options=event.options,
-        requested_at=event.timestamp or step.at,
-        request_event=step.id,
+        requested_at=event.timestamp or context.at,
+        request_event=context.id,
     )
-    step.add(approval)
-    _count(step, session, loop, 1)
+    context.add(approval)
+    _count(context, session, loop, 1)
     if loop is not None:
         sessions.doing(loop, f"{_WAITING} {approval.command}".rstrip())
 
 
-def resolve(step: Step, event: ApprovalResolved, session: Session, loop: Loop | None) -> None:
+def resolve(context: EventContext, event: ApprovalResolved, session: Session, loop: Loop | None) -> None:
     """A person answered, or nobody did."""
-    approval = _find(step, event, session, loop)
+    approval = _find(context, event, session, loop)
     if approval is None:
-        step.anomaly("unknown_approval", "An approval was settled that nobody had asked for.", session, loop)
+        context.anomaly(
+            "unknown_approval", "An approval was settled that nobody had asked for.", session, loop
+        )
         return
     approval.decision_scope = event.scope or ""
     approval.reason = clean(event.reason or "")
-    approval.resolved_at = event.timestamp or step.at
-    _settle(step, approval, event.decision or "", inferred=event.inferred)
-    _say(step, approval)
+    approval.resolved_at = event.timestamp or context.at
+    _settle(context, approval, event.decision or "", inferred=event.inferred)
+    _say(context, approval)
 
 
-def tool_runs(step: Step, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
+def tool_runs(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited runs: somebody must have granted it."""
-    _settle_of_tool(step, loop, tool_call_id, "granted", at)
+    _settle_of_tool(context, loop, tool_call_id, "granted", at)
 
 
-def tool_denied(step: Step, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
+def tool_denied(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited returned without running: it was denied."""
-    _settle_of_tool(step, loop, tool_call_id, "denied", at)
+    _settle_of_tool(context, loop, tool_call_id, "denied", at)
 
 
-def cut(step: Step, loop: Loop) -> None:
+def cut(context: EventContext, loop: Loop) -> None:
     """A loop that waited will never hear the answer."""
-    _settle_all(step, loop.session, lambda a: a.loop is loop, "cancelled")
+    _settle_all(context, loop.session, lambda a: a.loop is loop, "cancelled")
 
 
-def session_goes_on(step: Step, session: Session) -> None:
+def session_goes_on(context: EventContext, session: Session) -> None:
     """A session that waited after its loop had ended goes on: the question is settled, we do not know how."""
-    _settle_all(step, session, lambda a: a.loop is None or a.loop.status != "running", "")
+    _settle_all(context, session, lambda a: a.loop is None or a.loop.status != "running", "")
 
 
-def _settle_of_tool(step: Step, loop: Loop, tool_call_id: str, decision: str, at: datetime | None) -> None:
-    approval = step.memory.approval_of.get((loop, tool_call_id))
+def _settle_of_tool(
+    context: EventContext, loop: Loop, tool_call_id: str, decision: str, at: datetime | None
+) -> None:
+    approval = context.state.approval_of.get((loop, tool_call_id))
     if approval is not None:
-        approval.resolved_at = at or step.at
-        _settle(step, approval, decision, inferred=True)
-        _say(step, approval)
+        approval.resolved_at = at or context.at
+        _settle(context, approval, decision, inferred=True)
+        _say(context, approval)
 
 
-def _settle_all(step: Step, session: Session, which: Callable[[Approval], bool], decision: str) -> None:
-    for approval in [a for a in step.memory.approvals.get(session, ()) if which(a)]:
-        approval.resolved_at = step.at
-        _settle(step, approval, decision, inferred=True)
+def _settle_all(
+    context: EventContext, session: Session, which: Callable[[Approval], bool], decision: str
+) -> None:
+    for approval in [a for a in context.state.approvals.get(session, ()) if which(a)]:
+        approval.resolved_at = context.at
+        _settle(context, approval, decision, inferred=True)
 
 
-def _settle(step: Step, approval: Approval, decision: str, *, inferred: bool) -> None:
-    approval.decision, approval.inferred, approval.resolve_event = decision, inferred, step.id
-    step.memory.approvals[approval.session].remove(approval)
+def _settle(context: EventContext, approval: Approval, decision: str, *, inferred: bool) -> None:
+    approval.decision, approval.inferred, approval.resolve_event = decision, inferred, context.id
+    context.state.approvals[approval.session].remove(approval)
     if approval.loop is not None:
-        step.memory.approval_of.pop((approval.loop, approval.tool_call_id), None)
-    _count(step, approval.session, approval.loop, -1)
-    step.touch(approval)
+        context.state.approval_of.pop((approval.loop, approval.tool_call_id), None)
+    _count(context, approval.session, approval.loop, -1)
+    context.touch(approval)
 
 
-def _count(step: Step, session: Session, loop: Loop | None, change: int) -> None:
+def _count(context: EventContext, session: Session, loop: Loop | None, change: int) -> None:
     session.waiting += change
-    waiting = step.memory.approvals.get(session, [])
+    waiting = context.state.approvals.get(session, [])
     session.waiting_since = waiting[0].requested_at if waiting else None
-    step.touch(session)
+    context.touch(session)
     if loop is not None:
         loop.waiting += change
-        step.touch(loop)
+        context.touch(loop)
 
 
-def _say(step: Step, settled: Approval) -> None:
+def _say(context: EventContext, settled: Approval) -> None:
     """A loop that runs on no longer says that it waits, unless for something else."""
     loop = settled.loop
     if loop is None or loop.status != "running":
         return
-    others = [each for each in step.memory.approvals.get(settled.session, ()) if each.loop is loop]
+    others = [each for each in context.state.approvals.get(settled.session, ()) if each.loop is loop]
     words = _WAITING if others else _SETTLED.get(settled.decision, "Answered")
     sessions.doing(loop, f"{words} {(others or [settled])[-1].command}".rstrip())
 
 
-def _find(step: Step, event: ApprovalResolved, session: Session, loop: Loop | None) -> Approval | None:
-    waiting = step.memory.approvals.get(session, [])
+def _find(
+    context: EventContext, event: ApprovalResolved, session: Session, loop: Loop | None
+) -> Approval | None:
+    waiting = context.state.approvals.get(session, [])
     if event.approval_id:
         return next((a for a in waiting if a.approval_id == event.approval_id), None)
     if event.tool_call_id:

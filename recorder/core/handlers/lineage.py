@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from recorder.core.content import messages
 from recorder.core.content.text import clean
-from recorder.core.context import Step
+from recorder.core.context import EventContext
 from recorder.core.events import SubAgentLinked
 from recorder.core.records import ChildRef, Json, Loop, Session
-from recorder.core.state import Memory
+from recorder.core.state import State
 
 LAST_RUNS = 3  # of a loop id in a session: as many as a store recalls
 DEEPEST = 200  # sessions above each other; what goes deeper stays unlinked, as a circle does
@@ -18,9 +18,9 @@ def session_of(loop_id: str) -> str:
     return loop_id.split(".", 1)[0]
 
 
-def find_parent(memory: Memory, loop: Loop, parent_id: str) -> Loop | None:
+def find_parent(state: State, loop: Loop, parent_id: str) -> Loop | None:
     """Return the last run of `parent_id` in the loop's own session that it can have come from."""
-    for run in reversed(memory.runs.get((loop.session, parent_id), [])[-LAST_RUNS:]):
+    for run in reversed(state.runs.get((loop.session, parent_id), [])[-LAST_RUNS:]):
         beside = run.group is not None and run.group is loop.group
         if run is loop or beside or run.status == "pending":
             continue
@@ -29,74 +29,74 @@ def find_parent(memory: Memory, loop: Loop, parent_id: str) -> Loop | None:
     return None
 
 
-def link_parent(step: Step, loop: Loop) -> None:
+def link_parent(context: EventContext, loop: Loop) -> None:
     """Link a loop that starts to the parent it names, or note the session it was spawned from."""
     parent_id, session = loop.parent_loop_id, loop.session
     if parent_id is None:
         return
-    loop.parent = find_parent(step.memory, loop, parent_id)
+    loop.parent = find_parent(context.state, loop, parent_id)
     if loop.parent is not None:
         return
     if parent_id == loop.loop_id:
-        step.anomaly("self_parent", "The loop names itself as its parent.", session, loop)
+        context.anomaly("self_parent", "The loop names itself as its parent.", session, loop)
         return
-    step.memory.wait_for_parent(loop)
+    context.state.wait_for_parent(loop)
     if session_of(parent_id) == session.session_id:
         return
     if loop.role == "normal":
         loop.role = "sub_agent"
     if not session.has_spawn:
-        _spawned_from(step, session, parent_id)
+        _spawned_from(context, session, parent_id)
 
 
-def adopt_children(step: Step, loop: Loop) -> None:
+def adopt_children(context: EventContext, loop: Loop) -> None:
     """Link those that named this loop as their parent before it started."""
-    memory = step.memory
-    for child in memory.waiting.pop((loop.session, loop.loop_id), ()):
+    state = context.state
+    for child in state.waiting.pop((loop.session, loop.loop_id), ()):
         if not _descends(loop, child):
             child.parent = loop
-            _was_not_foreign(step, child)
-            step.touch(child)
+            _was_not_foreign(context, child)
+            context.touch(child)
         else:
-            memory.wait_for_parent(child)
-    for session in memory.spawned.pop(loop.loop_id, ()):
+            state.wait_for_parent(child)
+    for session in state.spawned.pop(loop.loop_id, ()):
         if session.parent is None and session.parent_loop_id == loop.loop_id:
-            _spawn_from(step, session, loop)
+            _spawn_from(context, session, loop)
 
 
-def link_refs(step: Step, loop: Loop) -> None:
+def link_refs(context: EventContext, loop: Loop) -> None:
     """Link the tool calls that already named this loop as the one they ran."""
-    for ref in step.memory.refs.pop(loop.loop_id, ()):
+    for ref in context.state.refs.pop(loop.loop_id, ()):
         if ref.child is None:
-            _link(step, ref, loop)
+            _link(context, ref, loop)
         if ref.child is None:
-            step.memory.refs.setdefault(loop.loop_id, []).append(ref)
+            context.state.refs.setdefault(loop.loop_id, []).append(ref)
 
 
-def link_session_refs(step: Step, first: Loop) -> None:
+def link_session_refs(context: EventContext, first: Loop) -> None:
     """Link a session whose first loop starts to the tool calls that already named it."""
-    for ref in step.memory.session_refs.pop(first.session.session_id, ()):
+    for ref in context.state.session_refs.pop(first.session.session_id, ()):
         if ref.child is None and not ref.child_loop_id:
-            _link(step, ref, first)
+            _link(context, ref, first)
         elif ref.child is None:
-            _fill_spawn(step, first.session, ref)
+            _fill_spawn(context, first.session, ref)
 
 
-def refer(step: Step, ref: ChildRef) -> None:
+def refer(context: EventContext, ref: ChildRef) -> None:
     """Record that a tool call ran a sub-agent's loop, known yet or not."""
-    step.add(ref)
+    context.add(ref)
     ref.loop.session.sub_agents += 1
-    session = step.memory.sessions.get(ref.child_session_id)
-    child = step.memory.latest.get(ref.child_loop_id)
+    session = context.state.sessions.get(ref.child_session_id)
+    child = context.state.latest.get(ref.child_loop_id)
     if session is not None and not ref.child_loop_id:
         child = session.head
     if child is not None:
-        _link(step, ref, child)
+        _link(context, ref, child)
     elif session is not None:
-        _fill_spawn(step, session, ref)
+        _fill_spawn(context, session, ref)
 
 
-def spawned_by(step: Step, session: Session, said: SubAgentLinked) -> None:
+def spawned_by(context: EventContext, session: Session, said: SubAgentLinked) -> None:
     """Note where a session comes from when only its own side is known."""
     if session.spawn_tool_call_id:
         return
@@ -105,10 +105,10 @@ def spawned_by(step: Step, session: Session, said: SubAgentLinked) -> None:
     session.parent_loop_id = said.parent_loop_id or ""
     session.spawn_tool_call_id = said.tool_call_id or ""
     session.spawn_tool_name = clean(said.tool_name or "", 512)
-    _spawn_from(step, session, step.memory.latest.get(session.parent_loop_id))
+    _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
 
 
-def spawned_as(step: Step, session: Session, said: Json) -> None:
+def spawned_as(context: EventContext, session: Session, said: Json) -> None:
     """Note where an imported session file says that its session comes from."""
     if not isinstance(said, dict) or session.spawn_tool_call_id:
         return
@@ -117,12 +117,12 @@ def spawned_as(step: Step, session: Session, said: Json) -> None:
     session.parent_loop_id = clean(messages.field(said, "parent_loop_id"), 512)
     session.spawn_tool_call_id = clean(messages.field(said, "tool_call_id"), 512)
     session.spawn_tool_name = clean(messages.field(said, "tool_name"), 512)
-    _spawn_from(step, session, step.memory.latest.get(session.parent_loop_id))
+    _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
 
 
-def _link(step: Step, ref: ChildRef, child: Loop) -> None:
+def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
     if child is ref.loop or (child.session is ref.loop.session and _descends(ref.loop, child)):
-        step.anomaly(
+        context.anomaly(
             "cycle", "A tool call names a loop above it as its sub-agent.", ref.loop.session, ref.loop
         )
         return
@@ -130,14 +130,14 @@ def _link(step: Step, ref: ChildRef, child: Loop) -> None:
     if child.role == "normal":
         child.role = "sub_agent"
     if child.session is not ref.loop.session:
-        _fill_spawn(step, child.session, ref)
+        _fill_spawn(context, child.session, ref)
     elif child.session.head is child:
         child.session.head = ref.loop
     for each in (ref, child, child.session):
-        step.touch(each)
+        context.touch(each)
 
 
-def _fill_spawn(step: Step, session: Session, ref: ChildRef) -> None:
+def _fill_spawn(context: EventContext, session: Session, ref: ChildRef) -> None:
     if session is ref.loop.session or session.spawn_tool_call_id:
         return
     session.has_spawn = True
@@ -145,24 +145,24 @@ def _fill_spawn(step: Step, session: Session, ref: ChildRef) -> None:
     session.parent_loop_id = ref.loop.loop_id
     session.spawn_tool_call_id = ref.tool_call_id
     session.spawn_tool_name = ref.tool_name
-    _spawn_from(step, session, ref.loop)
+    _spawn_from(context, session, ref.loop)
 
 
-def _spawned_from(step: Step, session: Session, parent_id: str) -> None:
+def _spawned_from(context: EventContext, session: Session, parent_id: str) -> None:
     session.has_spawn = True
     session.parent_session_id, session.parent_loop_id = session_of(parent_id), parent_id
-    _spawn_from(step, session, step.memory.latest.get(parent_id))
+    _spawn_from(context, session, context.state.latest.get(parent_id))
 
 
-def _spawn_from(step: Step, session: Session, parent: Loop | None) -> None:
+def _spawn_from(context: EventContext, session: Session, parent: Loop | None) -> None:
     if parent is not None and not _comes_from(parent.session, session):
         session.parent = parent
     elif session.parent is None and session.parent_loop_id:
-        step.memory.spawned.setdefault(session.parent_loop_id, []).append(session)
-    step.touch(session)
+        context.state.spawned.setdefault(session.parent_loop_id, []).append(session)
+    context.touch(session)
 
 
-def _was_not_foreign(step: Step, child: Loop) -> None:
+def _was_not_foreign(context: EventContext, child: Loop) -> None:
     session = child.session
     if (
         session.has_spawn
@@ -171,7 +171,7 @@ def _was_not_foreign(step: Step, child: Loop) -> None:
     ):
         session.has_spawn, session.parent = False, None
         session.parent_session_id = session.parent_loop_id = ""
-        step.touch(session)
+        context.touch(session)
     if child.role == "sub_agent":
         child.role = "normal"
 

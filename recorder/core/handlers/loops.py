@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from recorder.core.content import messages
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, prose
-from recorder.core.context import Place, Step
+from recorder.core.context import EventContext, Place
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
 from recorder.core.handlers.model_configs import config_key
@@ -28,88 +28,88 @@ _ENDED = {
 }
 
 
-def start(step: Step, event: AgentStart) -> Place:
+def start(context: EventContext, event: AgentStart) -> Place:
     """A loop starts: an announced one, or one more run."""
-    session = sessions.find_or_make(step, event.session_id, event.timestamp)
+    session = sessions.find_or_make(context, event.session_id, event.timestamp)
     sessions.activate(session, event.agent_id, event.timestamp)
-    approvals.session_goes_on(step, session)
-    loop = _next_run(step, session, event)
-    _describe(step, loop, event)
-    _give_role(step, loop, event)
-    lineage.link_parent(step, loop)
-    step.memory.started(loop)
+    approvals.session_goes_on(context, session)
+    loop = _next_run(context, session, event)
+    _describe(context, loop, event)
+    _give_role(context, loop, event)
+    lineage.link_parent(context, loop)
+    context.state.started(loop)
     if session.head is None:
-        lineage.link_session_refs(step, loop)
-    lineage.link_refs(step, loop)
-    lineage.adopt_children(step, loop)
+        lineage.link_session_refs(context, loop)
+    lineage.link_refs(context, loop)
+    lineage.adopt_children(context, loop)
     sessions.opened(session, loop)
-    sessions.call(step, loop, event.title or "")
+    sessions.call(context, loop, event.title or "")
     sessions.doing(loop, "Starting")
-    _adopt_orphans(step, loop)
-    _adopt(step, loop, event.adopts)
-    step.touch(loop)
+    _adopt_orphans(context, loop)
+    _adopt(context, loop, event.adopts)
+    context.touch(loop)
     return Place(session, loop)
 
 
-def end(step: Step, event: AgentEnd, loop: Loop) -> Turn | None:
+def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     """A loop ended by itself."""
     is_unbilled = billing.is_unbilled(loop)
     token_counts.settle(loop, event.usage)
-    turn = step.memory.turns.get(loop)
-    turns.cut(step, loop)
+    turn = context.state.turns.get(loop)
+    turns.cut(context, loop)
     if answer := messages.first_answer(messages.each(event.messages)):
-        infer_config(step, loop, answer)
+        infer_config(context, loop, answer)
     if is_unbilled:
-        billing.loop_ended(step, loop, event)
-    outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(step, loop, event.messages))
+        billing.loop_ended(context, loop, event)
+    outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(context, loop, event.messages))
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
-    _title_from(step, loop, event.messages)
+    _title_from(context, loop, event.messages)
     if loop.role == "judge":
-        parallel_groups.judged(step, loop, event.messages)
-    loop.end_event = step.id
-    _close(step, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
+        parallel_groups.judged(context, loop, event.messages)
+    loop.end_event = context.id
+    _close(context, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
     sessions.doing(loop, _how_it_ended(loop, event.messages))
     return turn if turn is not None and turn.state == "open" else None
 
 
-def abort(step: Step, loop: Loop) -> None:
+def abort(context: EventContext, loop: Loop) -> None:
     """A loop was cut off; its last event is where it ended."""
-    turns.cut(step, loop)
-    _close(step, loop, "aborted", "aborted", loop.last_event_at or step.at)
+    turns.cut(context, loop)
+    _close(context, loop, "aborted", "aborted", loop.last_event_at or context.at)
     sessions.doing(loop, _ENDED["aborted"])
-    parallel_groups.abort(step, loop)
+    parallel_groups.abort(context, loop)
 
 
-def infer_config(step: Step, loop: Loop, answer: Answer) -> None:
+def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
     """Take the config of a loop that named none from its first answer."""
     if loop.config is None:
-        loop.config = _config(step, inferred_config(answer, loop.loop_id))
+        loop.config = _config(context, inferred_config(answer, loop.loop_id))
         loop.config_inferred = True
 
 
-def _next_run(step: Step, session: Session, event: AgentStart) -> Loop:
-    runs = step.memory.runs.get((session, event.loop_id))
+def _next_run(context: EventContext, session: Session, event: AgentStart) -> Loop:
+    runs = context.state.runs.get((session, event.loop_id))
     last = runs[-1] if runs else None
     if last is not None and last.status == "pending":
-        last.producer = step.producer
+        last.producer = context.producer
         return last
     if last is not None and last.status == "running":
-        step.anomaly("duplicate_start", "The loop started again before it ended.", session, last)
-        if last.producer == step.producer:
-            abort(step, last)
+        context.anomaly("duplicate_start", "The loop started again before it ended.", session, last)
+        if last.producer == context.producer:
+            abort(context, last)
     loop = Loop(
         session=session,
         loop_id=event.loop_id,
         run=last.run + 1 if last else 1,
-        producer=step.producer,
+        producer=context.producer,
         status="pending",
     )
-    step.add(loop)
+    context.add(loop)
     return loop
 
 
-def _describe(step: Step, loop: Loop, event: AgentStart) -> None:
+def _describe(context: EventContext, loop: Loop, event: AgentStart) -> None:
     loop.status = "running"
     loop.agent_id = event.agent_id
     loop.parent_loop_id = event.parent_loop_id
@@ -118,12 +118,12 @@ def _describe(step: Step, loop: Loop, event: AgentStart) -> None:
     loop.continuation_tag = None if tag is None else clean(tag)
     loop.metadata = event.metadata
     loop.started_at = event.timestamp
-    loop.start_event = step.id
+    loop.start_event = context.id
     if event.config_snapshot is not None:
-        loop.config = _config(step, event.config_snapshot)
+        loop.config = _config(context, event.config_snapshot)
 
 
-def _give_role(step: Step, loop: Loop, event: AgentStart) -> None:
+def _give_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
     if loop.role == "branch":
         return
     if event.continuation_kind.name == "Compaction" or event.parent_loop_id == event.loop_id:
@@ -131,16 +131,16 @@ def _give_role(step: Step, loop: Loop, event: AgentStart) -> None:
         return
     if event.parent_loop_id is not None:
         return
-    group = parallel_groups.judge_of(step.memory, loop.session, loop.loop_id)
+    group = parallel_groups.judge_of(context.state, loop.session, loop.loop_id)
     if group is not None:
         loop.role = "judge"
         group.judge = loop
-        step.touch(group)
+        context.touch(group)
 
 
-def _config(step: Step, snapshot: Json) -> ModelConfig:
+def _config(context: EventContext, snapshot: Json) -> ModelConfig:
     key = config_key(snapshot)
-    config = step.memory.configs.get(key)
+    config = context.state.configs.get(key)
     if config is None:
         given = snapshot if isinstance(snapshot, dict) else {}
         config = ModelConfig(
@@ -149,33 +149,33 @@ def _config(step: Step, snapshot: Json) -> ModelConfig:
             provider=clean(messages.field(given, "provider"), 512),
             config_id=clean(messages.field(given, "config_id"), 512),
             snapshot=snapshot,
-            slot=step.memory.config_count % _SLOTS + 1,
+            slot=context.state.config_count % _SLOTS + 1,
         )
-        step.add(config)
+        context.add(config)
     return config
 
 
-def _adopt_orphans(step: Step, loop: Loop) -> None:
-    for record in step.memory.orphans.pop(loop.loop_id, ()):
+def _adopt_orphans(context: EventContext, loop: Loop) -> None:
+    for record in context.state.orphans.pop(loop.loop_id, ()):
         if record.session is not loop.session:
             loop.session.events += 1
             if record.session is not None:
                 record.session.events -= 1
-                step.touch(record.session)
+                context.touch(record.session)
         record.session, record.loop, record.late = loop.session, loop, True
-        step.touch(record)
+        context.touch(record)
 
 
-def _adopt(step: Step, loop: Loop, key: str | None) -> None:
+def _adopt(context: EventContext, loop: Loop, key: str | None) -> None:
     """Take in the lines that prepared the loop: no orphans, they just came first."""
-    for record in step.memory.orphans.pop(key or "", ()):
+    for record in context.state.orphans.pop(key or "", ()):
         record.session, record.loop, record.loop_key = loop.session, loop, ""
         loop.session.events += 1
-        step.touch(record)
+        context.touch(record)
 
 
-def _last_outcome(step: Step, loop: Loop, given: Json) -> Outcome:
-    turn = step.memory.turns.get(loop)
+def _last_outcome(context: EventContext, loop: Loop, given: Json) -> Outcome:
+    turn = context.state.turns.get(loop)
     if turn is not None and turn.state == "done":
         return lifecycle.outcome_of_stop(turn.stop_reason, turn.error)
     if last := messages.first_answer(messages.backwards(given)):
@@ -183,10 +183,10 @@ def _last_outcome(step: Step, loop: Loop, given: Json) -> Outcome:
     return "completed"
 
 
-def _title_from(step: Step, loop: Loop, given: Json) -> None:
+def _title_from(context: EventContext, loop: Loop, given: Json) -> None:
     if not loop.title:
         prompts = (messages.text_of(m) for m in messages.each(given) if messages.role_of(m) == "user")
-        sessions.call(step, loop, next(prompts, ""))
+        sessions.call(context, loop, next(prompts, ""))
 
 
 def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
@@ -200,15 +200,15 @@ def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
     return f"{_ENDED[loop.outcome]}: {reason}" if reason else _ENDED[loop.outcome]
 
 
-def _close(step: Step, loop: Loop, status: Status, outcome: Outcome, at: datetime) -> None:
+def _close(context: EventContext, loop: Loop, status: Status, outcome: Outcome, at: datetime) -> None:
     if not lifecycle.may(loop.status, status):
         return
     loop.status, loop.outcome, loop.ended_at = status, outcome, at
     loop.duration_ms = None if loop.started_at is None else max(0, (at - loop.started_at) // _MS)
-    step.spent(loop)
-    step.memory.open.get(loop.producer, {}).pop(loop, None)
+    context.spent(loop)
+    context.state.open.get(loop.producer, {}).pop(loop, None)
     if outcome != "completed":
-        approvals.cut(step, loop)
+        approvals.cut(context, loop)
     sessions.closed(loop.session, at)
-    step.touch(loop)
-    step.touch(loop.session)
+    context.touch(loop)
+    context.touch(loop.session)

@@ -5,29 +5,29 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from recorder.core.content.text import clean, excerpt
-from recorder.core.context import Step
+from recorder.core.context import EventContext
 from recorder.core.events import SessionInfo
 from recorder.core.records import Json, Loop, Session
 
 _ACTIVITY = 300  # characters
 
 
-def find_or_make(step: Step, session_id: str, at: datetime) -> Session:
+def find_or_make(context: EventContext, session_id: str, at: datetime) -> Session:
     """Return the session, made on the spot if nothing is known of it."""
-    session = step.memory.sessions.get(session_id)
+    session = context.state.sessions.get(session_id)
     if session is None:
         session = Session(
             session_id=session_id,
-            source=step.source,
+            source=context.source,
             formation=_first_loop(at),
             status="pending",
             created_at=at,
             last_active_at=at,
-            last_event_at=step.at,
-            is_demo=step.is_demo,
+            last_event_at=context.at,
+            is_demo=context.is_demo,
         )
-        step.add(session)
-    step.touch(session)
+        context.add(session)
+    context.touch(session)
     return session
 
 
@@ -66,13 +66,13 @@ def settle(session: Session) -> None:
         session.status, session.outcome = session.head.status, session.head.outcome
 
 
-def call(step: Step, loop: Loop, title: str) -> None:
+def call(context: EventContext, loop: Loop, title: str) -> None:
     """Give a loop, and a session that has none, its title."""
     title = excerpt(title, 200)
     if not title:
         return
     if not loop.title:
-        loop.title, loop.title_event = title, step.id
+        loop.title, loop.title_event = title, context.id
     if not loop.session.title and loop.role in ("normal", "branch", "sub_agent"):
         loop.session.title = title
 

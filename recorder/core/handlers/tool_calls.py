@@ -3,76 +3,76 @@
 from __future__ import annotations
 
 from recorder.core.content.text import clean, excerpt
-from recorder.core.context import Step
+from recorder.core.context import EventContext
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.events.fields import is_id
 from recorder.core.handlers import approvals, lineage, sessions, taken, turns
 from recorder.core.records import ChildRef, Loop, ToolCall, Turn
 
 
-def start(step: Step, event: ToolExecutionStart, loop: Loop) -> Turn | None:
+def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn | None:
     """A tool begins to run: it counts from now on."""
-    turn, at, call_id = turns.open_turn(step, loop), event.timestamp, event.tool_call_id
-    twin = _running(step, loop).pop(call_id, None)
+    turn, at, call_id = turns.open_turn(context, loop), event.timestamp, event.tool_call_id
+    twin = _running(context, loop).pop(call_id, None)
     if twin is not None:
         twin.state = "cut"
-        step.touch(twin)
+        context.touch(twin)
     tool = _tool(event, loop)
     tool.turn = turn
     asked = taken.asked(event.args)
     tool.summary, tool.arguments_key = asked.line, asked.key
-    tool.started_at, tool.times_received = at or step.at, at is None
-    tool.start_event = step.id
-    step.add(tool)
+    tool.started_at, tool.times_received = at or context.at, at is None
+    tool.start_event = context.id
+    context.add(tool)
     loop.tool_calls += 1
     loop.session.tool_calls += 1
     if turn is not None:
         turn.tool_calls += 1
-        step.touch(turn)
-    approvals.tool_runs(step, loop, call_id, at)
+        context.touch(turn)
+    approvals.tool_runs(context, loop, call_id, at)
     sessions.doing(loop, tool.tool_name, tool.summary)
     return turn
 
 
-def update(step: Step, event: ToolExecutionUpdate, loop: Loop) -> Turn | None:
+def update(context: EventContext, event: ToolExecutionUpdate, loop: Loop) -> Turn | None:
     """A running tool showed a part of its result."""
-    tool = _running(step, loop).get(event.tool_call_id)
+    tool = _running(context, loop).get(event.tool_call_id)
     if tool is not None:
-        tool.update_event = step.id
-        step.touch(tool)
-    return turns.open_turn(step, loop)
+        tool.update_event = context.id
+        context.touch(tool)
+    return turns.open_turn(context, loop)
 
 
-def progress(step: Step, event: ProgressMessage, loop: Loop) -> Turn | None:
+def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn | None:
     """A running tool said how far it is."""
-    tool = _running(step, loop).get(event.tool_call_id)
+    tool = _running(context, loop).get(event.tool_call_id)
     if tool is not None:
         tool.progress = excerpt(event.text, 500)
-        step.touch(tool)
+        context.touch(tool)
     sessions.doing(loop, f"{event.tool_name}: {event.text}" if event.tool_name else event.text)
-    return turns.open_turn(step, loop)
+    return turns.open_turn(context, loop)
 
 
-def end(step: Step, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
+def end(context: EventContext, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
     """A tool returned; one that never began was denied, and counts as no execution."""
-    tool = _running(step, loop).pop(event.tool_call_id, None)
-    turn = turns.open_turn(step, loop)
+    tool = _running(context, loop).pop(event.tool_call_id, None)
+    turn = turns.open_turn(context, loop)
     if tool is None:
         tool = _tool(event, loop)
         tool.turn = turn
-        approvals.tool_denied(step, loop, event.tool_call_id, event.timestamp)
-    _finish(step, tool, event)
+        approvals.tool_denied(context, loop, event.tool_call_id, event.timestamp)
+    _finish(context, tool, event)
     result = event.result
     child_id = result.get("child_loop_id") if isinstance(result, dict) else None
     if is_id(child_id):
-        lineage.refer(step, _ref(step, event, loop, child_id))
+        lineage.refer(context, _ref(context, event, loop, child_id))
     return turn
 
 
-def _finish(step: Step, tool: ToolCall, event: ToolExecutionEnd) -> None:
+def _finish(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) -> None:
     at, has_failed = event.timestamp, event.is_error
     tool.state = "failed" if has_failed else "done"
-    tool.ended_at, tool.end_event = at or step.at, step.id
+    tool.ended_at, tool.end_event = at or context.at, context.id
     if at is None:
         tool.times_received = True
     tool.duration_ms = event.duration_ms
@@ -83,24 +83,24 @@ def _finish(step: Step, tool: ToolCall, event: ToolExecutionEnd) -> None:
         tool.loop.session.errors += 1
         if tool.turn is not None:
             tool.turn.tool_errors += 1
-            step.touch(tool.turn)
-    step.touch(tool)
+            context.touch(tool.turn)
+    context.touch(tool)
 
 
-def _running(step: Step, loop: Loop) -> dict[str, ToolCall]:
-    return step.memory.tools.get(loop, {})
+def _running(context: EventContext, loop: Loop) -> dict[str, ToolCall]:
+    return context.state.tools.get(loop, {})
 
 
 def _tool(event: ToolExecutionStart | ToolExecutionEnd, loop: Loop) -> ToolCall:
     return ToolCall(loop=loop, tool_call_id=event.tool_call_id, tool_name=clean(event.tool_name, 512))
 
 
-def _ref(step: Step, event: ToolExecutionEnd, loop: Loop, child_id: str) -> ChildRef:
+def _ref(context: EventContext, event: ToolExecutionEnd, loop: Loop, child_id: str) -> ChildRef:
     return ChildRef(
         loop=loop,
         tool_call_id=event.tool_call_id,
         tool_name=clean(event.tool_name, 512),
         child_loop_id=child_id,
         child_session_id=lineage.session_of(child_id),
-        event=step.id,
+        event=context.id,
     )

@@ -8,13 +8,23 @@ from typing import NamedTuple
 
 from recorder.core.content import messages
 from recorder.core.content.text import clean
-from recorder.core.context import Step
+from recorder.core.context import EventContext
 from recorder.core.events import AgentEnd, TurnEnd, Usage
 from recorder.core.money import prices, token_counts, usage
 from recorder.core.money.prices import MOST_NANO, Pair
 from recorder.core.money.segments import segment
 from recorder.core.money.usage import NOBODY
-from recorder.core.records import Change, CostSource, Group, Json, Loop, ModelConfig, Regrouped, Spend, Turn
+from recorder.core.records import (
+    Change,
+    CostSource,
+    Group,
+    Json,
+    Loop,
+    ModelConfig,
+    SegmentChanged,
+    Spend,
+    Turn,
+)
 
 NAME = 512  # characters of a model's or provider's name
 
@@ -29,16 +39,16 @@ class _Call(NamedTuple):
     said: int | None = None  # nano-dollars
 
 
-def turn_ended(step: Step, turn: Turn, event: TurnEnd) -> None:
+def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
     """Bill a turn; its config is known by now."""
     loop = turn.loop
     turn.config = loop.config
     counted = usage.convention(loop.config, turn.provider, loop.session.source)
     pair = pair_of(turn.model, turn.provider, loop.config)
-    _bill(step, turn, _Call(event.usage, counted, pair, event.timestamp, prices.reported(event.cost)))
+    _bill(context, turn, _Call(event.usage, counted, pair, event.timestamp, prices.reported(event.cost)))
     _add(loop, turn)
     _add(loop.session, turn)
-    step.spent(turn)
+    context.spent(turn)
 
 
 def is_unbilled(loop: Loop) -> bool:
@@ -46,20 +56,20 @@ def is_unbilled(loop: Loop) -> bool:
     return loop.cost_source in ("none", "computed") and not usage.spent(token_counts.of(loop))
 
 
-def loop_ended(step: Step, loop: Loop, event: AgentEnd) -> None:
+def loop_ended(context: EventContext, loop: Loop, event: AgentEnd) -> None:
     """Bill a loop whose turns said nothing as one call."""
     if not usage.spent(event.usage):
         return
     loop.is_one_call = True
     counted = usage.convention(loop.config, source=loop.session.source)
-    _bill(step, loop, _Call(event.usage, counted, pair_of("", "", loop.config), event.timestamp))
+    _bill(context, loop, _Call(event.usage, counted, pair_of("", "", loop.config), event.timestamp))
     _add(loop.session, loop)
 
 
-def group_ended(step: Step, group: Group, spent: Usage, at: datetime) -> None:
+def group_ended(context: EventContext, group: Group, spent: Usage, at: datetime) -> None:
     """Bill what choosing cost, unless the judge's own loop says it; whose price it has is not known."""
     if group.judge is None:
-        _bill(step, group, _Call(spent, None, None, at))
+        _bill(context, group, _Call(spent, None, None, at))
 
 
 def pair_of(model: str, provider: str, config: ModelConfig | None) -> Pair | None:
@@ -87,7 +97,7 @@ def regroup(changes: dict[Change, Change]) -> None:
             is_selected=loop.is_selected,
         )
         if now != loop.segment:
-            change = Regrouped(loop, loop.segment)
+            change = SegmentChanged(loop, loop.segment)
             changes[change] = change
             loop.segment = now
 
@@ -125,13 +135,13 @@ def merged(known: CostSource, more: CostSource) -> CostSource:
     return more if known == "none" else "mixed"
 
 
-def _bill(step: Step, record: Turn | Loop | Group, call: _Call) -> None:
+def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> None:
     parts = usage.buckets(call.used, call.counted)
     record.uncached_tokens = None if parts is None else parts.uncached
     record.visible_tokens = None if parts is None else parts.visible
     record.unreconciled = int(parts is None)
-    rows = () if call.pair is None else step.memory.prices.get(call.pair, ())
-    price = prices.price_at(rows, step.id, call.at)
+    rows = () if call.pair is None else context.state.prices.get(call.pair, ())
+    price = prices.price_at(rows, context.id, call.at)
     if call.said is not None:
         record.cost_nano, record.cost_source = call.said, "reported"
     elif parts is not None and price is not None:

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from recorder.demo.http_client import DoorError
+from recorder.demo.http_client import HttpClientError
 from recorder.demo.player import AlreadyPlayingError, play, stage
 from recorder.demo.remove import forget_demo
 from recorder.management.progress_bar import Progress
@@ -58,7 +58,7 @@ class Command(BaseCommand):
         try:
             with stage(project, speed) as token:
                 events = play(url, token, speed=speed, tell=tell)
-        except (AlreadyPlayingError, DoorError) as error:
+        except (AlreadyPlayingError, HttpClientError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
             raise CommandError("stopped; `manage.py demo --remove` removes what was played") from None

@@ -94,18 +94,18 @@ class Span(NamedTuple):
 
     def here(self, alias: str) -> str:
         """Return the SQL for being one of these lines, whose parameters are `values`."""
-        return f"{row_mapper.among(f'{alias}.session_id')} AND {alias}.id > %s AND {alias}.id <= %s"
+        return f"{row_mapper.in_list(f'{alias}.session_id')} AND {alias}.id > %s AND {alias}.id <= %s"
 
     def values(self) -> tuple[Value, int, int]:
-        return row_mapper.several(self.sessions), self.after, self.until
+        return row_mapper.list_param(self.sessions), self.after, self.until
 
 
 class Known:
     """What the records of some sessions tell of the lines of a span. Four queries."""
 
     def __init__(self, span: Span) -> None:
-        ids, within = row_mapper.several(span.sessions), (span.after + 1, span.until)
-        here = row_mapper.among("session_id")
+        ids, within = row_mapper.list_param(span.sessions), (span.after + 1, span.until)
+        here = row_mapper.in_list("session_id")
         of_loops = _OF_LOOPS.format(here)
         self.loops = {each.id: each for each in _read(OfLoop, "looprecord", here, ids)}
         self._turns: dict[int | None, _OfTurn] = {}

@@ -94,8 +94,9 @@ def _sources(sessions: Collection[int]) -> dict[int, _Source]:
 
 def _rows(span: Span, messages: Collection[int]) -> list[Row]:
     sql = f"""SELECT e.id, {_COLUMNS} FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
-        WHERE {span.here("e")} AND (NOT {PASSES} OR {row_mapper.among("e.id")}) ORDER BY e.id LIMIT {LINES}"""
-    return [Row(*row) for row in row_mapper.read(sql, *span.values(), row_mapper.several(messages))]
+        WHERE {span.here("e")} AND (NOT {PASSES} OR {row_mapper.in_list("e.id")})
+        ORDER BY e.id LIMIT {LINES}"""
+    return [Row(*row) for row in row_mapper.read(sql, *span.values(), row_mapper.list_param(messages))]
 
 
 def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:

@@ -44,7 +44,7 @@ class NotOfSession(Exception):
 
 
 @contextmanager
-def seen_from(session: SessionRow, at: int) -> Iterator[None]:
+def as_of(session: SessionRow, at: int) -> Iterator[None]:
     """Let this connection see a session and its sub-agents as they were at an event.
 
     No other session is to be seen, but for the one that spawned it. Raises NotOfSession, or Pruned when the

@@ -60,11 +60,11 @@ class Keys:
     """The keys of a project's configs and of all records of some sessions. Nine queries."""
 
     def __init__(self, project: int, sessions: Collection[int]) -> None:
-        here, several = row_mapper.among("session_id"), row_mapper.several(sessions)
+        here, several = row_mapper.in_list("session_id"), row_mapper.list_param(sessions)
         of_loops = f"loop_id IN (SELECT id FROM recorder_looprecord WHERE {here})"
         self._known: Mapping[type[Record], dict[_Natural, int]] = {
             ModelConfig: _read(ModelConfig, "project_id = %s", project),
-            Session: _read(Session, row_mapper.among("id"), several),
+            Session: _read(Session, row_mapper.in_list("id"), several),
             Group: _read(Group, here, several),
             Loop: _read(Loop, here, several),
             Approval: _read(Approval, here, several),

@@ -17,7 +17,7 @@ from typing import Any, TypeAlias, get_args
 from recorder.core.money.prices import Pair, Price
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, EventRecord, Loop, Record, Removed, Session, TextBlock
-from recorder.core.state import Memory
+from recorder.core.state import State
 from recorder.database.row_mapper import Value, table
 from recorder.models import EventRecord as EventRow
 from recorder.models import JournalEvent
@@ -67,7 +67,7 @@ class History:
         self._told = 0  # lines
         self._passed = Passed()
         self._end = 0  # the last event that was fed
-        self._memory = Memory(prices=prices)
+        self._memory = State(prices=prices)
         self._recorder = Recorder(self._memory)
         self._states: dict[Record, _States] = {}
 

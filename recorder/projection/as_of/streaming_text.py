@@ -8,7 +8,7 @@ from copy import copy
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Loop, Record, TextBlock, Turn
-from recorder.core.state import Memory
+from recorder.core.state import State
 from recorder.database.row_mapper import Value, table
 from recorder.journal.read import texts
 from recorder.models import EventRecord
@@ -44,13 +44,13 @@ def _pieces(loop: int, at: int) -> Mapping[int, bytes]:
 
 def _written(loop: Loop, pieces: Mapping[int, bytes]) -> tuple[list[TextBlock], str]:
     """Return what a recorder makes of some pieces, and what it says the loop is doing."""
-    memory, writer = Memory(), copy(loop)
+    state, writer = State(), copy(loop)
     writer.session, writer.status, writer.group = copy(loop.session), "running", None
-    memory.started(writer)
-    recorder = Recorder(memory)
+    state.started(writer)
+    recorder = Recorder(state)
     for pk, raw in pieces.items():
         recorder.feed(Line(pk, loop.producer, loop.session.created_at, "", parse(raw, limits=NO_LIMITS)))
-    return memory.blocks.get(writer, []), writer.activity
+    return state.blocks.get(writer, []), writer.activity
 
 
 def _field(record: Record, name: str, then: Mapping[Record, Values]) -> Value:

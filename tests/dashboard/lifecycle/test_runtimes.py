@@ -52,22 +52,22 @@ ASKS = {"cagent/all-event-types.hand-made.events.jsonl", "", "grida/lifecycle.ha
 @contextmanager
 def ringing():
     """Note what rings, as the feed of the channel does when it asks after each commit."""
-    rings, frames, bells = Rings(), [], []
+    rings, frames, invalidations = Rings(), [], []
     rings.begin()
 
-    def hear(bell):
-        bells.append(bell)
-        frames.extend(ring.frame for ring in rings.of([bell]))
+    def hear(touched):
+        invalidations.append(touched)
+        frames.extend(ring.frame for ring in rings.of([touched]))
 
     gathered = Rings()
     gathered.begin()
-    invalidation.listen(hear)
+    invalidation.subscribe(hear)
     try:
         yield frames
     finally:
-        invalidation.unlisten(hear)
+        invalidation.unsubscribe(hear)
     # Asked once for all of them, it rings the same.
-    assert list(map(said, frames)) == [said(ring.frame) for ring in gathered.of(bells)]
+    assert list(map(said, frames)) == [said(ring.frame) for ring in gathered.of(invalidations)]
 
 
 def rung(form, lines, size):

@@ -156,20 +156,20 @@ def rename(table, name):
 
 async def test_what_a_commit_held_while_the_store_was_away_rings_when_it_is_back(project, token, monkeypatch):
     monkeypatch.setattr(lifecycle_feed, "AGAIN_S", 0.05)
-    bells = []
+    invalidations = []
 
     async with listening(token) as listener:
-        invalidation.unlisten(feed._hear)
-        invalidation.listen(bells.append)
+        invalidation.unsubscribe(feed._hear)
+        invalidation.subscribe(invalidations.append)
         try:
             await play(project, *build.small_loop("s.a.1"))
         finally:
-            invalidation.unlisten(bells.append)
-            invalidation.listen(feed._hear)
+            invalidation.unsubscribe(invalidations.append)
+            invalidation.subscribe(feed._hear)
         await rename("recorder_looprecord", "elsewhere")
         try:
-            for bell in bells:
-                invalidation.ring(bell)
+            for touched in invalidations:
+                invalidation.publish(touched)
             await listener.silence()
         finally:
             await rename("elsewhere", "recorder_looprecord")
@@ -190,19 +190,19 @@ async def test_what_commits_ring_soon_after_each_other_is_told_at_once(project, 
 
 
 async def test_ten_commits_are_looked_up_like_one(project, django_assert_num_queries):
-    bells = []
-    invalidation.listen(bells.append)
+    invalidations = []
+    invalidation.subscribe(invalidations.append)
     try:
         for n in range(10):
             await play(project, *build.small_loop(f"s.a.{n}"))
     finally:
-        invalidation.unlisten(bells.append)
+        invalidation.unsubscribe(invalidations.append)
 
     @database_sync_to_async
     def rung():
         rings = Rings()
         with django_assert_num_queries(1):
-            return rings.of(bells)
+            return rings.of(invalidations)
 
     assert [said(ring.frame) for ring in await rung()] == ["turn-started s", "turn-finished s finish"] * 10
 
@@ -211,7 +211,7 @@ async def test_a_commit_within_a_turn_wakes_nobody(project, token):
     await play(project, build.agent_start("s.a.1"))
     async with listening(token):
         await play(project, build.turn_start("s.a.1"), build.turn_end("s.a.1"))
-        assert not feed._bells
+        assert not feed._invalidations
         assert not feed._heard.is_set()
 
 

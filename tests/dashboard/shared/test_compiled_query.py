@@ -7,7 +7,7 @@ import pytest
 from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, When, Window
 from django.db.models.functions import RowNumber
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import TOLD_APART, chips
 from recorder.models import LoopRecord, ModelConfig, Session
 from tests.build import agent_start, small_loop
@@ -17,30 +17,30 @@ KINDS = ("Initial", "Default", "Branch")
 CONFIG = {"provider": "anthropic", "api": "anthropic_messages"}
 
 
-@worded
+@compiled
 def of_session(session: str, kinds: Collection[str]) -> QuerySet[LoopRecord]:
-    found = LoopRecord.objects.filter(session__session_id=session, continuation_kind__among=kinds)
+    found = LoopRecord.objects.filter(session__session_id=session, continuation_kind__in_list=kinds)
     return found.select_related("session").annotate(n=Count("turn_records")).order_by("pk")
 
 
-@worded
+@compiled
 def titles(pks: Collection[int]) -> QuerySet[LoopRecord, str]:
-    return LoopRecord.objects.filter(pk__among=pks).order_by("-pk").values_list("title", flat=True)
+    return LoopRecord.objects.filter(pk__in_list=pks).order_by("-pk").values_list("title", flat=True)
 
 
-@worded
+@compiled
 def every(number: int, wanted: Collection[int]) -> QuerySet[LoopRecord, tuple[int, int]]:
-    is_wanted = Case(When(pk__among=wanted, then=Value(1)), default=Value(0), output_field=IntegerField())
+    is_wanted = Case(When(pk__in_list=wanted, then=Value(1)), default=Value(0), output_field=IntegerField())
     placed = LoopRecord.objects.annotate(place=Window(RowNumber(), order_by="pk") % number, wanted=is_wanted)
     return placed.filter(Q(place=1) | Q(wanted=1)).order_by("pk").values_list("pk", "wanted")
 
 
-@worded
+@compiled
 def longer(turns: int) -> QuerySet[LoopRecord, int]:
     return LoopRecord.objects.filter(turns__gt=F("run") + turns).values_list("pk", flat=True)
 
 
-@worded
+@compiled
 def since(moment: datetime) -> QuerySet[Session, str]:
     return Session.objects.filter(last_event_at__gte=moment).values_list("session_id", flat=True)
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.core.recorder import Recorder
-from recorder.database.errors import Broken, blame
+from recorder.database.errors import StoreError, raise_as_store_error
 from recorder.ingest import bisect, disk_reserve, pipeline
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.writer import Writer
@@ -150,14 +150,14 @@ def busy_after(times):
 async def test_bells_of_a_batch_that_breaks_ring_when_it_is_committed(project, writer):
     seen = []
 
-    def look(bell):
+    def look(touched):
         seen.append((JournalEvent.objects.count(), connection.in_atomic_block))
 
-    invalidation.listen(look)
+    invalidation.subscribe(look)
     try:
         await writer.submit(batch(project, [POISON, *GOOD]))
     finally:
-        invalidation.unlisten(look)
+        invalidation.unsubscribe(look)
 
     assert set(seen) == {(len(GOOD) + 1, False)}
 
@@ -213,7 +213,7 @@ def because(kind, **attributes):
 )
 def test_a_fault_that_passes_is_told_as_one(error, code):
     with pytest.raises(Busy) as told:
-        blame(error)
+        raise_as_store_error(error)
     assert told.value.code == code
 
 
@@ -221,8 +221,8 @@ def test_a_fault_that_passes_is_told_as_one(error, code):
     "name", ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB", "SQLITE_IOERR_FSYNC"]
 )
 def test_a_fault_that_stays_ends_the_process(name):
-    with pytest.raises(Broken):
-        blame(because(OperationalError, sqlite_errorname=name))
+    with pytest.raises(StoreError):
+        raise_as_store_error(because(OperationalError, sqlite_errorname=name))
 
 
 @pytest.mark.parametrize(
@@ -234,7 +234,7 @@ def test_a_fault_that_stays_ends_the_process(name):
     ],
 )
 def test_a_fault_of_a_statement_is_ours(error):
-    assert blame(error) is None
+    assert raise_as_store_error(error) is None
 
 
 def test_disk_space_is_held_back_given_up_and_held_back_again(tmp_path, monkeypatch):

@@ -147,36 +147,36 @@ def test_totals_at_the_edge_of_what_counts_may_be_do_not_break(project):
     assert Session.objects.get().input_tokens == 2**62  # as much as is counted
 
 
-def test_a_bell_rings_after_the_commit_with_what_was_touched(project, bells):
+def test_a_bell_rings_after_the_commit_with_what_was_touched(project, invalidations):
     ingest(batch(project, 0, GOOD[:2]))
 
-    (bell,) = bells
+    (touched,) = invalidations
     session = Session.objects.get()
-    assert bell.project == project.pk
-    assert bell.new_sessions == bell.sessions == bell.reshaped == {session.pk}
-    assert set(bell.events) == set(JournalEvent.objects.values_list("id", flat=True))
-    assert len(bell.turns) == len(bell.loops) == 1
+    assert touched.project == project.pk
+    assert touched.new_sessions == touched.sessions == touched.reshaped == {session.pk}
+    assert set(touched.events) == set(JournalEvent.objects.values_list("id", flat=True))
+    assert len(touched.turns) == len(touched.loops) == 1
 
 
-def test_streamed_text_rings_its_block_and_not_its_turn(project, bells):
+def test_streamed_text_rings_its_block_and_not_its_turn(project, invalidations):
     ingest(batch(project, 0, GOOD[:2]))
-    bells.clear()
+    invalidations.clear()
 
     ingest(batch(project, 2, [line(message_update("s.a.1"))]))
 
-    (bell,) = bells
-    assert bell.blocks
-    assert not bell.turns
+    (touched,) = invalidations
+    assert touched.blocks
+    assert not touched.turns
 
 
-def test_nothing_rings_and_nothing_is_stored_when_the_commit_fails(project, bells):
+def test_nothing_rings_and_nothing_is_stored_when_the_commit_fails(project, invalidations):
     before = digest(project.pk)
     connection.close()
     with connection.execute_wrapper(refuse_commit), pytest.raises(Busy) as refused:
         ingest(batch(project, 0, GOOD))
 
     assert refused.value.code == "busy"
-    assert not bells
+    assert not invalidations
     assert not raws()
     assert digest(project.pk) == before
     assert ingest(batch(project, 0, GOOD)).accepted == 3

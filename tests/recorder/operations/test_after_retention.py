@@ -14,7 +14,7 @@ from recorder.models import EventRecord, JournalEvent, LoopRecord, Project, Sess
 from recorder.operations import retention
 from recorder.operations.integrity_check import findings
 from recorder.projection import export
-from recorder.projection.as_of import seen_from
+from recorder.projection.as_of import as_of
 from recorder.projection.rebuild import BodiesPruned, rebuild
 from tests.build import agent_end, agent_start, line, turn_end
 from tests.long_loop import LongLoop
@@ -86,7 +86,7 @@ def test_what_needs_bodies_says_that_they_are_gone(project):
         lambda: export.phi_session(session),
         lambda: export.phi_loop(session, loop.pk),
         lambda: list(export.raw_lines(session)),
-        lambda: seen_from(session, event.pk).__enter__(),
+        lambda: as_of(session, event.pk).__enter__(),
     ):
         with pytest.raises(Pruned, match=f"bodies pruned on {NOW.day} {NOW:%b %Y}"):
             ask()

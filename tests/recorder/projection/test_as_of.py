@@ -14,7 +14,7 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Project
 from recorder.models import Session as SessionRow
-from recorder.projection.as_of import NotOfSession, record_versions, seen_from
+from recorder.projection.as_of import NotOfSession, as_of, record_versions
 from recorder.projection.as_of import lines as as_of_lines
 from tests import build
 from tests.foreign_tapes import tape
@@ -91,7 +91,7 @@ def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, aske
     now, session = held(project), session_of(project)
 
     for event in asked.sample(sorted(then), 12):
-        with seen_from(session, event):
+        with as_of(session, event):
             assert held(project) == then[event]
     assert held(project) == now
 
@@ -135,7 +135,7 @@ def test_what_a_record_does_not_tell_of_its_lines_is_read(project):
         send(project, event)
         then[EventRecord.objects.latest("pk").pk] = held(project)
     for event in reversed(then):
-        with seen_from(session_of(project), event):
+        with as_of(session_of(project), event):
             assert held(project) == then[event]
 
 
@@ -156,7 +156,7 @@ def test_at_any_event_of_a_tape_the_tables_hold_what_they_held_then(project, nam
             then[EventRecord.objects.latest("pk").pk] = held(project)
     session = SessionRow.objects.filter(parent=None).earliest("pk")
     for event in EventRecord.objects.filter(session=session, pk__in=then).values_list("pk", flat=True):
-        with seen_from(session, event):
+        with as_of(session, event):
             assert held(project) == then[event]
 
 
@@ -176,7 +176,7 @@ def test_totals_are_those_of_the_pure_fold_of_what_came_before(order, share):
     for event, producer in sent[:number]:
         play.feed(event, producer=producer + 1)
 
-    with seen_from(session_of(project), events[number - 1]):
+    with as_of(session_of(project), events[number - 1]):
         seen = session_of(project)
         loops = LoopRecord.objects.filter(session=seen)
         assert {name: getattr(seen, name) for name in TOTALS} == totals(play.session("s"))
@@ -199,7 +199,7 @@ def test_nobody_else_sees_the_past(project):
     send(project, *build.small_loop("s.a.1"))
     first = EventRecord.objects.order_by("pk").first().pk
 
-    with seen_from(session_of(project), first):
+    with as_of(session_of(project), first):
         assert LoopRecord.objects.get().status == "running"
         with ThreadPoolExecutor(1) as others:
             assert others.submit(status_elsewhere).result() == "completed"
@@ -226,7 +226,7 @@ def test_what_breaks_off_in_the_past_comes_back_to_the_present(project):
     send(project, *build.small_loop("s.a.1"))
     first = EventRecord.objects.order_by("pk").first().pk
 
-    with pytest.raises(ZeroDivisionError), seen_from(session_of(project), first):
+    with pytest.raises(ZeroDivisionError), as_of(session_of(project), first):
         raise ZeroDivisionError
     assert LoopRecord.objects.get().status == "completed"
 
@@ -235,7 +235,7 @@ def test_what_breaks_off_in_the_past_comes_back_to_the_present(project):
 def test_an_event_that_is_none_of_the_session_has_no_past(project, event):
     send(project, *build.small_loop("s.a.1"))
 
-    with pytest.raises(NotOfSession), seen_from(session_of(project), event):
+    with pytest.raises(NotOfSession), as_of(session_of(project), event):
         pass
 
 
@@ -247,12 +247,12 @@ def test_a_history_goes_on_where_it_ended_and_is_made_again_when_its_past_change
     send(project, *build.small_loop("s.a.1"), tool_end_with_child())
     session, last = session_of(project), EventRecord.objects.order_by("pk").last().pk
     for event in (last, last - 2, last):
-        with seen_from(session, event):
+        with as_of(session, event):
             pass
     assert fed == [last]
 
     send(project, build.agent_start("kid.a.1", parent="s.a.1", session="kid"), producer="q")
-    with seen_from(session, last):
+    with as_of(session, last):
         assert SessionRow.objects.count() == 1
     assert fed == [last, last]
 
@@ -268,7 +268,7 @@ def test_a_sub_agent_sees_who_spawned_it(project):
     send(project, *tape("cagent/transfer-task.reconstructed.events.jsonl"), form="cagent")
     child = SessionRow.objects.exclude(parent=None).get()
     last = EventRecord.objects.filter(session=child).order_by("pk").last().pk
-    with seen_from(child, last):
+    with as_of(child, last):
         seen = SessionRow.objects.select_related("parent__session").get(pk=child.pk)
         assert (seen.parent, seen.parent.session) == (child.parent, child.parent.session)
         assert seen.parent.session.title == child.parent.session.title
@@ -279,7 +279,7 @@ def test_of_a_long_loop_what_stands_in_records_is_not_read_again(project, monkey
     send(project, *lines)
     read = []
     monkeypatch.setattr(as_of_lines, "texts", lambda lines: read.extend(lines) or texts(lines))
-    with seen_from(session_of(project, "long"), EventRecord.objects.latest("pk").pk):
+    with as_of(session_of(project, "long"), EventRecord.objects.latest("pk").pk):
         assert LoopRecord.objects.get().turns == 5
     kinds = Counter(EventRecord.objects.filter(pk__in=read).values_list("type", flat=True))
     # A stream's last piece says what the loop was doing; the first answer names its config.

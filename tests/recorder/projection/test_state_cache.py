@@ -25,7 +25,7 @@ kept_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreS
 @pytest.fixture
 def readings(monkeypatch):
     """Every reading of a Memory from the tables."""
-    asked, remember = [], store.remember
+    asked, remember = [], store.load_state
 
     def counted(*args):
         asked.append(args)

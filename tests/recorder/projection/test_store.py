@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from recorder.core.context import Line
 from recorder.core.formats.native import parse
 from recorder.core.records import EventRecord, Session
-from recorder.core.state_keys import needs
+from recorder.core.state_keys import state_keys_of
 from recorder.database import row_mapper
 from recorder.ingest.pipeline import Batch, ingest, record
 from recorder.models import LoopRecord, Project
@@ -182,5 +182,5 @@ def play(project, stream, cuts=None):
 def queries(project, lines):
     parsed = [Line(0, 1, NOW, "phi-core", parse(raw)) for raw in lines]
     with CaptureQueriesContext(connection) as captured:
-        store.remember(project.pk, needs(parsed), {1})
+        store.load_state(project.pk, state_keys_of(parsed), {1})
     return len(captured)

@@ -12,8 +12,8 @@ from django.db import OperationalError, connection
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import JournalEvent, LoopRecord, Project, Session
 from recorder.pubsub import commit_poller, invalidation
-from recorder.pubsub.commit_poller import Watch
-from recorder.pubsub.invalidation import Bell, merge, unlisten
+from recorder.pubsub.commit_poller import CommitPoller
+from recorder.pubsub.invalidation import Invalidation, merge, unsubscribe
 from tests.build import agent_start, line, message_update, tool_start, turn_start
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -47,37 +47,37 @@ with transaction.atomic():
 
 
 def test_bells_of_a_project_add_up():
-    first = Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
-    second = Bell(1, sessions={3}, reshaped={3}, loops={4: 3}, events={6: 4}, quarantined=True)
+    first = Invalidation(1, sessions={1}, loops={2: 1}, events={5: 2})
+    second = Invalidation(1, sessions={3}, reshaped={3}, loops={4: 3}, events={6: 4}, quarantined=True)
 
     whole = merge([first, second])
 
     assert (whole.sessions, whole.reshaped) == ({1, 3}, {3})
     assert (whole.loops, whole.events) == ({2: 1, 4: 3}, {5: 2, 6: 4})
     assert whole.quarantined
-    assert first == Bell(1, sessions={1}, loops={2: 1}, events={5: 2})
+    assert first == Invalidation(1, sessions={1}, loops={2: 1}, events={5: 2})
 
 
 def test_a_bell_crosses_from_process_to_process_as_json():
-    bell = Bell(1, sessions={1, 2}, loops={2: 1}, tools={7: 0}, quarantined=True)
+    touched = Invalidation(1, sessions={1, 2}, loops={2: 1}, tools={7: 0}, quarantined=True)
 
-    assert Bell.of(json.loads(json.dumps(bell.message()))) == bell
-
-
-def test_one_that_listens_no_more_hears_nothing(bells):
-    invalidation.ring(Bell(1))
-    unlisten(bells.append)
-    invalidation.ring(Bell(2))
-
-    assert bells == [Bell(1)]
+    assert Invalidation.of(json.loads(json.dumps(touched.message()))) == touched
 
 
-def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, bells):
+def test_one_that_listens_no_more_hears_nothing(invalidations):
+    invalidation.publish(Invalidation(1))
+    unsubscribe(invalidations.append)
+    invalidation.publish(Invalidation(2))
+
+    assert invalidations == [Invalidation(1)]
+
+
+def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, invalidations):
     ingest(Batch(project.pk, "p", 0, LINES))
-    (own,) = bells
+    (own,) = invalidations
     ids = sorted(JournalEvent.objects.values_list("id", flat=True))
 
-    (theirs,) = commit_poller.bells(ids)
+    (theirs,) = commit_poller.invalidations_of(ids)
 
     for part in ("sessions", "new_sessions", "reshaped", "loops", "turns", "tools", "blocks", "events"):
         assert getattr(theirs, part) == getattr(own, part), part
@@ -88,106 +88,108 @@ def test_a_flush_elsewhere_names_the_loops_it_ended(project):
     ingest(Batch(project.pk, "p", None, [], flush=True))
     flush = JournalEvent.objects.get(kind="flush").pk
 
-    (bell,) = commit_poller.bells([flush])
+    (touched,) = commit_poller.invalidations_of([flush])
 
-    assert bell.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
+    assert touched.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
 
 
-def test_what_another_process_commits_rings_here(project, bells, alone):
-    watch = Watch()
-    watch.look()
+def test_what_another_process_commits_rings_here(project, invalidations, alone):
+    watch = CommitPoller()
+    watch.poll()
     ingest(Batch(project.pk, "own", 0, LINES[:1]))
-    watch.look()
-    bells.clear()
+    watch.poll()
+    invalidations.clear()
 
     elsewhere(project, LINES[1:])
-    watch.look()
-    watch.look()
+    watch.poll()
+    watch.poll()
     watch.close()
 
-    (bell,) = bells
-    assert set(bell.events) == set(
+    (touched,) = invalidations
+    assert set(touched.events) == set(
         JournalEvent.objects.filter(producer__name="elsewhere").values_list("id", flat=True)
     )
 
 
 @on_postgres
-def test_a_line_that_commits_after_higher_ones_rings_too(project, bells, alone):
-    watch = Watch()
-    watch.look()
+def test_a_line_that_commits_after_higher_ones_rings_too(project, invalidations, alone):
+    watch = CommitPoller()
+    watch.poll()
     with slow(project, LINES[:1]) as commit:
         elsewhere(Project.objects.create(slug="other"), LINES)
         for _ in range(3):
-            watch.look()
-        assert {line for bell in bells for line in bell.events} == lines_of("elsewhere")
+            watch.poll()
+        assert {line for touched in invalidations for line in touched.events} == lines_of("elsewhere")
         commit()
     for _ in range(3):
-        watch.look()
+        watch.poll()
     watch.close()
 
-    heard = [line for bell in bells for line in bell.events]
+    heard = [line for touched in invalidations for line in touched.events]
     assert set(heard) == lines_of("elsewhere", "slow")
     assert min(lines_of("slow")) < min(lines_of("elsewhere"))
     assert len(heard) == len(set(heard)) == len(LINES) + 1
 
 
 @on_postgres
-def test_a_line_whose_bell_was_lost_between_nodes_rings_a_look_later(project, bells, monkeypatch):
+def test_a_line_whose_bell_was_lost_between_nodes_rings_a_look_later(project, invalidations, monkeypatch):
     monkeypatch.setattr(settings, "REDIS_URL", "redis://somewhere")
-    watch = Watch()
-    watch.look()
+    watch = CommitPoller()
+    watch.poll()
     with slow(project, LINES) as commit:
-        watch.look()
-        watch.look()
+        watch.poll()
+        watch.poll()
         commit()
-    watch.look()
-    assert not bells, "its bell may still be on its way"
-    watch.look()
+    watch.poll()
+    assert not invalidations, "its bell may still be on its way"
+    watch.poll()
     watch.close()
 
-    assert {line for bell in bells for line in bell.events} == lines_of("slow")
+    assert {line for touched in invalidations for line in touched.events} == lines_of("slow")
 
 
 @on_postgres
-def test_who_was_writing_when_the_watch_began_is_drawn_when_they_end(project, bells, alone, missed):
-    watch = Watch()
+def test_who_was_writing_when_the_watch_began_is_drawn_when_they_end(project, invalidations, alone, missed):
+    watch = CommitPoller()
     with slow(project, LINES) as commit:
-        watch.look()
-        watch.look()
+        watch.poll()
+        watch.poll()
         assert missed() == 1
         commit()
-    watch.look()
+    watch.poll()
     watch.close()
 
     assert missed() == 2
 
 
-def test_a_look_that_failed_has_every_page_drawn_when_the_store_is_back(project, bells, alone, missed):
-    watch = Watch()
-    watch.look()
+def test_a_look_that_failed_has_every_page_drawn_when_the_store_is_back(
+    project, invalidations, alone, missed
+):
+    watch = CommitPoller()
+    watch.poll()
     with connection.execute_wrapper(out_of_order):
-        watch.look()
-        watch.look()
+        watch.poll()
+        watch.poll()
     assert missed() == 1
     elsewhere(project, LINES)
 
-    watch.look()
-    watch.look()
+    watch.poll()
+    watch.poll()
     watch.close()
 
     assert missed() == 2
 
 
-def test_a_config_that_another_process_saw_first_is_named_once(project, bells, alone):
-    watch = Watch()
-    watch.look()
+def test_a_config_that_another_process_saw_first_is_named_once(project, invalidations, alone):
+    watch = CommitPoller()
+    watch.poll()
     config = {"model": "claude-sonnet-4-6", "provider": "anthropic"}
     for producer, loop in (("first", "s.a.1"), ("second", "t.a.1")):
         elsewhere(project, [line(agent_start(loop, config_snapshot=config))], producer)
-        watch.look()
+        watch.poll()
     watch.close()
 
-    assert [len(bell.configs) for bell in bells] == [1, 0]
+    assert [len(touched.configs) for touched in invalidations] == [1, 0]
 
 
 @pytest.fixture

@@ -8,39 +8,39 @@ from channels.layers import get_channel_layer
 from channels_redis.pubsub import RedisPubSubChannelLayer
 
 from recorder.pubsub import invalidation
-from recorder.pubsub.invalidation import Bell, listen, unlisten
-from recorder.pubsub.redis_relay import DEAF_S, GROUP, Ears, Relay
+from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
+from recorder.pubsub.redis_relay import DEAF_S, GROUP, GapDetector, RedisRelay
 
-BELL = Bell(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
+BELL = Invalidation(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
 
 
 def test_numbers_without_a_hole_mean_that_nothing_was_missed():
-    ears = Ears("me")
+    ears = GapDetector("me")
     assert not any(ears.has_missed("other", number, 0.0) for number in range(1, 10))
 
 
 def test_a_hole_in_the_numbers_of_a_node_means_that_something_was_missed_once():
-    ears = Ears("me")
+    ears = GapDetector("me")
     heard = [ears.has_missed("other", number, 0.0) for number in (1, 2, 5, 6)]
     assert heard == [False, False, True, False]
 
 
 def test_a_node_first_heard_in_the_middle_may_have_said_something_before():
-    assert Ears("me").has_missed("other", 7, 0.0)
+    assert GapDetector("me").has_missed("other", 7, 0.0)
 
 
 def test_each_node_has_numbers_of_its_own():
-    ears = Ears("me")
+    ears = GapDetector("me")
     heard = [ears.has_missed(node, number, 0.0) for node, number in [("a", 1), ("b", 1), ("a", 2), ("b", 2)]]
     assert not any(heard)
 
 
 def test_what_a_node_says_itself_is_never_missed():
-    assert not Ears("me").has_missed("me", 12, 0.0)
+    assert not GapDetector("me").has_missed("me", 12, 0.0)
 
 
 def test_a_node_that_falls_silent_may_have_committed_what_it_did_not_say():
-    ears = Ears("me")
+    ears = GapDetector("me")
     ears.has_missed("other", 1, 0.0)
     ears.has_missed("me", 1, DEAF_S)
 
@@ -52,7 +52,7 @@ def test_a_node_that_falls_silent_may_have_committed_what_it_did_not_say():
 def test_a_bell_crosses_redis_as_it_is():
     layer = RedisPubSubChannelLayer()
 
-    assert Bell.of(layer.deserialize(layer.serialize(BELL.message()))) == BELL
+    assert Invalidation.of(layer.deserialize(layer.serialize(BELL.message()))) == BELL
 
 
 async def test_what_a_node_rings_is_said_to_all(relay):
@@ -64,7 +64,7 @@ async def test_what_a_node_rings_is_said_to_all(relay):
     while not (said := await asyncio.wait_for(layer.receive(ear), 10))["bell"]:
         pass
 
-    assert Bell.of(said["bell"]) == BELL
+    assert Invalidation.of(said["bell"]) == BELL
 
 
 async def test_what_another_node_says_rings_here(relay, heard):
@@ -85,21 +85,21 @@ async def test_what_cannot_be_read_or_said_ends_nothing(relay, heard, caplog):
 
 @pytest.fixture
 async def relay():
-    relay = Relay()
+    relay = RedisRelay()
     yield relay
     for task in relay._tasks:
         task.cancel()
     await asyncio.gather(*relay._tasks, return_exceptions=True)
-    invalidation._carriers.remove(relay.carry)
+    invalidation._relays.remove(relay.carry)
     await get_channel_layer().flush()
 
 
 @pytest.fixture
 def heard():
-    bells = asyncio.Queue()
-    listen(bells.put_nowait)
-    yield bells
-    unlisten(bells.put_nowait)
+    invalidations = asyncio.Queue()
+    subscribe(invalidations.put_nowait)
+    yield invalidations
+    unsubscribe(invalidations.put_nowait)
 
 
 async def told(heard):

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from dashboard.pages.costs.chart import Name
 from dashboard.pages.costs.figures import OTHERS, Figures, Grouping, Key, Piece, by_key, figures, ranked
-from dashboard.pages.costs.params import Asked, Period
+from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.queries import selection_usage, sessions, spending
 from dashboard.pages.costs.queries.durations import (
     SAMPLE_OF_CONFIG,
@@ -67,7 +67,7 @@ class _Reading:
         return ranked(by_key(self.pieces, of), self.rows)
 
 
-def page(project: Project, asked: Asked, now: datetime, rows: int = ROWS_MAX) -> Page:
+def page(project: Project, asked: Params, now: datetime, rows: int = ROWS_MAX) -> Page:
     """Return what a project spent."""
     period = asked.period(now)
     pieces = [*spending.pieces(project.pk, asked, period), *selection_usage.pieces(project.pk, asked, period)]
@@ -87,13 +87,13 @@ def page(project: Project, asked: Asked, now: datetime, rows: int = ROWS_MAX) ->
     )
 
 
-def pages(asked: Asked, projects: Collection[int]) -> Mapping[int, Page]:
+def pages(asked: Params, projects: Collection[int]) -> Mapping[int, Page]:
     """Return what projects spent until now."""
     now = timezone.now()
     return {project.pk: page(project, asked, now) for project in Project.objects.filter(pk__in=projects)}
 
 
-def facets(project: int, asked: Asked) -> list[Facet]:
+def facets(project: int, asked: Params) -> list[Facet]:
     """Return what can be asked for: what was recorded, and what is chosen already. Two queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]
@@ -124,12 +124,12 @@ def _by_model(reading: _Reading) -> Grouping:
     lengths: dict[Key, list[int]] = defaultdict(list)
     for config, each in lengths_of_configs(named, reading.period).items():
         lengths[models[config]] += each
-    return Grouping(of, _coloured(shown, lambda model: Asked(model=model)), times(lengths), SAMPLE_OF_CONFIG)
+    return Grouping(of, _coloured(shown, lambda model: Params(model=model)), times(lengths), SAMPLE_OF_CONFIG)
 
 
 def _by_agent(reading: _Reading) -> Grouping:
     lengths = lengths_of_newest(reading.project.pk, "agent_id", reading.period)
-    names = _coloured(reading.shown(_agent), lambda agent: Asked(agent=agent))
+    names = _coloured(reading.shown(_agent), lambda agent: Params(agent=agent))
     return Grouping(_agent, names, times(lengths), SAMPLE_OF_PROJECT)
 
 
@@ -161,7 +161,7 @@ def _session(piece: Piece) -> Key:
     return piece.session
 
 
-def _coloured(keys: Collection[Key], alone: Callable[[str], Asked]) -> dict[Key, Name]:
+def _coloured(keys: Collection[Key], alone: Callable[[str], Params]) -> dict[Key, Name]:
     """Return names that lead to a page of each `alone`; its colour is its place."""
     return {
         key: Name(str(key), _colour(place), href=alone(str(key)).query) if key else NOBODY

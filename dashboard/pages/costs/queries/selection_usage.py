@@ -7,14 +7,14 @@ from typing import Any
 from django.db.models import Q, Sum
 
 from dashboard.pages.costs.figures import Piece
-from dashboard.pages.costs.params import Asked, Period
+from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.totals import Sum as Spent
 from recorder.models import ParallelGroupRecord
 
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
 
 
-def pieces(project: int, asked: Asked, period: Period) -> list[Piece]:
+def pieces(project: int, asked: Params, period: Period) -> list[Piece]:
     """Return it as spent on judging. One query, or none: it is no agent's and no model's."""
     if asked.agent or asked.model or not asked.judge:
         return []

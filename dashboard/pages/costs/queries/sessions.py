@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Count, F, Q, QuerySet, Sum
 
 from dashboard.pages.costs.figures import Piece
-from dashboard.pages.costs.params import Asked, Period
+from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.queries.spending import stamp, without
 from dashboard.pages.costs.totals import Sum as Spent
 from recorder.models import LoopRecord, Session, Turn
@@ -24,7 +24,7 @@ def dearest(project: int, period: Period, count: int) -> list[int]:
     return list(active.order_by(*order).values_list("pk", flat=True)[:count])
 
 
-def pieces(sessions: Collection[int], asked: Asked, period: Period) -> list[Piece]:
+def pieces(sessions: Collection[int], asked: Params, period: Period) -> list[Piece]:
     """Return what sessions spent in the period. Two queries."""
     within = {"ended_at__gte": period.start, "ended_at__lt": period.end}
     turns = Turn.objects.filter(_asked(asked, "loop__"), loop__session__in=sessions, state="done", **within)
@@ -37,7 +37,7 @@ def pieces(sessions: Collection[int], asked: Asked, period: Period) -> list[Piec
     ]
 
 
-def _asked(asked: Asked, at: str = "") -> Q:
+def _asked(asked: Params, at: str = "") -> Q:
     where = Q()
     if asked.agent:
         where &= Q(**{f"{at}agent_id": asked.agent})

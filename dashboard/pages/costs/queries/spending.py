@@ -8,7 +8,7 @@ from typing import Any
 from django.db.models import Func, Q, QuerySet, Sum
 
 from dashboard.pages.costs.figures import Piece
-from dashboard.pages.costs.params import Asked, Period
+from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.totals import Sum as Spent
 from dashboard.shared.date_trunc import Day, Hour
 from recorder.models import Spending
@@ -21,7 +21,7 @@ COUNTS = (
 _SUMS: dict[str, Any] = {f"{name}_": Sum(name, default=0) for name in COUNTS}
 
 
-def pieces(project: int, asked: Asked, period: Period) -> list[Piece]:
+def pieces(project: int, asked: Params, period: Period) -> list[Piece]:
     """Return what was spent in the period. One query."""
     grouped = _within(project, asked, period).values("segment", *_told_apart(asked)).annotate(**_SUMS)
     return [
@@ -30,7 +30,7 @@ def pieces(project: int, asked: Asked, period: Period) -> list[Piece]:
     ]
 
 
-def bars(project: int, asked: Asked, period: Period) -> list[Piece]:
+def bars(project: int, asked: Params, period: Period) -> list[Piece]:
     """Return what it cost, bar by bar. One query: grouping everything by day, too, takes longer than both."""
     stamped = _within(project, asked, period).annotate(at=stamp("start", period))
     grouped = stamped.values("at", *_told_apart(asked)).annotate(nano=Sum("cost_nano"))
@@ -46,7 +46,7 @@ def bars(project: int, asked: Asked, period: Period) -> list[Piece]:
     ]
 
 
-def whole(project: int, asked: Asked, period: Period) -> Spent:
+def whole(project: int, asked: Params, period: Period) -> Spent:
     """Return what was spent in a period altogether. One query."""
     return _spent(_within(project, asked, period).aggregate(**_SUMS))
 
@@ -56,7 +56,7 @@ def stamp(moment: str, period: Period) -> Func:
     return Hour(moment) if period.is_hourly else Day(moment)
 
 
-def asked_for(asked: Asked) -> Q:
+def asked_for(asked: Params) -> Q:
     """Return the conditions that the filters stand for, on columns of a rollup."""
     where = Q()
     if asked.agent:
@@ -66,18 +66,18 @@ def asked_for(asked: Asked) -> Q:
     return where & without(asked)
 
 
-def without(asked: Asked, at: str = "") -> Q:
+def without(asked: Params, at: str = "") -> Q:
     """Return the condition that leaves out what the reader switched off; the segment stands at `at`."""
     left_out = [name for name, counts in (("sub_agents", asked.sub), ("judge", asked.judge)) if not counts]
     return ~Q(**{f"{at}segment__in": left_out}) if left_out else Q()
 
 
-def _told_apart(asked: Asked) -> tuple[str, ...]:
+def _told_apart(asked: Params) -> tuple[str, ...]:
     """Return the columns to group by; models without a price are found by config, whatever is asked."""
     return ("config", "agent_id") if asked.by == "agent" else ("config",)
 
 
-def _within(project: int, asked: Asked, period: Period) -> QuerySet[Spending]:
+def _within(project: int, asked: Params, period: Period) -> QuerySet[Spending]:
     span = "hour" if period.is_hourly else "day"
     return Spending.objects.filter(
         asked_for(asked), project=project, span=span, start__gte=period.start, start__lt=period.end

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from dashboard.pages.evaluations.config_differences import Difference, differences
-from dashboard.pages.evaluations.detail_params import ANSWERS, Asked
+from dashboard.pages.evaluations.detail_params import ANSWERS, Params
 from dashboard.pages.evaluations.queries.answers import Answer, answers
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
 from dashboard.pages.evaluations.queries.turns import turns
@@ -41,7 +41,7 @@ class Comparison:
     results: Sequence[Row]
     answers: Sequence[Answer | None]
     turns: Table
-    asked: Asked
+    asked: Params
 
     @property
     def columns(self) -> int:
@@ -89,13 +89,13 @@ class Comparison:
 class Tables:
     """The query of the panel for pages that ask for this."""
 
-    asked: Asked
+    asked: Params
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Comparison]:
         return {pk: comparison(group, self.asked) for pk, group in groups(pks).items()}
 
 
-def comparison(group: Group, asked: Asked) -> Comparison:
+def comparison(group: Group, asked: Params) -> Comparison:
     """Return a group's branches side by side. Three queries beside those of the group."""
     winner = group.winner
     shown = asked.chosen(winner.number if winner else None, len(group.branches))

@@ -37,9 +37,10 @@ class Placed:
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with their arguments and results. Four queries."""
-    found = calls(row_mapper.among("c.id"), row_mapper.several(pks))
+    found = calls(row_mapper.in_list("c.id"), row_mapper.list_param(pks))
     read = [
-        line.body for line in lines_query.read(row_mapper.among("e.id"), row_mapper.several(events(found)))
+        line.body
+        for line in lines_query.read(row_mapper.in_list("e.id"), row_mapper.list_param(events(found)))
     ]
     bodies = {body.id: body for body in read if body.pruned_on is None}
     asked = approvals_query.open_of({each.loop for each in found})
@@ -63,7 +64,7 @@ def calls(where: str, *values: row_mapper.Value) -> Sequence[Placed]:
 
 def outside_turns() -> str:
     """Return the SQL for calls of some loops that belong to no turn. The plus keeps SQLite to their loops."""
-    return f"+c.turn_id IS NULL AND {row_mapper.among('c.loop_id')}"
+    return f"+c.turn_id IS NULL AND {row_mapper.in_list('c.loop_id')}"
 
 
 def events(found: Collection[Placed]) -> set[int]:
@@ -117,10 +118,10 @@ def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
     if not records:
         return {}
     loops, named = {record.loop for record in records}, {record.tool_call_id for record in records}
-    sql = _CHILDREN.format(row_mapper.among("r.loop_id"), row_mapper.among("r.tool_call_id"))
+    sql = _CHILDREN.format(row_mapper.in_list("r.loop_id"), row_mapper.in_list("r.tool_call_id"))
     return {
         (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
         for loop, call, session_id, slug, session, child in row_mapper.read(
-            sql, row_mapper.several(loops), row_mapper.several(named)
+            sql, row_mapper.list_param(loops), row_mapper.list_param(named)
         )
     }

@@ -44,10 +44,10 @@ def outside(found: Collection[Fold]) -> tuple[str, Sequence[row_mapper.Value]]:
     """Return the SQL for events `e` that are in no fold, and its values."""
     if not found:
         return "", ()
-    events = row_mapper.several({pk for each in found for pk in each.events})
+    events = row_mapper.list_param({pk for each in found for pk in each.events})
     ranges = [value for each in found for value in (each.turn, each.since, each.folded.until)]
     inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(found)
-    return f"{inside} AND NOT {row_mapper.among('e.id')}", (*ranges, events)
+    return f"{inside} AND NOT {row_mapper.in_list('e.id')}", (*ranges, events)
 
 
 def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
@@ -69,10 +69,12 @@ def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[
 def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
     chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
     since, until = _begin(chosen), _begin(own[stretch.end :])
-    where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {row_mapper.among('e.id')}"
-    values = (turn.pk, since, until, row_mapper.several(calls_query.events(rest)))
+    where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {row_mapper.in_list('e.id')}"
+    values = (turn.pk, since, until, row_mapper.list_param(calls_query.events(rest)))
     found = lines_query.read(
-        f"({where}) OR {row_mapper.among('e.id')}", *values, row_mapper.several(calls_query.events(chosen))
+        f"({where}) OR {row_mapper.in_list('e.id')}",
+        *values,
+        row_mapper.list_param(calls_query.events(chosen)),
     )
     blocks = streaming_text.of_turns([turn.pk]).get(turn.pk, {})
     return Reading(
@@ -104,7 +106,7 @@ def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Seq
     if all(line.body.id != first for line in found):
         between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
         found = lines_query.read(between, loop, first, last)
-        own = calls_query.calls(calls_query.outside_turns(), row_mapper.several([loop]))
+        own = calls_query.calls(calls_query.outside_turns(), row_mapper.list_param([loop]))
     return Reading(
         slug,
         [line.body for line in found],

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.models import Turn
 
 PAGE = 30
@@ -37,12 +37,12 @@ def turn_window(loop: int, before: int | None = None) -> TurnWindow:
     return TurnWindow(shown[::-1], earlier, before if has_later else None)
 
 
-@worded
+@compiled
 def _last(loop: int) -> QuerySet[Turn, int]:
     return Turn.objects.filter(loop=loop).order_by("-ordinal").values_list("ordinal", flat=True)[: PAGE + 1]
 
 
-@worded
+@compiled
 def _last_before(loop: int, before: int) -> QuerySet[Turn, int]:
     turns = Turn.objects.filter(loop=loop, ordinal__lt=before).order_by("-ordinal")
     return turns.values_list("ordinal", flat=True)[: PAGE + 1]
@@ -53,7 +53,7 @@ def turns_between(loop: int, first: int, last: int | None) -> list[int]:
     return _turns_since(loop, first, NO_MORE if last is None else last)[::-1]
 
 
-@worded
+@compiled
 def _turns_since(loop: int, first: int, last: int) -> QuerySet[Turn, int]:
     turns = Turn.objects.filter(loop=loop, ordinal__gte=first, ordinal__lt=last).order_by("-ordinal")
     return turns.values_list("pk", flat=True)[:PAGE]

@@ -10,7 +10,7 @@ from typing import Any
 from django.db.models import Count, Min, Q, QuerySet, Sum
 
 from dashboard.rendering.number_format import plural
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.web import links
 from recorder.models import Anomaly, EventRecord, LoopRecord, QuarantinedLine, Session
 
@@ -93,29 +93,29 @@ def _tallies(session: Session) -> Iterator[Tally]:
         yield Tally(f"{plural(orphans, 'event')} without a loop", f"{page}#orphans")
 
 
-@worded
+@compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
-    sessions = Session.objects.filter(pk__among=pks).select_related("project").only("project__slug")
+    sessions = Session.objects.filter(pk__in_list=pks).select_related("project").only("project__slug")
     return sessions.annotate(n=Count("anomalies"))
 
 
-@worded
+@compiled
 def _anomalies(session: int) -> QuerySet[Anomaly]:
     return Anomaly.objects.filter(session=session).order_by("-pk")[:SHOWN]
 
 
-@worded
+@compiled
 def _producers(session: int) -> QuerySet[LoopRecord, tuple[int, int, int]]:
     """Ask for a session's producers, and how many events of each are late or of an unknown type."""
     loops = LoopRecord.objects.filter(session=session).order_by().values("producer")
     return loops.annotate(n=Sum("late"), m=Sum("unknown")).values_list("producer", "n", "m")
 
 
-@worded
+@compiled
 def _refused(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLine, tuple[int, int]]:
     """Ask how many lines have the number of another, and how many were refused otherwise."""
     is_conflict = Q(code="seq_conflict")
-    lines = QuarantinedLine.objects.filter(project=project, producer__among=producers)
+    lines = QuarantinedLine.objects.filter(project=project, producer__in_list=producers)
     counted = (
         lines.order_by()
         .values("project")
@@ -124,9 +124,9 @@ def _refused(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLi
     return counted.values_list("conflicts", "others")
 
 
-@worded
+@compiled
 def _orphans(producers: Collection[int]) -> QuerySet[EventRecord, int]:
-    waiting = EventRecord.objects.filter(loop=None, session=None, journal__producer__among=producers)
+    waiting = EventRecord.objects.filter(loop=None, session=None, journal__producer__in_list=producers)
     counted = waiting.exclude(loop_key="").order_by().values("loop").annotate(n=Count("pk"))
     return counted.values_list("n", flat=True)
 

@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.rows import kind_of, state_of, title_of
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
@@ -128,15 +128,15 @@ def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]
     return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
 
 
-@worded
+@compiled
 def _loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
     related = ("session__project", "config", "parent__config", "price")
-    return LoopRecord.objects.filter(pk__among=pks).select_related(*related).only(*SHOWN)
+    return LoopRecord.objects.filter(pk__in_list=pks).select_related(*related).only(*SHOWN)
 
 
-@worded
+@compiled
 def _titles(pks: Collection[int]) -> QuerySet[LoopRecord]:
-    return LoopRecord.objects.filter(pk__among=pks).only(*TITLE)
+    return LoopRecord.objects.filter(pk__in_list=pks).only(*TITLE)
 
 
 def _beside(order: Sequence[int], pk: int) -> tuple[int, ...]:

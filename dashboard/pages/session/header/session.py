@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
@@ -100,13 +100,13 @@ def headers(pks: Collection[int]) -> Mapping[int, Header]:
     return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
 
 
-@worded
+@compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     sized = LoopRecord.objects.filter(session=OuterRef("pk"), context_tokens__isnull=False).order_by(
         "-last_event_at", "-pk"
     )
     return (
-        Session.objects.filter(pk__among=pks)
+        Session.objects.filter(pk__in_list=pks)
         .select_related("project", "parent__session__project")
         .only(*SHOWN)
         .annotate(
@@ -126,10 +126,10 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     )
 
 
-@worded
+@compiled
 def _measured(pks: Collection[int]) -> QuerySet[LoopRecord]:
     loops = LoopRecord.objects.select_related("config").only("context_tokens", "config__snapshot")
-    return loops.filter(pk__among=pks)
+    return loops.filter(pk__in_list=pks)
 
 
 def _counted(rows: QuerySet[Any], by: str) -> Subquery:
@@ -191,13 +191,13 @@ def session_of(project: int, pk: int, loop: int = 0) -> Session:
     return found[0]
 
 
-@worded
+@compiled
 def _session(project: int, pk: int) -> QuerySet[Session]:
     found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
     return found.filter(project=project, pk=pk)
 
 
-@worded
+@compiled
 def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
     found = Session.objects.select_related("project").annotate(is_pinned=Exists(PINS))
     return found.filter(
@@ -210,7 +210,7 @@ def first_loop(session: int) -> int | None:
     return next(iter(_opened_at(session)), None)
 
 
-@worded
+@compiled
 def _opened_at(session: int) -> QuerySet[LoopRecord, int]:
     runs = Case(When(status="running", then=Value(0)), default=Value(1), output_field=IntegerField())
     loops = LoopRecord.objects.filter(session=session)

@@ -11,7 +11,7 @@ from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Win
 from django.db.models.functions import RowNumber
 
 from dashboard.pages.session.replay.track import Course, Ran, Told, course
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
 READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
@@ -56,10 +56,10 @@ def tracks(pks: Collection[int]) -> Mapping[int, Track]:
     return {session.pk: _track(session) for session in _sessions(pks)}
 
 
-@worded
+@compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
-    sessions = Session.objects.filter(pk__among=pks).only("events", "loops", "status")
+    sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", "status")
     return sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
 
 
@@ -96,7 +96,7 @@ def _received(event: int) -> datetime:
     return at
 
 
-@worded
+@compiled
 def _failed(session: int) -> QuerySet[Any, int | None]:
     """Ask for the events with which tools and turns failed."""
     tools = ToolCall.objects.filter(loop__session=session, state="failed")
@@ -105,29 +105,29 @@ def _failed(session: int) -> QuerySet[Any, int | None]:
     return tools.values_list("end_event", flat=True).union(ends)[:FAILED]
 
 
-@worded
+@compiled
 def _events(session: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
     rows = EventRecord.objects.filter(STEPS["event"], session=session)
     return rows.order_by("journal").values_list(*EVENT)
 
 
-@worded
+@compiled
 def _thinned(
     session: int, every: int, marked: Collection[int | None]
 ) -> QuerySet[EventRecord, tuple[Any, ...]]:
     """Ask for one of so many events, and for all that are marked or rare."""
-    shown = Q(part=0) | Q(type__in=RARE) | Q(pk__among=marked)
+    shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in_list=marked)
     rows = EventRecord.objects.filter(STEPS["event"], session=session)
     rows = rows.annotate(part=F("journal_id") % every).filter(shown)
     return rows.order_by("journal").values_list(*EVENT)
 
 
-@worded
+@compiled
 def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
     return LoopRecord.objects.filter(session=session, start_event__isnull=False).values_list(*LOOP)
 
 
-@worded
+@compiled
 def _some_loops(session: int, every: int, events: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
     """Ask for one of so many loops, and for all that run or are longer than so many events."""
     is_long = Q(end_event__gt=F("start_event") + events)

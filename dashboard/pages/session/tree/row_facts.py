@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import Count, Min, QuerySet
 
 from dashboard.rendering.number_format import tokens
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import loops_with_sub_agents
 from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
@@ -77,43 +77,43 @@ def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
     return found
 
 
-@worded
+@compiled
 def _superseded(pks: Collection[int]) -> QuerySet[LoopRecord, int | None]:
-    reruns = LoopRecord.objects.filter(parent__among=pks, continuation_kind="Rerun")
+    reruns = LoopRecord.objects.filter(parent__in_list=pks, continuation_kind="Rerun")
     return reruns.values_list("parent_id", flat=True)
 
 
-@worded
+@compiled
 def _judged(judges: Collection[int]) -> QuerySet[ParallelGroupRecord]:
-    judged = ParallelGroupRecord.objects.filter(judge__among=judges)
+    judged = ParallelGroupRecord.objects.filter(judge__in_list=judges)
     return judged.only("judge_id", "status", "selected_config_index", "loop_ids")
 
 
-@worded
+@compiled
 def _cut(pks: Collection[int]) -> QuerySet[Turn, int]:
-    return Turn.objects.filter(loop__among=pks, stop_reason="length").values_list("loop_id", flat=True)
+    return Turn.objects.filter(loop__in_list=pks, stop_reason="length").values_list("loop_id", flat=True)
 
 
-@worded
+@compiled
 def _compactions(pks: Collection[int]) -> QuerySet[Compaction]:
-    return Compaction.objects.filter(loop__among=pks).defer("block", "summary").order_by("pk")
+    return Compaction.objects.filter(loop__in_list=pks).defer("block", "summary").order_by("pk")
 
 
-@worded
+@compiled
 def _failed(pks: Collection[int]) -> QuerySet[ToolCall, tuple[int, int]]:
     """Ask how many tools of loops failed; one that was denied before it began is no failure."""
-    failed = ToolCall.objects.filter(loop__among=pks, state="failed", start_event__isnull=False)
+    failed = ToolCall.objects.filter(loop__in_list=pks, state="failed", start_event__isnull=False)
     return failed.order_by().values("loop_id").annotate(n=Count("pk")).values_list("loop_id", "n")
 
 
-@worded
+@compiled
 def _waits(pks: Collection[int]) -> QuerySet[Approval, tuple[int, datetime]]:
     """Ask since when loops wait for a person."""
-    waiting = Approval.objects.filter(loop__among=pks, resolved_at=None).order_by().values("loop_id")
+    waiting = Approval.objects.filter(loop__in_list=pks, resolved_at=None).order_by().values("loop_id")
     return waiting.annotate(since=Min("requested_at")).values_list("loop_id", "since")
 
 
-@worded
+@compiled
 def _asked(groups: Collection[int]) -> QuerySet[LoopRecord, tuple[int, str]]:
     """Ask what the first branch of each parallel group was asked."""
-    return LoopRecord.objects.filter(group__among=groups, branch_index=0).values_list("group_id", "title")
+    return LoopRecord.objects.filter(group__in_list=groups, branch_index=0).values_list("group_id", "title")

@@ -9,7 +9,7 @@ from datetime import datetime
 from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.row_facts import Facts, Passes
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import COST, NOTHING, Cost
 from dashboard.web import links
@@ -104,9 +104,9 @@ def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
     return {loop.pk: _row(loop, facts) for loop in loops}
 
 
-@worded
+@compiled
 def _loops(pks: Collection[int]) -> QuerySet[LoopRecord]:
-    return LoopRecord.objects.filter(pk__among=pks).select_related("session__project", "group").only(*SHOWN)
+    return LoopRecord.objects.filter(pk__in_list=pks).select_related("session__project", "group").only(*SHOWN)
 
 
 def _row(loop: LoopRecord, facts: Facts) -> LoopRow:

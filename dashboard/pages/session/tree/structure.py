@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.layout import Node, planted, rows
 from dashboard.pages.session.tree.sub_agents_query import children
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from recorder.models import LoopRecord, ParallelGroupRecord
 
 # Only what is drawn is read: whole rows of sessions and projects are wide.
@@ -55,12 +55,12 @@ class Shape:
         return [row.key for row in self.rows if row.kind == "loop"]
 
 
-@worded
+@compiled
 def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
     return LoopRecord.objects.filter(session=session).order_by("pk").values_list(*PLACED)
 
 
-@worded
+@compiled
 def _groups(session: int) -> QuerySet[ParallelGroupRecord]:
     groups = ParallelGroupRecord.objects.filter(session=session).select_related("session__project")
     return groups.only(*GROUPED)

@@ -11,7 +11,7 @@ from typing import Any
 from django.db.models import QuerySet, Sum
 
 from dashboard.pages.session.tree.rows import state_of
-from dashboard.shared.compiled_query import worded
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import COST, NOTHING, Cost, Spent, loops_with_sub_agents, sessions_with_sub_agents
 from dashboard.web import links
@@ -130,7 +130,7 @@ def above(session: int) -> Sequence[Above]:
     return chain
 
 
-@worded
+@compiled
 def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
     columns = ("parent_id", "parent__session_id", "parent__session__title", "parent__session__session_id")
     return Session.objects.filter(pk=session, parent__isnull=False).values_list(*columns, "project__slug")
@@ -152,14 +152,14 @@ def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, i
             yield -child, owner, loop, _Found(session_id, tool_name, child, session)
 
 
-@worded
+@compiled
 def _referred(sessions: Collection[int]) -> QuerySet[ChildLoopRef, tuple[Any, ...]]:
-    return ChildLoopRef.objects.filter(loop__session__among=sessions).order_by("pk").values_list(*REFERRED)
+    return ChildLoopRef.objects.filter(loop__session__in_list=sessions).order_by("pk").values_list(*REFERRED)
 
 
-@worded
+@compiled
 def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
-    spawned = LoopRecord.objects.filter(session__parent__session__among=sessions).order_by("pk")
+    spawned = LoopRecord.objects.filter(session__parent__session__in_list=sessions).order_by("pk")
     return spawned.values_list(*SPAWNED, *CALLED)
 
 

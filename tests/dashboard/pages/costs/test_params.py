@@ -5,17 +5,17 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.http import QueryDict
 
-from dashboard.pages.costs.params import Asked
+from dashboard.pages.costs.params import Params
 
 NOON = datetime(2026, 11, 20, 12, 34, 56, tzinfo=UTC)
 
 
 def asked(query=""):
-    return Asked.parse(QueryDict(query))
+    return Params.parse(QueryDict(query))
 
 
 def test_an_empty_address_asks_for_fourteen_days_by_config():
-    assert asked() == Asked(since="14d", by="config", agent="", model="", sub=True, judge=True)
+    assert asked() == Params(since="14d", by="config", agent="", model="", sub=True, judge=True)
     assert asked().query == "?"
 
 
@@ -31,7 +31,7 @@ def test_what_was_asked_is_written_back():
 def test_what_makes_no_sense_is_left_out_and_said(query):
     read = asked(query)
 
-    assert read == Asked()
+    assert read == Params()
     assert len(read.notes) == 1
     assert "\0" not in read.notes[0]
     assert len(read.notes[0]) < 120

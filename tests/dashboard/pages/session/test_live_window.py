@@ -7,7 +7,7 @@ from django.http import QueryDict
 from dashboard.pages.session.conversation import window
 from dashboard.pages.session.live import open_page
 from recorder.models import LoopRecord, Turn
-from recorder.pubsub.invalidation import Bell
+from recorder.pubsub.invalidation import Invalidation
 from tests import build
 
 
@@ -22,19 +22,19 @@ def opened(feed, project):
         query = QueryDict("&".join(f"{name}={value}" for name, value in params.items()), mutable=True)
         query.update({"session": str(loop.session_id), "loop": str(loop.pk)})
         page = open_page(project, AnonymousUser(), query)
-        page.wants(None)
+        page.dirty_panels(None)
         return page, loop
 
     return opened
 
 
-def turns(wants):
-    return [pk for panel, pks in wants for pk in pks if panel.name == "session/turn"]
+def turns(dirty_panels):
+    return [pk for panel, pks in dirty_panels for pk in pks if panel.name == "session/turn"]
 
 
 def test_a_page_that_comes_back_is_sent_the_turns_that_a_reload_shows(opened):
     page, loop = opened(100, first=3)
-    assert turns(page.wants(None)) == list(
+    assert turns(page.dirty_panels(None)) == list(
         Turn.objects.filter(loop=loop, ordinal__gte=100 - window.PAGE).values_list("pk", flat=True)
     )
 
@@ -43,17 +43,19 @@ def test_a_page_of_earlier_turns_is_not_sent_those_that_come(opened):
     page, loop = opened(40, first=0, last=10)
     shown = Turn.objects.get(loop=loop, ordinal=9).pk
     later = Turn.objects.get(loop=loop, ordinal=10).pk
-    bell = Bell(
+    touched = Invalidation(
         page.project, loops={loop.pk: page.session}, turns={shown: loop.pk, later: loop.pk, 9_999: loop.pk}
     )
-    assert turns(page.wants(bell)) == [shown]
+    assert turns(page.dirty_panels(touched)) == [shown]
 
 
 def test_a_page_that_is_open_for_long_remembers_few_turns(opened):
     page, loop = opened(1)
     for pk in range(10_000, 20_000):
-        page.wants(Bell(page.project, turns={pk: loop.pk}, blocks={pk * 2: pk}))
-    linked = page.wants(Bell(page.project, sessions={page.session}, reshaped={page.session, 77}))
+        page.dirty_panels(Invalidation(page.project, turns={pk: loop.pk}, blocks={pk * 2: pk}))
+    linked = page.dirty_panels(
+        Invalidation(page.project, sessions={page.session}, reshaped={page.session, 77})
+    )
     assert len(turns(linked)) == window.HELD
     assert turns(linked)[-1] == 19_999
 
@@ -63,7 +65,11 @@ def test_a_turn_says_that_it_streams_with_each_new_block_and_not_as_one_grows(op
     turn = Turn.objects.get().pk
 
     def wanted(block):
-        wants = page.wants(Bell(page.project, loops={loop.pk: page.session}, blocks={block: turn}))
-        return turns(wants), [pk for panel, pks in wants for pk in pks if panel.name == "_shared/block"]
+        dirty_panels = page.dirty_panels(
+            Invalidation(page.project, loops={loop.pk: page.session}, blocks={block: turn})
+        )
+        return turns(dirty_panels), [
+            pk for panel, pks in dirty_panels for pk in pks if panel.name == "_shared/block"
+        ]
 
     assert [wanted(7), wanted(7), wanted(8), wanted(7)] == [([turn], []), ([], [7]), ([turn], []), ([], [7])]

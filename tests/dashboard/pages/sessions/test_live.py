@@ -9,7 +9,7 @@ from django.http import QueryDict
 from dashboard.live.panel import Panel
 from dashboard.pages.sessions.live import open_page
 from recorder.models import Project, Session
-from recorder.pubsub.invalidation import Bell, listen, unlisten
+from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from tests.small_loop import Loop
 
 
@@ -24,32 +24,36 @@ def opened(project):
 
 
 @pytest.fixture
-def bells():
+def invalidations():
     """Return what rang since the test began."""
-    rung: list[Bell] = []
-    listen(rung.append)
+    rung: list[Invalidation] = []
+    subscribe(rung.append)
     yield rung
-    unlisten(rung.append)
+    unsubscribe(rung.append)
 
 
-def drawn(wants):
+def drawn(dirty_panels):
     """Draw what is wanted, as the hub does."""
-    return {panel.dom_id(pk): html for panel, pks in wants for pk, html in panel.draw(pks, oob=True).items()}
+    return {
+        panel.dom_id(pk): html
+        for panel, pks in dirty_panels
+        for pk, html in panel.draw(pks, oob=True).items()
+    }
 
 
 def without_mark(html):
     return " ".join(html.replace(' hx-swap-oob="morph"', "").split())
 
 
-def test_what_is_pushed_is_what_a_reload_shows(see, feed, opened, bells):
+def test_what_is_pushed_is_what_a_reload_shows(see, feed, opened, invalidations):
     loop = Loop("s")
     feed(loop.start(), *loop.whole_turn("one"), loop.turn())
     feed(scenario="03-parallel-judge")
     page = opened(see())
-    bells.clear()
+    invalidations.clear()
 
     feed(loop.tool("t1", command="make test"), *loop.whole_turn("two"))
-    pushed = drawn(want for bell in bells for want in page.wants(bell))
+    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
 
     reloaded = " ".join(see().html.split())
     assert any("sessions-row" in name for name in pushed)
@@ -62,7 +66,7 @@ def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
         feed(Loop(name).start())
     seen = see("?status=running&since=24h")
     page = " ".join(seen.html.split())
-    panels = drawn(opened(seen).wants(None))
+    panels = drawn(opened(seen).dirty_panels(None))
     kinds = sorted({re.sub(r"-\d+$", "", name) for name in panels})
     assert kinds == ["sessions-row", "sessions-scale", "sessions-summary", "sessions-views", "shared-strip"]
     assert len(panels) == 7
@@ -75,7 +79,7 @@ def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed,
     seen = see()
     old = Session.objects.get()
     feed(Loop("new").start())
-    names = drawn(opened(seen).wants(None))
+    names = drawn(opened(seen).dirty_panels(None))
     assert [name for name in names if "row" in name] == [f"sessions-row-{old.pk}"]
     assert "Show 1 new session<" in names[f"shared-strip-{old.pk}"]
 
@@ -83,31 +87,31 @@ def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed,
 @pytest.mark.parametrize(
     ("query", "strip"), [("", "Show 2 new sessions"), ("?agent=nobody", ""), ("?q=b2", "Show 1 new")]
 )
-def test_new_sessions_wait_behind_the_strip_if_they_match(see, feed, opened, bells, query, strip):
+def test_new_sessions_wait_behind_the_strip_if_they_match(see, feed, opened, invalidations, query, strip):
     feed(Loop("a1").start())
     seen = see(query)
     page = opened(seen)
-    bells.clear()
+    invalidations.clear()
     feed(Loop("b1").start(), Loop("b2").start())
-    pushed = drawn(want for bell in bells for want in page.wants(bell))
+    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
     (shown,) = (html for name, html in pushed.items() if "strip" in name)
     assert strip in shown
     assert ("<a" in shown) == bool(strip)
     assert not [name for name in pushed if "row" in name]
 
 
-def test_the_first_session_of_all_waits_too(see, feed, opened, bells):
+def test_the_first_session_of_all_waits_too(see, feed, opened, invalidations):
     page = opened(see())
     feed(Loop("s").start())
-    pushed = drawn(want for bell in bells for want in page.wants(bell))
+    pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
     assert "Show 1 new session<" in pushed["shared-strip-0"]
 
 
 def test_a_bell_for_sessions_elsewhere_draws_no_row(see, feed, opened):
     feed(Loop("a").start())
     page = opened(see())
-    wants = page.wants(Bell(page.project, sessions={999}))
-    assert [pks for panel, pks in wants if panel.name == "sessions/row"] == [[]]
+    dirty_panels = page.dirty_panels(Invalidation(page.project, sessions={999}))
+    assert [pks for panel, pks in dirty_panels if panel.name == "sessions/row"] == [[]]
 
 
 def test_asking_and_drawing_takes_as_many_queries_for_fifty_rows(
@@ -117,8 +121,8 @@ def test_asking_and_drawing_takes_as_many_queries_for_fifty_rows(
         feed(Loop(f"s{n}").start())
     page = opened(see())
     with django_assert_num_queries(0):
-        wants = page.wants(Bell(page.project, sessions=set(page.list.rows)))
-    rows: dict[Panel, list[int]] = dict(wants)
+        dirty_panels = page.dirty_panels(Invalidation(page.project, sessions=set(page.list.rows)))
+    rows: dict[Panel, list[int]] = dict(dirty_panels)
     (row,) = (panel for panel in rows if panel.name == "sessions/row")
     assert len(rows[row]) == 50
     with django_assert_num_queries(3):
@@ -130,8 +134,12 @@ def test_a_socket_cannot_ask_for_rows_of_another_project(project, feed):
     feed(Loop("theirs").start(), into=other)
     theirs = Session.objects.get().pk
     page = open_page(project, None, QueryDict(f"rows={theirs}&newest=0"))
-    assert not [name for name in drawn(page.wants(None)) if "row" in name]
-    assert not [name for name in drawn(page.wants(Bell(project.pk, sessions={theirs}))) if "row" in name]
+    assert not [name for name in drawn(page.dirty_panels(None)) if "row" in name]
+    assert not [
+        name
+        for name in drawn(page.dirty_panels(Invalidation(project.pk, sessions={theirs})))
+        if "row" in name
+    ]
 
 
 def test_a_row_that_went_while_the_page_was_away_is_asked_for_so_that_it_is_removed(see, feed, opened):
@@ -139,7 +147,7 @@ def test_a_row_that_went_while_the_page_was_away_is_asked_for_so_that_it_is_remo
     seen = see()
     gone = Session.objects.get().pk
     Session.objects.all().delete()
-    asked = {panel.name: pks for panel, pks in opened(seen).wants(None)}
+    asked = {panel.name: pks for panel, pks in opened(seen).dirty_panels(None)}
     assert asked["sessions/row"] == [gone]
 
 
@@ -149,9 +157,9 @@ def test_a_row_that_went_while_the_page_was_away_is_asked_for_so_that_it_is_remo
 def test_a_senseless_socket_url_opens_an_empty_page(project, query):
     page = open_page(project, None, QueryDict(query))
     assert (page.list.rows, page.list.newest) == ((), 0)
-    assert drawn(page.wants(None))
+    assert drawn(page.dirty_panels(None))
 
 
 def test_pages_that_ask_the_same_share_their_drawings(project):
     one, two = (open_page(project, None, QueryDict("status=running&newest=1")) for _ in range(2))
-    assert one.wants(None) == two.wants(None)
+    assert one.dirty_panels(None) == two.dirty_panels(None)

@@ -26,7 +26,7 @@ UNKNOWN = {"model": "new", "provider": "acme"}
 
 def play(*events):
     played = Play()
-    played.memory.prices = {("m", "anthropic"): [PRICE]}
+    played.state.prices = {("m", "anthropic"): [PRICE]}
     return played.feed(*events)
 
 

@@ -161,9 +161,9 @@ def test_what_is_pushed_is_what_a_reload_shows(feed, see, project, query):
     page = see(path)
     socket = next(e.attributes["ws-connect"] for e in page.root.walk() if "ws-connect" in e.attributes)
     shown, live = ShownPage(page.html), open_page(project, None, QueryDict(socket.partition("?")[2]))
-    live.wants(None)
-    bells = []
-    invalidation.listen(bells.append)
+    live.dirty_panels(None)
+    invalidations = []
+    invalidation.subscribe(invalidations.append)
     try:
         feed(
             *streamed(3),
@@ -174,9 +174,11 @@ def test_what_is_pushed_is_what_a_reload_shows(feed, see, project, query):
             build.turn_end(),
         )
     finally:
-        invalidation.unlisten(bells.append)
+        invalidation.unsubscribe(invalidations.append)
 
-    wanted = [panel.draw(pks, oob=True) for bell in bells for panel, pks in live.wants(bell)]
+    wanted = [
+        panel.draw(pks, oob=True) for touched in invalidations for panel, pks in live.dirty_panels(touched)
+    ]
     shown.show("<!--frame 1-->" + "".join(html for drawn in wanted for html in drawn.values()))
 
     fresh = parse(see(path).html)
