@@ -4,7 +4,7 @@ import hashlib
 import json
 
 from recorder.core.records import EventRecord, Group, Loop, ModelConfig, Session, Turn
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 from recorder.models import JournalEvent, Price, Spending
 from recorder.pricing.rollups import FIGURES
 
@@ -87,7 +87,7 @@ def _rows(kind, project):
     meta = row_mapper.MODELS[kind]
     path = next(path for path in PATHS if _has(meta, path))
     keys = meta.objects.filter(**{path: project}).values_list("pk", flat=True)
-    return row_mapper.table(kind).select(f"WHERE {row_mapper.in_list('r.id')}", row_mapper.list_param(keys))
+    return row_mapper.table(kind).select(f"WHERE {sql.in_list('r.id')}", sql.list_param(keys))
 
 
 PATHS = ("project", "journal__project", "session__project", "loop__session__project")

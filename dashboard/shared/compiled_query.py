@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, ParamSpec, TypeVar
 from django.db import connection
 from django.db.models import Expression, Field, ForeignObject, IntegerField, Lookup, Model, QuerySet
 
-from recorder.database import row_mapper
+from recorder.database import sql
 
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
@@ -66,7 +66,7 @@ class InList(Lookup):
 
     def as_sql(self, compiler: SQLCompiler, connection: BaseDatabaseWrapper) -> tuple[str, Any]:
         column, values = self.process_lhs(compiler, connection)
-        return row_mapper.in_list(column), [*values, self.rhs]
+        return sql.in_list(column), [*values, self.rhs]
 
 
 class _CompiledQuery(NamedTuple):
@@ -102,5 +102,5 @@ def _is_several(value: object) -> bool:
 
 def _told(value: Any) -> Any:
     if _is_several(value):
-        return row_mapper.list_param(value)
+        return sql.list_param(value)
     return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

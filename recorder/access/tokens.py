@@ -10,7 +10,7 @@ from django.contrib.auth.models import User
 from django.db.models import Q
 from django.utils import timezone
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.models import AccessToken, Project
 
 SCOPES = ("ingest", "read")
@@ -75,10 +75,10 @@ def look_up(bearer: str) -> Known | None:
     if parts is None:
         return None
     key, secret = parts
-    found = row_mapper.read(
+    found = sql.read(
         """SELECT id, project_id, scopes, secret_hash FROM recorder_accesstoken
            WHERE key = %s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)""",
-        *(key, row_mapper.moment()(datetime.now(UTC))),
+        *(key, sql.timestamp_encoder()(datetime.now(UTC))),
     )
     pk, project, scopes, secret_hash = found[0] if found else (0, 0, "", NOBODY)
     return Known(pk, project, scopes) if _is_right(secret, secret_hash) and pk else None

@@ -19,7 +19,7 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from recorder.core.events import Unread
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, StoreError, raise_as_store_error
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
@@ -179,6 +179,6 @@ def _try_commit() -> None:
 def _shrink_log() -> None:
     """Give the space of SQLite's write-ahead log back, as far as nobody reads it."""
     try:
-        row_mapper.read("PRAGMA wal_checkpoint(TRUNCATE)")
+        sql.read("PRAGMA wal_checkpoint(TRUNCATE)")
     except STORE_ERRORS:
         connection.close()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import datetime
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal import append
 
 LINES = 500
@@ -26,14 +26,14 @@ _READY = """SELECT j.id, j.size FROM recorder_journalevent j
 def mark(project: int | None, now: datetime) -> Iterator[int]:
     """Mark what is ready, of every project without one; yield how many lines after each transaction."""
     last, narrow = 0, "" if project is None else f"AND j.project_id = {project:d}"
-    while rows := row_mapper.read(_READY.format(narrow), last, LINES):
+    while rows := sql.read(_READY.format(narrow), last, LINES):
         last = rows[-1][0]
         for lines in _portions(rows):
             append.mark_consolidated(lines, now)
             yield len(lines)
 
 
-def _portions(rows: list[tuple[row_mapper.Value, ...]]) -> Iterator[list[int]]:
+def _portions(rows: list[tuple[sql.Value, ...]]) -> Iterator[list[int]]:
     portion: list[int] = []
     size = 0
     for line, length in rows:

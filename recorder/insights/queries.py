@@ -12,7 +12,7 @@ from recorder.core.formats import Refused
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.insights.solutions import telling
 from recorder.core.insights.tool_steps import Call, step_of, subject_of
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal.read import texts
 from recorder.models import ToolCall
 
@@ -44,16 +44,13 @@ class Loop:
 
 def unread(project: int, after: int, most: int) -> list[Loop]:
     """Return loops that ended and were not read, oldest first."""
-    rows = row_mapper.read(_UNREAD, project, after, most)
+    rows = sql.read(_UNREAD, project, after, most)
     return [Loop(pk, project, agent, bool(is_demo), _moment(at)) for pk, agent, is_demo, at in rows]
 
 
 def still_unread(loops: Collection[int]) -> set[int]:
     """Return which loops are there, and nobody has read meanwhile."""
-    return {
-        pk
-        for (pk,) in row_mapper.read(_STILL.format(row_mapper.in_list("l.id")), row_mapper.list_param(loops))
-    }
+    return {pk for (pk,) in sql.read(_STILL.format(sql.in_list("l.id")), sql.list_param(loops))}
 
 
 def calls(loop: int) -> list[Call]:
@@ -75,7 +72,7 @@ def events(lines: Collection[int]) -> Iterator[tuple[int, object]]:
             continue
 
 
-def _calls(rows: Sequence[tuple[row_mapper.Value, ...]]) -> list[Call]:
+def _calls(rows: Sequence[tuple[sql.Value, ...]]) -> list[Call]:
     wanted = {row[0] for row in rows} | {row[1] for row in rows if row[4] == "failed"}
     said = dict(events(wanted - {None}))
     return [_call(said, *row) for row in rows]
@@ -87,7 +84,7 @@ def _call(
     end: int | None,
     tool: str,
     key: str,
-    state: row_mapper.Value,
+    state: sql.Value,
     began_at: datetime | None,
     ended_at: datetime | None,
 ) -> Call:
@@ -115,6 +112,6 @@ def _answer(result: object) -> str:
 
 def _moment(at: datetime | str) -> datetime:
     """Return a time as it is read through SQL, which SQLite gives as text."""
-    found = row_mapper.aware(datetime.fromisoformat(at) if isinstance(at, str) else at)
+    found = sql.aware(datetime.fromisoformat(at) if isinstance(at, str) else at)
     assert found is not None
     return found

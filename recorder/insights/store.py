@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from django.db import transaction
 
 from recorder.core.insights.findings import Found, key, median
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.insights import queries
 from recorder.insights.queries import Loop
 from recorder.journal import append
@@ -81,7 +81,7 @@ def note_failure(loop: int, most: int) -> None:
 
 def settle(project: int) -> None:
     """Note which procedures are but parts of longer ones that come as often: they are not shown."""
-    changed = row_mapper.read(_PARTS, project, REPEATED)
+    changed = sql.read(_PARTS, project, REPEATED)
     for is_part in (True, False):
         rows = [pk for pk, _, is_covered in changed if bool(is_covered) == is_part]
         for at in range(0, len(rows), AT_ONCE):
@@ -103,7 +103,7 @@ def forget_demo(project: int) -> None:
     """Delete what the demo showed, and that it was read."""
     Insight.objects.filter(project=project, is_demo=True).delete()
     demo = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
-    row_mapper.write(
+    sql.write(
         f"DELETE FROM recorder_readloop WHERE loop IN ({demo} WHERE s.is_demo AND s.project_id = %s)",
         [[project]],
     )
@@ -162,9 +162,9 @@ def _count(row: Insight, found: Found, at: datetime) -> None:
 def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Found]]) -> None:
     rows = [_evidence(insights[found.key], loop, found) for loop, found in shown]
     InsightEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
-    row_mapper.write(
-        _SURPLUS.format(row_mapper.in_list("insight_id"), KEPT),
-        [[row_mapper.list_param(set(insights.values()))]],
+    sql.write(
+        _SURPLUS.format(sql.in_list("insight_id"), KEPT),
+        [[sql.list_param(set(insights.values()))]],
     )
 
 

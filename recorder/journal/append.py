@@ -20,7 +20,7 @@ from recorder.core.formats import Foreign, Refused
 from recorder.core.formats.base import Fields, Reading, native
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal import producers
 from recorder.journal.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
 from recorder.journal.delta.encoding import fingerprint
@@ -53,11 +53,11 @@ class Journal:
         names = {batch.producer for batch in batches if batch.producer}
         self._producers = {producer.name: producer for producer in producers.named(project, names)}
         wanted = sum(len(batch.lines) + batch.flush for batch in batches)
-        self._ids = row_mapper.next_ids({LINES: wanted})[LINES]
-        self._rows: dict[str, row_mapper.Values] = {"line": [], "read": [], "flush": []}  # by kind
+        self._ids = sql.next_ids({LINES: wanted})[LINES]
+        self._rows: dict[str, sql.Values] = {"line": [], "read": [], "flush": []}  # by kind
         # By producer and number: lines that are not yet in the table.
         self._written: dict[int, dict[int, bytes]] = {}
-        self._quarantined: list[tuple[row_mapper.Value, ...]] = []
+        self._quarantined: list[tuple[sql.Value, ...]] = []
         self._translation = Translation(project)
         self._seen: dict[int, datetime] = {}
         self._windows = Windows()
@@ -112,29 +112,29 @@ class Journal:
     def write_lines(self) -> None:
         """Write the lines that were appended so far; `write` does so too."""
         for kind, rows in self._rows.items():
-            row_mapper.insert_all(LINES, {"project_id": self.project, "kind": kind}, COLUMNS, rows)
+            sql.insert_all(LINES, {"project_id": self.project, "kind": kind}, COLUMNS, rows)
             rows.clear()
 
     def write(self) -> None:
         """Write the lines and the high waters."""
         self.write_lines()
-        row_mapper.write(row_mapper.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
+        sql.write(sql.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
         self._note_tokens()
-        adapt = row_mapper.moment()
+        adapt = sql.timestamp_encoder()
         high = {producer.pk: producer.high for producer in self._producers.values()}
         transaction.on_commit(partial(self._windows.keep, high))
-        row_mapper.write(
+        sql.write(
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
             [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
         )
         note_readers(self._translation)
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
-        row_mapper.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
+        sql.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
 
     def _note_tokens(self) -> None:
         """Say when tokens were last used, to the minute."""
-        adapt = row_mapper.moment()
-        row_mapper.write(
+        adapt = sql.timestamp_encoder()
+        sql.write(
             """UPDATE recorder_accesstoken SET last_used_at = %s
                WHERE id = %s AND (last_used_at IS NULL OR last_used_at < %s)""",
             [(adapt(at), token, adapt(at - USED_WITHIN)) for token, at in self._tokens.items()],
@@ -172,7 +172,7 @@ class Journal:
         return Sender(
             producer.pk,
             at,
-            row_mapper.moment()(at),
+            sql.timestamp_encoder()(at),
             SOURCES.get(producer.format, producer.format),
             producer.is_demo,
             self._windows.of(producer.pk, producer.high, at.date()),
@@ -202,7 +202,7 @@ class Journal:
     def _readings(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
         """Write down what a line says in native words; it may be read anew: no line is made of it."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
-            self._ids = chain(self._ids, row_mapper.next_ids({LINES: len(events)})[LINES])
+            self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])
         found = []
         for raw in map(native, events):
             line = next(self._ids)
@@ -228,7 +228,7 @@ class Journal:
         return found
 
     def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
-        rows = row_mapper.read(
+        rows = sql.read(
             "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
             *(producer.pk, first, first + number - 1),
         )
@@ -245,7 +245,7 @@ class Journal:
 
     def _quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
         path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
-        at = row_mapper.moment()(batch.received_at)
+        at = sql.timestamp_encoder()(batch.received_at)
         about = (self.project, producer.pk, refused.seq, refused.code, path, message)
         self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
 
@@ -258,7 +258,7 @@ def _broken(seq: int, traceback: str) -> Rejected:
 
 def note_readers(translation: Translation) -> None:
     """Write down where the readers of foreign lines have got to."""
-    row_mapper.write(
+    sql.write(
         "UPDATE recorder_producer SET reading = %s WHERE id = %s",
         [(json.dumps(state, separators=(",", ":")), pk) for pk, state in translation.states()],
     )
@@ -268,21 +268,21 @@ def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> li
     """Put other readings of a line in place of those that are stored; return their keys."""
     JournalEvent.objects.filter(pk__in=keys).delete()
     if len(keys) != len(raws):
-        ids = row_mapper.next_ids({LINES: len(raws)})[LINES]
+        ids = sql.next_ids({LINES: len(raws)})[LINES]
         keys = [next(ids) for _ in raws]
-    at = row_mapper.moment()(entry.received_at)
-    rows: row_mapper.Values = []
+    at = sql.timestamp_encoder()(entry.received_at)
+    rows: sql.Values = []
     for key, raw in zip(keys, raws, strict=True):
         rows += (key, entry.producer_id, None, at, len(raw), None, raw)
-    row_mapper.insert_all(LINES, {"project_id": entry.project_id, "kind": "read"}, COLUMNS, rows)
+    sql.insert_all(LINES, {"project_id": entry.project_id, "kind": "read"}, COLUMNS, rows)
     return keys
 
 
 def lock(project: int) -> None:
     """Let one transaction at a time write to a project that is there. SQLite has one writer anyway."""
     if connection.vendor == "postgresql":
-        row_mapper.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
-    elif not row_mapper.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
+        sql.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
+    elif not sql.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
         raise LookupError(f"there is no project {project}")  # the connection that writes checks no keys
 
 
@@ -296,5 +296,5 @@ def forget_demo(project: int) -> None:
 
 def mark_consolidated(ids: Collection[int], at: datetime) -> None:
     """Say of lines that what they teach was learnt: from then on their bodies may be pruned."""
-    sql = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND "  # noqa: S608
-    row_mapper.write(sql + row_mapper.in_list("id"), [(row_mapper.moment()(at), row_mapper.list_param(ids))])
+    statement = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND "  # noqa: S608
+    sql.write(statement + sql.in_list("id"), [(sql.timestamp_encoder()(at), sql.list_param(ids))])

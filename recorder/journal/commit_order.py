@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal.append import LINES, LOCKS
 
 NUMBERED = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {LINES}_id_seq"  # noqa: S608  our own name
@@ -33,7 +33,7 @@ class Horizon:
     def lines(self) -> list[int]:
         """Return the lines above the floor that can be seen, and raise the floor for the next time."""
         now = self._now()
-        found = [line for (line,) in row_mapper.read(ABOVE, self.floor)]
+        found = [line for (line,) in sql.read(ABOVE, self.floor)]
         if not self._mark.writing & now.writing:
             self.floor, self._mark = self._mark.number, now
             self.is_settled = True
@@ -41,5 +41,5 @@ class Horizon:
 
     def _now(self) -> Mark:
         # In this order: whoever had a number before the first query still writes at the second, or has ended.
-        ((number,),) = row_mapper.read(NUMBERED)
-        return Mark(number, frozenset(who for (who,) in row_mapper.read(WRITING, LOCKS)))
+        ((number,),) = sql.read(NUMBERED)
+        return Mark(number, frozenset(who for (who,) in sql.read(WRITING, LOCKS)))

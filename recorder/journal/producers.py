@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Collection
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.models import Producer
 
 
 def named(project: int, names: Collection[str]) -> list[Producer]:
     """Return those that are known by these names, without what only a new one needs."""
-    rows = row_mapper.read(
+    rows = sql.read(
         f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
-            WHERE project_id = %s AND {row_mapper.in_list("name")}""",  # noqa: S608  the name of a column
-        *(project, row_mapper.list_param(names)),
+            WHERE project_id = %s AND {sql.in_list("name")}""",  # noqa: S608  the name of a column
+        *(project, sql.list_param(names)),
     )
     return [
         Producer(

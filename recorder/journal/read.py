@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal.delta.encoding import Stored, fingerprint, restore
 
 _JOURNAL = "recorder_journalevent"
@@ -47,8 +47,8 @@ def fingerprints(lines: Collection[int]) -> dict[int, bytes]:
 
 def pruned(lines: Collection[int]) -> date | None:
     """Return the last day on which bodies of these lines were pruned, None if all are there. One query."""
-    sql = f"SELECT MAX(pruned_on) FROM {_JOURNAL} WHERE {row_mapper.in_list('id')}"  # noqa: S608  names
-    last: date | str | None = row_mapper.read(sql, row_mapper.list_param(lines))[0][0]
+    statement = f"SELECT MAX(pruned_on) FROM {_JOURNAL} WHERE {sql.in_list('id')}"  # noqa: S608  names
+    last: date | str | None = sql.read(statement, sql.list_param(lines))[0][0]
     return date.fromisoformat(last) if isinstance(last, str) else last
 
 
@@ -63,15 +63,15 @@ def _stored(lines: Collection[int]) -> _Stored:
     if not lines:
         return _Stored({}, {})
     each, source, is_source = _SOURCES[connection.vendor]
-    sql = f"""WITH RECURSIVE needed(id) AS (
-                  SELECT id FROM {_JOURNAL} WHERE {row_mapper.in_list("id")}
+    statement = f"""WITH RECURSIVE needed(id) AS (
+                  SELECT id FROM {_JOURNAL} WHERE {sql.in_list("id")}
                   UNION
                   SELECT {source} FROM needed n JOIN {_JOURNAL} j ON j.id = n.id CROSS JOIN {each}
                   WHERE {is_source})
               SELECT j.id, j.own, j.pieces, j.pruned_on IS NOT NULL FROM needed n
               JOIN {_JOURNAL} j ON j.id = n.id"""  # noqa: S608  names
     found = _Stored({}, {})
-    for line, own, pieces, is_pruned in row_mapper.read(sql, row_mapper.list_param(lines)):
+    for line, own, pieces, is_pruned in sql.read(statement, sql.list_param(lines)):
         if is_pruned:
             found.pruned[line] = bytes(own)
         else:

@@ -10,7 +10,7 @@ from recorder.core.events import Event
 from recorder.core.formats import Parsed, Refused
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, Origin
-from recorder.database.row_mapper import Value
+from recorder.database.sql import Value
 from recorder.journal.batch import Batch, Receipt
 from recorder.journal.delta.dedup_window import Window
 

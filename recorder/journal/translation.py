@@ -12,7 +12,7 @@ from recorder.core.formats.cagent import CagentReader
 from recorder.core.formats.cagent.database_rows import CagentStoreReader
 from recorder.core.formats.grida import GridaReader
 from recorder.core.records import Json
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.models import Producer
 
 READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
@@ -54,7 +54,7 @@ class Translation:
 
     def _next_loop(self, session_id: str) -> int:
         if session_id not in self._loops:
-            rows = row_mapper.read(
+            rows = sql.read(
                 "SELECT loops FROM recorder_session WHERE project_id = %s AND session_id = %s",
                 *(self._project, session_id),
             )

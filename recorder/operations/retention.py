@@ -14,7 +14,7 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal import append
 from recorder.journal.delta.encoding import sources
 from recorder.journal.read import fingerprints
@@ -206,5 +206,5 @@ def _open(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
 
 
 def _forget(prints: dict[int, bytes], today: date) -> None:
-    sql = f"UPDATE {append.LINES} SET own = %s, pieces = NULL, pruned_on = %s WHERE id = %s"  # noqa: S608  names
-    row_mapper.write(sql, [(own, today, line) for line, own in prints.items()])
+    statement = f"UPDATE {append.LINES} SET own = %s, pieces = NULL, pruned_on = %s WHERE id = %s"  # noqa: S608  names
+    sql.write(statement, [(own, today, line) for line, own in prints.items()])

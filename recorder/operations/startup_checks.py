@@ -9,7 +9,7 @@ from time import monotonic
 
 from django.db import connection
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.database.errors import damage_remedy
 
 CHECK_S = 1.0  # a large database is looked through only so far
@@ -38,7 +38,7 @@ def loss() -> str | None:
     """Return why what PostgreSQL commits may be lost in a crash, None if it is safe."""
     if connection.vendor != "postgresql":
         return None
-    off = [name for name in MUST_BE_ON if row_mapper.read("SELECT current_setting(%s)", name)[0][0] == "off"]
+    off = [name for name in MUST_BE_ON if sql.read("SELECT current_setting(%s)", name)[0][0] == "off"]
     if not off:
         return None
     return (

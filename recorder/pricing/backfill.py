@@ -17,7 +17,7 @@ from django.db import connection, transaction
 from recorder.core.money import billing
 from recorder.core.money.prices import MOST_NANO, Pair
 from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
 from recorder.journal import append
 from recorder.models import Project, Repricing
@@ -124,7 +124,7 @@ def _next_stage(asked: Repricing) -> None:
 
 def _end_of_next(kind: type[Turn] | type[Loop], position: int) -> int | None:
     ids = f"SELECT id FROM {TABLES[kind]} WHERE id > %s ORDER BY id LIMIT {AT_ONCE}"
-    last: int | None = row_mapper.read(f"SELECT MAX(id) FROM ({ids}) AS ids", position)[0][0]
+    last: int | None = sql.read(f"SELECT MAX(id) FROM ({ids}) AS ids", position)[0][0]
     return last
 
 
@@ -166,7 +166,7 @@ def _write(kind: type[Turn] | type[Loop], some: _Some) -> dict[int, int]:
     """Write the calls, and the sums above them; return the loops that changed and their sessions."""
     values = [(call.cost_nano, call.price, call.cost_source, call.unpriced, call.id) for call in some.changed]
     says = "cost_nano = %s, price_id = %s, cost_source = %s, unpriced = %s"
-    row_mapper.write(f"UPDATE {TABLES[kind]} SET {says} WHERE id = %s", values)
+    sql.write(f"UPDATE {TABLES[kind]} SET {says} WHERE id = %s", values)
     loops = {loop.id: _pk(loop.session) for loop in map(some.loop, some.changed)}
     if kind is Turn:
         told = [pk for pk in loops if not some.loops[pk].is_one_call]
@@ -179,17 +179,15 @@ def _add_up(parts: str, key: str, whole: str, pks: Collection[int]) -> None:
     """Let some wholes cost what their parts do."""
     says = "SUM(CASE WHEN cost_source IN ('{}', 'mixed') THEN 1 ELSE 0 END)"
     sums = f"SUM(cost_nano), SUM(unpriced), {says.format('computed')}, {says.format('reported')}"
-    found = row_mapper.read(
-        f"SELECT {key}, {sums} FROM {parts} WHERE {row_mapper.in_list(key)} GROUP BY {key}",
-        row_mapper.list_param(pks),
+    found = sql.read(
+        f"SELECT {key}, {sums} FROM {parts} WHERE {sql.in_list(key)} GROUP BY {key}",
+        sql.list_param(pks),
     )
     rows = [
         (_whole(nano), int(unpriced), SOURCES[bool(computed), bool(reported)], pk)
         for pk, nano, unpriced, computed, reported in found
     ]
-    row_mapper.write(
-        f"UPDATE {whole} SET cost_nano = %s, unpriced = %s, cost_source = %s WHERE id = %s", rows
-    )
+    sql.write(f"UPDATE {whole} SET cost_nano = %s, unpriced = %s, cost_source = %s WHERE id = %s", rows)
 
 
 def _whole(nano: Decimal | int | None) -> int | None:
@@ -197,7 +195,7 @@ def _whole(nano: Decimal | int | None) -> int | None:
 
 
 def _by_key(kind: type[Loop] | type[ModelConfig], keys: Collection[int]) -> list[Record]:
-    return row_mapper.table(kind).select(f"WHERE {row_mapper.in_list('r.id')}", row_mapper.list_param(keys))
+    return row_mapper.table(kind).select(f"WHERE {sql.in_list('r.id')}", sql.list_param(keys))
 
 
 def _pk(link: Loop | ModelConfig | Session | int | None) -> int:

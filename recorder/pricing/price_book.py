@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from recorder.core.content.text import clean
 from recorder.core.money.prices import Band, Pair, Price, Rates
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal import append
 from recorder.pricing import price_list
 
@@ -31,7 +31,7 @@ NEW = (
 TABLE = "recorder_price"
 NAME = 512  # characters of a model's or provider's name
 RATES = tuple(each.name for each in fields(Rates))
-_Row: TypeAlias = tuple[row_mapper.Value, ...]
+_Row: TypeAlias = tuple[sql.Value, ...]
 _IS_OWN, _EDITION = COLUMNS.index("is_own"), COLUMNS.index("edition")
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE project_id = %s"
 
@@ -50,7 +50,7 @@ def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Pric
 def known(project: int) -> Mapping[Pair, Sequence[Price]]:
     """Return every row of a project, oldest first of each pair."""
     found: dict[Pair, list[Price]] = {}
-    for row in row_mapper.read(f"{_SELECT} ORDER BY id", project):
+    for row in sql.read(f"{_SELECT} ORDER BY id", project):
         found.setdefault((row[1], row[2]), []).append(_price(*row[:-1]))
     return found
 
@@ -66,10 +66,10 @@ def add(project: int, pair: Pair, bands: Sequence[Band], valid_from: datetime | 
 def withdraw(project: int, price: int) -> None:
     """Let a price of the project's own hold no longer; it stays readable and for what was recorded."""
     append.lock(project)
-    sql = (
+    statement = (
         "UPDATE recorder_price SET until_event = %s WHERE id = %s AND project_id = %s AND until_event IS NULL"
     )
-    row_mapper.write(f"{sql} AND is_own", [(_last_event(), price, project)])
+    sql.write(f"{statement} AND is_own", [(_last_event(), price, project)])
 
 
 def let_hold(project: int, pairs: Collection[Pair]) -> None:
@@ -78,13 +78,13 @@ def let_hold(project: int, pairs: Collection[Pair]) -> None:
     prices(project, pairs)  # the list may be newer than what was last recorded
     rows = [(project, *pair) for pair in sorted(pairs)]
     of_pair = "WHERE project_id = %s AND model = %s AND provider = %s AND until_event IS"
-    row_mapper.write(f"UPDATE {TABLE} SET after_event = 0 {of_pair} NULL", rows)
-    row_mapper.write(f"UPDATE {TABLE} SET until_event = 0 {of_pair} NOT NULL", rows)
+    sql.write(f"UPDATE {TABLE} SET after_event = 0 {of_pair} NULL", rows)
+    sql.write(f"UPDATE {TABLE} SET until_event = 0 {of_pair} NOT NULL", rows)
 
 
 def pairs(project: int) -> set[Pair]:
     """Return every model and provider that was ever priced or looked up."""
-    rows = row_mapper.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
+    rows = sql.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
     return {(model, provider) for model, provider in rows}
 
 
@@ -93,17 +93,17 @@ def forget_unused(project: int) -> None:
     loops = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
     turns = f"SELECT model, provider FROM recorder_turn WHERE loop_id IN ({loops} WHERE s.project_id = %s)"
     configs = "SELECT model, provider FROM recorder_modelconfig WHERE project_id = %s"
-    sql = f"DELETE FROM {TABLE} WHERE project_id = %s AND NOT is_own"
+    statement = f"DELETE FROM {TABLE} WHERE project_id = %s AND NOT is_own"
     unnamed = f"(model, provider) NOT IN ({configs}) AND (model, provider) NOT IN ({turns})"
-    row_mapper.write(f"{sql} AND {unnamed}", [[project, project, project]])
+    sql.write(f"{statement} AND {unnamed}", [[project, project, project]])
 
 
 def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
     if not pairs:
         return {}
-    models = row_mapper.list_param(sorted({model for model, _ in pairs}))
+    models = sql.list_param(sorted({model for model, _ in pairs}))
     found: dict[Pair, list[_Row]] = {}
-    for row in row_mapper.read(f"{_SELECT} AND {row_mapper.in_list('model')} ORDER BY id", project, models):
+    for row in sql.read(f"{_SELECT} AND {sql.in_list('model')} ORDER BY id", project, models):
         if (row[1], row[2]) in pairs:
             found.setdefault((row[1], row[2]), []).append(tuple(row))
     return found
@@ -122,7 +122,7 @@ def _take_from_list(project: int, pair: Pair, known: list[_Row]) -> None:
     ]
     newest = [_price(*row[:-1]) for row in known if row[_EDITION] == known[-1][_EDITION]]
     if [(row.valid_from, row.daily, row.bands) for row in newest] == said:
-        row_mapper.write(
+        sql.write(
             "UPDATE recorder_price SET list_version = %s WHERE id = %s", [(edition, row.id) for row in newest]
         )
         return
@@ -133,10 +133,10 @@ def _take_from_list(project: int, pair: Pair, known: list[_Row]) -> None:
     )
 
 
-def _insert(rows: Iterable[tuple[row_mapper.Value, ...]]) -> None:
-    moment, now = row_mapper.moment(), datetime.now(UTC)
-    row_mapper.write(
-        f"{row_mapper.insert(TABLE, NEW)} ON CONFLICT DO NOTHING",
+def _insert(rows: Iterable[tuple[sql.Value, ...]]) -> None:
+    moment, now = sql.timestamp_encoder(), datetime.now(UTC)
+    sql.write(
+        f"{sql.insert(TABLE, NEW)} ON CONFLICT DO NOTHING",
         [
             (*about, valid_from and moment(valid_from), daily, after, written(bands), moment(now), by)
             for *about, valid_from, daily, after, bands, by in rows
@@ -145,7 +145,7 @@ def _insert(rows: Iterable[tuple[row_mapper.Value, ...]]) -> None:
 
 
 def _last_event() -> int:
-    return int(row_mapper.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
+    return int(sql.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
 
 
 @lru_cache(maxsize=4096)  # the same few rows, batch after batch
@@ -161,7 +161,7 @@ def _price(
     until_event: int | None,
     bands: str,
 ) -> Price:
-    starts = row_mapper.aware(valid_from)
+    starts = sql.aware(valid_from)
     return Price(
         id, model, provider, bool(is_own), edition, starts, daily, after_event, until_event, banded(bands)
     )
@@ -178,6 +178,6 @@ def banded(text: str) -> tuple[Band, ...]:
     return bands_of(json.loads(text))
 
 
-def bands_of(said: Iterable[Mapping[str, row_mapper.Value]]) -> tuple[Band, ...]:
+def bands_of(said: Iterable[Mapping[str, sql.Value]]) -> tuple[Band, ...]:
     """Read bands from what their column holds."""
     return tuple(Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in said)

@@ -15,7 +15,7 @@ from django.db import connection
 
 from recorder.core.money.prices import MOST_NANO
 from recorder.core.records import CallBilled, Loop, ModelConfig, Segment, SegmentChanged, Turn
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 
 TABLE = "recorder_spending"
 # What is added up.
@@ -69,7 +69,7 @@ class Sums:
             for place, sums in by_place.items()
             if any(sums)
         ]
-        row_mapper.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
+        sql.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
 
 
 def figures(record: Turn | Loop) -> Figures:
@@ -103,32 +103,32 @@ def _move(sums: Sums, moved: Mapping[Loop, Segment]) -> None:
     if not moved:
         return
     loops = {loop.id: loop for loop in moved}
-    for record in stored(row_mapper.in_list("r.id"), row_mapper.list_param(loops)):
+    for record in stored(sql.in_list("r.id"), sql.list_param(loops)):
         loop = loops[record.loop.id if isinstance(record, Turn) else record.id]
         sums.count(record, moved[loop], -1)
         sums.count(record, loop.segment)
 
 
-def take_away(project: int, of_loops: str, *values: row_mapper.Value) -> None:
+def take_away(project: int, of_loops: str, *values: sql.Value) -> None:
     """Take away what the loops have spent that an SQL condition names: their records are about to go."""
     sums = Sums()
     for record in stored(of_loops, *values):
         loop = record.loop if isinstance(record, Turn) else record
         sums.count(record, loop.segment, -1)
     sums.write(project)
-    row_mapper.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
+    sql.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
 
 
 def forget(project: int) -> None:
     """Delete the sums of a project."""
-    row_mapper.write(f"DELETE FROM {TABLE} WHERE project_id = %s", [[project]])
+    sql.write(f"DELETE FROM {TABLE} WHERE project_id = %s", [[project]])
 
 
-def stored(of_loops: str, *values: row_mapper.Value) -> Iterable[Turn | Loop]:
+def stored(of_loops: str, *values: sql.Value) -> Iterable[Turn | Loop]:
     """Return the ended turns of the loops that an SQL condition names, and those loops that ended."""
     found = {loop.id: loop for loop in row_mapper.table(Loop).select(f"WHERE {of_loops}", *values)}
     for record in row_mapper.table(Turn).select(
-        f"WHERE r.state = 'done' AND {row_mapper.in_list('r.loop_id')}", row_mapper.list_param(found)
+        f"WHERE r.state = 'done' AND {sql.in_list('r.loop_id')}", sql.list_param(found)
     ):
         assert isinstance(record, Turn)
         loop = found[record.loop]  # type: ignore[index]  # as read, a link is a primary key
@@ -164,11 +164,11 @@ _NO_BUCKETS = (0,) * 5
 _NO_CALL = (0,) * 10
 
 
-def _key(place: Place) -> tuple[row_mapper.Value, ...]:
+def _key(place: Place) -> tuple[sql.Value, ...]:
     """Return the columns of a place: its first moment, its config's key, and the rest."""
     start = datetime.fromordinal(place.hour // 24).replace(hour=place.hour % 24, tzinfo=UTC)
     config = place.config.id if isinstance(place.config, ModelConfig) else place.config
-    return row_mapper.moment()(start), config, place.agent_id, place.segment
+    return sql.timestamp_encoder()(start), config, place.agent_id, place.segment
 
 
 def _addition() -> str:
@@ -177,4 +177,4 @@ def _addition() -> str:
     sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
     columns = ("project_id", "span", "start", "config_id", "agent_id", "segment", *FIGURES)
     conflict = "(project_id, span, start, COALESCE(config_id, 0), agent_id, segment)"
-    return f"{row_mapper.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"
+    return f"{sql.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"

@@ -26,7 +26,8 @@ from recorder.core.records import (
     Turn,
 )
 from recorder.core.state import State, StateKeys
-from recorder.database.row_mapper import Kind, Value, in_list, list_param, read, rows_of, table
+from recorder.database.row_mapper import Kind, table
+from recorder.database.sql import Value, in_list, list_param, list_table, read
 from recorder.pricing import price_book
 
 RUNS = 3  # of a loop id in one session, the latest
@@ -88,7 +89,7 @@ class StateLoader:
         one = """(SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id
                   WHERE l.loop_id = named.value AND l.start_event IS NOT NULL AND s.project_id = %s {own}
                   ORDER BY l.start_event DESC LIMIT 1)"""
-        named, producers = rows_of("named"), rows_of("producers", "bigint")
+        named, producers = list_table("named"), list_table("producers", "bigint")
         sql = f"""SELECT {one.format(own="")} FROM {named} UNION
                   SELECT {one.format(own="AND l.producer_id = producers.value")} FROM {named}, {producers}"""
         ids = list_param(self.needs.loop_ids)
@@ -151,7 +152,7 @@ class StateLoader:
             first = f"""r.id IN (SELECT (SELECT MIN(e.id) FROM recorder_eventrecord e
                         JOIN recorder_journalevent k ON k.id = e.id
                         WHERE e.loop_key = named.value AND e.loop_id IS NULL AND k.project_id = %s)
-                        FROM {rows_of("named")})"""
+                        FROM {list_table("named")})"""
             ids = list_param(self.needs.loop_ids)
             self._read(EventRecord, f"{orphans} AND {first}", self.project, self.project, ids)
 

@@ -21,7 +21,7 @@ from recorder.core.handlers.lineage import session_of
 from recorder.core.recorder import Line
 from recorder.core.records import Loop
 from recorder.core.state import State, StateKeys
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.database.sqlite.base import DatabaseWrapper
 from recorder.projection import load_state, store
 
@@ -140,4 +140,4 @@ def _here() -> DatabaseWrapper | None:
 
 def _stamp(here: DatabaseWrapper) -> Stamp:
     """Return what differs once anybody has written."""
-    return row_mapper.read("PRAGMA data_version")[0][0], here.connection.total_changes
+    return sql.read("PRAGMA data_version")[0][0], here.connection.total_changes

@@ -30,7 +30,7 @@ from recorder.core.records import (
     Turn,
 )
 from recorder.core.state import State, StateKeys
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 from recorder.pricing import price_book, rollups
 from recorder.projection.load_state import StateLoader
 from recorder.pubsub.invalidation import Invalidation, invalidation_of
@@ -129,16 +129,14 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
         row_mapper.table(kind).put(records, project)
     for kind, records in reversed(_by_kind(removed)):
         name = row_mapper.table(kind).name
-        row_mapper.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
+        sql.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
     sums.write(project)
     return invalidation_of(project, written, removed, new)
 
 
 def note_pruned(sessions: Iterable[int], day: date) -> None:
     """Say of sessions that bodies of their lines went on a day."""
-    row_mapper.write(
-        "UPDATE recorder_session SET pruned_on = %s WHERE id = %s", [(day, pk) for pk in sessions]
-    )
+    sql.write("UPDATE recorder_session SET pruned_on = %s WHERE id = %s", [(day, pk) for pk in sessions])
 
 
 def forget(project: int) -> Kept:
@@ -147,7 +145,7 @@ def forget(project: int) -> Kept:
     rollups.forget(project)
     for kind in reversed(ORDER):
         table = row_mapper.table(kind)
-        row_mapper.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
+        sql.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
     return kept
 
 
@@ -160,10 +158,10 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
 
 def forget_demo(project: int) -> Invalidation:
     """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
-    gone = {pk for (pk,) in row_mapper.read(_DEMO, project)}
+    gone = {pk for (pk,) in sql.read(_DEMO, project)}
     rollups.take_away(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
-        row_mapper.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
+        sql.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
     price_book.forget_unused(project)
     return Invalidation(project, sessions=gone)
 
@@ -174,7 +172,7 @@ def _give_keys(new: list[Record], kept: Kept) -> None:
         for record in new:
             record.id = kept.key(record)
     keyless = _by_kind(record for record in new if not record.id)
-    ids = row_mapper.next_ids({row_mapper.table(kind).name: len(records) for kind, records in keyless})
+    ids = sql.next_ids({row_mapper.table(kind).name: len(records) for kind, records in keyless})
     for kind, records in keyless:
         for record, key in zip(
             records, ids[row_mapper.table(kind).name], strict=False
@@ -189,22 +187,22 @@ def _kept(project: int) -> Kept:
     return Kept(
         configs=dict(_pairs("SELECT key, id FROM recorder_modelconfig WHERE project_id = %s", project)),
         sessions=dict(_pairs("SELECT session_id, id FROM recorder_session WHERE project_id = %s", project)),
-        groups={(row[0], row[1]): row[2] for row in row_mapper.read(groups, project)},
-        loops={(row[0], row[1], row[2]): row[3] for row in row_mapper.read(loops, project)},
+        groups={(row[0], row[1]): row[2] for row in sql.read(groups, project)},
+        loops={(row[0], row[1], row[2]): row[3] for row in sql.read(loops, project)},
         made={key: pk for kind in _EVENTS_OF for key, pk in _made(kind, project)},
     )
 
 
 def _made(kind: type[Record], project: int) -> Iterator[tuple[tuple[type[Record], int], int]]:
     """Give the key of each record of a kind by the event that made it: the first of those it knows."""
-    sql = f"SELECT id, {_EVENTS_OF[kind]} FROM {row_mapper.table(kind).name} WHERE {_OF_PROJECT[kind]}"
-    for pk, *events in row_mapper.read(sql, project):
+    statement = f"SELECT id, {_EVENTS_OF[kind]} FROM {row_mapper.table(kind).name} WHERE {_OF_PROJECT[kind]}"
+    for pk, *events in sql.read(statement, project):
         if known := [event for event in events if event is not None]:
             yield (kind, min(known)), pk
 
 
-def _pairs(sql: str, project: int) -> list[tuple[str, int]]:
-    return [(row[0], row[1]) for row in row_mapper.read(sql, project)]
+def _pairs(statement: str, project: int) -> list[tuple[str, int]]:
+    return [(row[0], row[1]) for row in sql.read(statement, project)]
 
 
 _SESSIONS = "(SELECT id FROM recorder_session WHERE project_id = %s)"

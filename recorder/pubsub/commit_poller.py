@@ -12,7 +12,7 @@ from threading import Lock
 from django.conf import settings
 from django.db import connection
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS
 from recorder.journal.commit_order import Horizon
 from recorder.models import EventRecord, JournalEvent, LoopRecord, ModelConfig, TextBlock, ToolCall
@@ -106,12 +106,12 @@ class CommitPoller:
         return [line for line in lines.values_list("id", flat=True) if line not in named]
 
     def _has_changed(self) -> bool:
-        version: int = row_mapper.read("PRAGMA data_version")[0][0]
+        version: int = sql.read("PRAGMA data_version")[0][0]
         has_changed, self._version = version != self._version, version
         return has_changed
 
     def _last(self) -> int:
-        return int(row_mapper.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
+        return int(sql.read("SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent")[0][0])
 
     def _publish_for(self, lines: list[int]) -> None:
         for start in range(0, len(lines), AT_ONCE):

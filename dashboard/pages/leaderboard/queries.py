@@ -16,7 +16,7 @@ from dashboard.pages.leaderboard.statistics import percentile
 from dashboard.pages.leaderboard.tally import UNKNOWN, Result
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.session_filter import Wanted, matching
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Session
 
 AGENTS_MAX = 200
@@ -83,8 +83,8 @@ def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
 
 def _results(ended: QuerySet[ParallelGroupRecord]) -> list[Result]:
     """Return the groups, those that came to the same added up: few rows for many groups."""
-    sql, values = _chosen(ended).query.sql_with_params()
-    rows = row_mapper.read(_ADDED_UP.format(chosen=sql, concat=_concat()), *values)
+    statement, values = _chosen(ended).query.sql_with_params()
+    rows = sql.read(_ADDED_UP.format(chosen=statement, concat=_concat()), *values)
     return results(map(Sums.read, rows))
 
 
@@ -128,9 +128,9 @@ def _p95_ms(ended: QuerySet[ParallelGroupRecord], judges: set[int] | None) -> di
             return {}
         branches = branches.filter(group__judge__config__in=judges)
     # Sorting here costs a third of letting SQLite group as many different numbers.
-    sql, values = branches.values_list("config", "duration_ms").query.sql_with_params()
+    statement, values = branches.values_list("config", "duration_ms").query.sql_with_params()
     took: dict[int, list[int]] = defaultdict(list)
-    for config, ms in row_mapper.read(sql, *values):
+    for config, ms in sql.read(statement, *values):
         took[config or UNKNOWN].append(ms)
     return {config: percentile(95, several) for config, several in took.items()}
 

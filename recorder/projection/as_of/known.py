@@ -25,8 +25,8 @@ from recorder.core.events.base import made
 from recorder.core.handlers.taken import Asked, Ended, Said
 from recorder.core.money import token_counts
 from recorder.core.records import Json, Tokens
-from recorder.database import row_mapper
-from recorder.database.row_mapper import Value
+from recorder.database import sql
+from recorder.database.sql import Value
 
 _WITHIN = " AND (start_event BETWEEN %s AND %s OR end_event BETWEEN %s AND %s)"
 _OF_LOOPS = "loop_id IN (SELECT id FROM recorder_looprecord WHERE {})"
@@ -94,18 +94,18 @@ class Span(NamedTuple):
 
     def here(self, alias: str) -> str:
         """Return the SQL for being one of these lines, whose parameters are `values`."""
-        return f"{row_mapper.in_list(f'{alias}.session_id')} AND {alias}.id > %s AND {alias}.id <= %s"
+        return f"{sql.in_list(f'{alias}.session_id')} AND {alias}.id > %s AND {alias}.id <= %s"
 
     def values(self) -> tuple[Value, int, int]:
-        return row_mapper.list_param(self.sessions), self.after, self.until
+        return sql.list_param(self.sessions), self.after, self.until
 
 
 class Known:
     """What the records of some sessions tell of the lines of a span. Four queries."""
 
     def __init__(self, span: Span) -> None:
-        ids, within = row_mapper.list_param(span.sessions), (span.after + 1, span.until)
-        here = row_mapper.in_list("session_id")
+        ids, within = sql.list_param(span.sessions), (span.after + 1, span.until)
+        here = sql.in_list("session_id")
         of_loops = _OF_LOOPS.format(here)
         self.loops = {each.id: each for each in _read(OfLoop, "looprecord", here, ids)}
         self._turns: dict[int | None, _OfTurn] = {}
@@ -161,8 +161,8 @@ def _read(kind: type[_R], table: str, where: str, *values: Value) -> Iterator[_R
     names = [name for name in kind.__annotations__ if name != "tokens"]
     counts = _TOKENS if "tokens" in kind.__annotations__ else ()
     fields = ", ".join((*names, *counts))
-    sql = f"SELECT {fields} FROM recorder_{table} WHERE {where}"
-    rows = row_mapper.read(sql, *values)
+    statement = f"SELECT {fields} FROM recorder_{table} WHERE {where}"
+    rows = sql.read(statement, *values)
     return (kind(*row[: len(names)], *([row[len(names) :]] if counts else ())) for row in rows)
 
 

@@ -24,8 +24,8 @@ from recorder.core.formats import Refused
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.core.records import Json, Loop, Origin
-from recorder.database import row_mapper
-from recorder.database.row_mapper import Value, aware
+from recorder.database import sql
+from recorder.database.sql import Value, aware
 from recorder.journal.append import SOURCES
 from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, Producer, Session
@@ -93,10 +93,11 @@ def _sources(sessions: Collection[int]) -> dict[int, _Source]:
 
 
 def _rows(span: Span, messages: Collection[int]) -> list[Row]:
-    sql = f"""SELECT e.id, {_COLUMNS} FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
-        WHERE {span.here("e")} AND (NOT {PASSES} OR {row_mapper.in_list("e.id")})
+    statement = f"""SELECT e.id, {_COLUMNS}
+        FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
+        WHERE {span.here("e")} AND (NOT {PASSES} OR {sql.in_list("e.id")})
         ORDER BY e.id LIMIT {LINES}"""
-    return [Row(*row) for row in row_mapper.read(sql, *span.values(), row_mapper.list_param(messages))]
+    return [Row(*row) for row in sql.read(statement, *span.values(), sql.list_param(messages))]
 
 
 def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:

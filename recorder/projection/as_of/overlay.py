@@ -16,7 +16,7 @@ from django.db.models import Max
 
 from recorder.core import records as core_records
 from recorder.core.records import Record, Session
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 from recorder.journal.read import Pruned
 from recorder.models import EventRecord, LoopRecord
 from recorder.models import Session as SessionRow
@@ -60,7 +60,7 @@ def as_of(session: SessionRow, at: int) -> Iterator[None]:
         yield
 
 
-def _rows(session: SessionRow, at: int) -> Mapping[row_mapper.Kind, row_mapper.Values]:
+def _rows(session: SessionRow, at: int) -> Mapping[row_mapper.Kind, sql.Values]:
     """Return the rows of each table."""
     sessions = _with_sub_agents(session.pk)
     day = SessionRow.objects.filter(pk__in=sessions).aggregate(day=Max("pruned_on"))["day"]
@@ -77,7 +77,7 @@ def _rows(session: SessionRow, at: int) -> Mapping[row_mapper.Kind, row_mapper.V
         return {kind: _rows_of(kind, then) for kind in _KINDS}
 
 
-def _rows_of(kind: row_mapper.Kind, then: Mapping[Record, Values]) -> row_mapper.Values:
+def _rows_of(kind: row_mapper.Kind, then: Mapping[Record, Values]) -> sql.Values:
     records = [record for record in then if type(record) is kind]
     return row_mapper.table(kind).rows_of([then[each] for each in records], [each.id for each in records])
 
@@ -109,7 +109,7 @@ def _apart() -> Iterator[None]:
             cursor.execute("RELEASE seen")
 
 
-def _stand_in(rows: Mapping[row_mapper.Kind, row_mapper.Values], project: int, at: int) -> None:
+def _stand_in(rows: Mapping[row_mapper.Kind, sql.Values], project: int, at: int) -> None:
     real = _schema()
     with connection.cursor() as cursor:
         for kind in _KINDS:
@@ -138,14 +138,14 @@ def _schema() -> str:
     """Return where the real tables are: their names alone mean the others now."""
     if connection.vendor != "postgresql":
         return "main"
-    ((schema,),) = row_mapper.read("SELECT quote_ident(current_schema())")
+    ((schema,),) = sql.read("SELECT quote_ident(current_schema())")
     return str(schema)
 
 
 @cache
 def _typed(name: str) -> str:
     """Return the columns of a table of SQLite with their types, by which values are read."""
-    found = row_mapper.read("SELECT name, type FROM pragma_table_info(%s, 'main')", name)
+    found = sql.read("SELECT name, type FROM pragma_table_info(%s, 'main')", name)
     return ", ".join(f"{column} {kind}" for column, kind in found)
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.projection.as_of.known import OfLoop, Span
 
 # As SQL about an event `e`. What ends outside of turns may be a limit's note.
@@ -100,8 +100,10 @@ def _last_pieces(span: Span, found: Iterable[_Alike]) -> Iterator[int]:
         yield from {lines[at - 1] for other in json.loads(others) if (at := bisect_left(lines, other))}
 
 
-def _gathered(by: str, where: str, span: Span) -> list[tuple[row_mapper.Value, ...]]:
+def _gathered(by: str, where: str, span: Span) -> list[tuple[sql.Value, ...]]:
     """Return the keys of lines as JSON, for all that are alike."""
     keys = _KEYS[connection.vendor]
-    sql = f"SELECT {by}, {keys} FROM recorder_eventrecord e WHERE {span.here('e')} AND {where} GROUP BY {by}"
-    return row_mapper.read(sql, *span.values())
+    statement = (
+        f"SELECT {by}, {keys} FROM recorder_eventrecord e WHERE {span.here('e')} AND {where} GROUP BY {by}"
+    )
+    return sql.read(statement, *span.values())

@@ -19,7 +19,7 @@ from recorder.core.records import (
     ToolCall,
     Turn,
 )
-from recorder.database import row_mapper
+from recorder.database import row_mapper, sql
 
 FRESH = 10**12  # keys from here on are of no row: what there is no longer, or never is in a table for long
 
@@ -60,11 +60,11 @@ class Keys:
     """The keys of a project's configs and of all records of some sessions. Nine queries."""
 
     def __init__(self, project: int, sessions: Collection[int]) -> None:
-        here, several = row_mapper.in_list("session_id"), row_mapper.list_param(sessions)
+        here, several = sql.in_list("session_id"), sql.list_param(sessions)
         of_loops = f"loop_id IN (SELECT id FROM recorder_looprecord WHERE {here})"
         self._known: Mapping[type[Record], dict[_Natural, int]] = {
             ModelConfig: _read(ModelConfig, "project_id = %s", project),
-            Session: _read(Session, row_mapper.in_list("id"), several),
+            Session: _read(Session, sql.in_list("id"), several),
             Group: _read(Group, here, several),
             Loop: _read(Loop, here, several),
             Approval: _read(Approval, here, several),
@@ -93,8 +93,8 @@ class Keys:
         return next(self._fresh)
 
 
-def _read(kind: type[Record], where: str, value: row_mapper.Value) -> dict[_Natural, int]:
+def _read(kind: type[Record], where: str, value: sql.Value) -> dict[_Natural, int]:
     """Return the keys of rows; of those that look alike the oldest."""
     columns, table = _NATURAL[kind].columns, row_mapper.table(kind).name
-    found = row_mapper.read(f"SELECT id, {columns} FROM {table} WHERE {where} ORDER BY id DESC", value)
+    found = sql.read(f"SELECT id, {columns} FROM {table} WHERE {where} ORDER BY id DESC", value)
     return {tuple(natural): key for key, *natural in found}

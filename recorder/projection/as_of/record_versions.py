@@ -18,7 +18,8 @@ from recorder.core.money.prices import Pair, Price
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, EventRecord, Loop, Record, Removed, Session, TextBlock
 from recorder.core.state import State
-from recorder.database.row_mapper import Value, table
+from recorder.database.row_mapper import table
+from recorder.database.sql import Value
 from recorder.models import EventRecord as EventRow
 from recorder.models import JournalEvent
 from recorder.pricing import price_book

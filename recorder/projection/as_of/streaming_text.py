@@ -9,7 +9,8 @@ from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Loop, Record, TextBlock, Turn
 from recorder.core.state import State
-from recorder.database.row_mapper import Value, table
+from recorder.database.row_mapper import table
+from recorder.database.sql import Value
 from recorder.journal.read import texts
 from recorder.models import EventRecord
 from recorder.projection.as_of.primary_keys import Keys

@@ -5,7 +5,7 @@ from math import nan
 import pytest
 from django.db import connection
 
-from recorder.database.row_mapper import read
+from recorder.database.sql import read
 
 pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 

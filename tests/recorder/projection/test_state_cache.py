@@ -31,7 +31,7 @@ def readings(monkeypatch):
         asked.append(args)
         return remember(*args)
 
-    monkeypatch.setattr(store, "remember", counted)
+    monkeypatch.setattr(store, "load_state", counted)
     return asked
 
 

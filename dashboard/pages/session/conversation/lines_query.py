@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dashboard.pages.session.events.bodies import Body, Object, decode
-from recorder.database import row_mapper
+from recorder.database import sql
 from recorder.journal.read import texts
 
 # A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
@@ -30,21 +30,21 @@ class Line:
     body: Body
 
 
-def read(where: str, *values: row_mapper.Value, newest: int | None = None) -> list[Line]:
+def read(where: str, *values: sql.Value, newest: int | None = None) -> list[Line]:
     """Return lines in recorded order; of more than `newest` only the last. Two queries.
 
     `where` is SQL about an event `e`.
     """
-    sql = _READ.format(where)
+    statement = _READ.format(where)
     if newest is None:
-        chosen = row_mapper.read(sql, *values)
+        chosen = sql.read(statement, *values)
     else:
-        chosen = row_mapper.read(f"{sql} DESC LIMIT %s", *values, newest)[::-1]
+        chosen = sql.read(f"{statement} DESC LIMIT %s", *values, newest)[::-1]
     raws = texts([row[0] for row in chosen])
     return [
         Line(turn, loop, Body(pk, kind, _said(raws.get(pk)), at, occurred is None, bool(late), pruned_on))
         for pk, kind, turn, loop, occurred, late, received, pruned_on in chosen
-        if (at := row_mapper.aware(occurred or received))
+        if (at := sql.aware(occurred or received))
     ]
 
 
