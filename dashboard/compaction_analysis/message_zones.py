@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from dashboard.compaction_analysis.matching import matched
 from dashboard.compaction_analysis.messages import Message, groups, total
+from dashboard.rendering.sequence_match import patience_match
 
 Kind = Literal["kept", "first", "summary", "drop", "recent", "new"]
 TITLES: Mapping[Kind, str] = {
@@ -117,7 +117,7 @@ def compare(
 
     What is gone where something else stands was summarised, whatever else is gone was dropped.
     """
-    pairs = matched([each.name for each in before], [each.name for each in after])
+    pairs = patience_match([each.name for each in before], [each.name for each in after])
     fate = _fate(before, after, pairs, new, known)
     return told(before, after, fate.kinds, fate.partner, fate.stand)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from dashboard.compaction_analysis.matching import matched
 from dashboard.compaction_analysis.message_zones import Comparison, Kind, Row, Zone, told
 from dashboard.compaction_analysis.messages import Message, groups, messages, total
+from dashboard.rendering.sequence_match import patience_match
 from recorder.core.records import Json
 
 FARTHEST = 1_000_000  # groups; what is beyond is no position
@@ -72,7 +72,7 @@ def compared(found: Block, before: Sequence[Message]) -> Comparison:
     recents = [i for i, kind in enumerate(kinds) if kind == "recent"]
     after = [*(before[i] for i in firsts), *found.put, *found.left]
     shift = len(firsts) + len(found.put)
-    pairs = matched([before[i].name for i in recents], [each.name for each in found.left])
+    pairs = patience_match([before[i].name for i in recents], [each.name for each in found.left])
     partner = {i: n for n, i in enumerate(firsts)} | {recents[i]: shift + j for i, j in pairs}
     stand: list[tuple[Kind, int]] = [("summary", n) for n in range(len(firsts), shift)]
     taken = {j for _, j in pairs}

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.pages.evaluations.matching import matches
+from dashboard.rendering.sequence_match import longest_common_subsequence
 
 Places = Sequence[int | None]  # of each branch the place of its turn, None where it has none
 
@@ -37,7 +37,7 @@ def rows(branches: Sequence[Sequence[Hashable]]) -> list[Places]:
 
 
 def _pairs(winner: Sequence[Hashable], other: Sequence[Hashable]) -> Pairs:
-    common = matches(winner, other)
+    common = longest_common_subsequence(winner, other)
     beside, before = dict(common), {}
     for mine, theirs in _gaps(common, len(winner), len(other)):
         beside.update(zip(mine, theirs, strict=False))

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Literal
 
-from dashboard.pages.evaluations.matching import matches
+from dashboard.rendering.sequence_match import longest_common_subsequence
 
 COMPARED = 4_000  # words and marks of a text: comparing costs their product
 PIECE = re.compile(r"(?:\d+(?:[.,]\d+)*|\w+|[^\w\s])\s*")
@@ -29,7 +29,7 @@ class Stretch:
 def changes(text: str, other: str) -> Sequence[Stretch]:
     """Return `text` with what `other` has instead: first what is only there, then what is only here."""
     here, there = PIECE.findall(text)[:COMPARED], PIECE.findall(other)[:COMPARED]
-    common = matches([piece.strip() for piece in here], [piece.strip() for piece in there])
+    common = longest_common_subsequence([piece.strip() for piece in here], [piece.strip() for piece in there])
     return list(_joined(_stretches(here, there, _without_strays(common, len(here), len(there)))))
 
 

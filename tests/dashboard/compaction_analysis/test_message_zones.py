@@ -5,10 +5,10 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.compaction_analysis.matching import matched
 from dashboard.compaction_analysis.message_zones import compare
 from dashboard.compaction_analysis.messages import groups, message, messages
 from dashboard.compaction_analysis.phi_block import block, compared
+from dashboard.rendering.sequence_match import patience_match
 from tests import build
 
 TASK = build.user("Fix the parser.")
@@ -92,7 +92,7 @@ NAMES = st.lists(st.integers(0, 9).map(lambda n: bytes([n])), max_size=30)
 
 @given(NAMES, NAMES)
 def test_pairs_are_equal_and_grow(before, after):
-    pairs = matched(before, after)
+    pairs = patience_match(before, after)
 
     assert all(before[i] == after[j] for i, j in pairs)
     assert all(a < c and b < d for (a, b), (c, d) in pairwise(pairs))
@@ -103,7 +103,7 @@ def test_whatever_is_left_out_of_different_messages_the_rest_is_found(numbers, d
     before = [bytes([n]) for n in numbers]
     after = [name for name in before if data.draw(st.booleans())]
 
-    assert [after[j] for _, j in matched(before, after)] == after
+    assert [after[j] for _, j in patience_match(before, after)] == after
 
 
 @given(st.lists(st.sampled_from(range(8)), max_size=20), st.lists(st.sampled_from(range(8)), max_size=20))

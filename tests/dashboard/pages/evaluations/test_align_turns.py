@@ -6,7 +6,7 @@ from time import process_time
 import pytest
 
 from dashboard.pages.evaluations.align_turns import rows
-from dashboard.pages.evaluations.matching import matches
+from dashboard.rendering.sequence_match import longest_common_subsequence
 
 
 def longest(a, b):
@@ -32,7 +32,7 @@ def test_matches_are_a_longest_common_subsequence():
     for _ in range(1_000):
         a = [chance.choice("abcd") for _ in range(chance.randrange(12))]
         b = [chance.choice("abcd") for _ in range(chance.randrange(12))]
-        found = matches(a, b)
+        found = longest_common_subsequence(a, b)
 
         assert all(a[i] == b[j] for i, j in found)
         assert found == sorted(found)
