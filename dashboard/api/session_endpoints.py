@@ -15,7 +15,7 @@ from dashboard.api.queries.lines import pieces
 from dashboard.api.queries.session_brief import brief
 from dashboard.api.session_brief import Brief, text
 from dashboard.api.streaming_response import unhurried
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.models import Session
 from recorder.projection.as_of import NotOfSession, as_of
 from recorder.projection.export import phi_session

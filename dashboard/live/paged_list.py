@@ -14,8 +14,7 @@ from django.utils import timezone
 from dashboard.live.panel import Panel
 from dashboard.web import links
 from dashboard.web.keyset import RECORDED, Cursor, Order
-from dashboard.web.numbers import whole_number
-from dashboard.web.query_params import Address
+from dashboard.web.query_params import Address, whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict

@@ -16,7 +16,7 @@ from dashboard.lifecycle.notification_policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
 from dashboard.security.access import next_place
 from dashboard.web.errors import refused
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 WORKER = settings.BASE / "dashboard" / "static" / "js" / "worker.js"
 SESSIONS_AT_ONCE = 100

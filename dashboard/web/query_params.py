@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import urlencode
 
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.numbers import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -116,6 +115,11 @@ class Reading:
             shown = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
             shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}…"
             self.notes.append(f"Ignored {name} “{shown}”: {why}.")
+
+
+def whole_number(text: str) -> int | None:
+    """Return a number that may be a primary key, None for anything else."""
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def start(since: str, now: datetime) -> datetime | None:

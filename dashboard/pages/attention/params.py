@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict

@@ -13,7 +13,7 @@ from dashboard.pages.attention.queries import ended
 from dashboard.security.access import member, require
 from dashboard.web import links
 from dashboard.web.errors import refused
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.access import read_marks
 from recorder.models import Membership, Project
 

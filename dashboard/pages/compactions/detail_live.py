@@ -9,7 +9,7 @@ from django.http import Http404
 
 from dashboard.pages.compactions.panels import CONTENT, EFFECT
 from dashboard.pages.compactions.queries import detail
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser

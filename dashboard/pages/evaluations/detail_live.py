@@ -11,7 +11,7 @@ from dashboard.live.panel import Panel
 from dashboard.live.streaming_text import BLOCK
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser

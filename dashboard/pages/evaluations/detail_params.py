@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 from urllib.parse import urlencode
 
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict

@@ -10,7 +10,7 @@ from dashboard.pages.integrity import queries
 from dashboard.pages.integrity.live import COUNTS, LISTS
 from dashboard.security.access import member
 from dashboard.web import links
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.models import Project
 
 PARTS = {"refused": queries.refused, "orphans": queries.orphans, "misfits": queries.misfits}

@@ -15,7 +15,7 @@ from dashboard.pages.session.replay import queries as replay
 from dashboard.pages.session.replay.moment import moment
 from dashboard.security.access import member
 from dashboard.web import links
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.models import Project, Session
 from recorder.projection.as_of import as_of
 

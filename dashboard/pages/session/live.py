@@ -19,7 +19,7 @@ from dashboard.pages.session.tree import queries as tree_queries
 from dashboard.pages.session.tree.group_costs import branches_of
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.shared.costs import spawned_by
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

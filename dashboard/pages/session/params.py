@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from dashboard.pages.session.events.queries import KINDS, Kind
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 
 Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]

@@ -19,7 +19,7 @@ from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
 from dashboard.security.access import may, member, require
 from dashboard.web import links
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.journal.read import Pruned
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Project, Session
 from recorder.operations import retention_pins

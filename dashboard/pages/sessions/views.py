@@ -10,7 +10,7 @@ from dashboard.pages.sessions import queries
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import SORT_WORDS, Filters
 from dashboard.security.access import member
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.models import Project
 
 COMPARED = 2

@@ -22,7 +22,7 @@ from dashboard.pages.session.views import PLAIN, found_line, is_htmx, may_be_pru
 from dashboard.rendering import images
 from dashboard.security.access import member
 from dashboard.web import links
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.core.content.text import clean
 from recorder.core.records import Json
 from recorder.models import Project

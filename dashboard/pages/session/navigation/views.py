@@ -11,7 +11,7 @@ from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.navigation import queries
 from dashboard.security.access import member
 from dashboard.web import links
-from dashboard.web.numbers import whole_number
+from dashboard.web.query_params import whole_number
 from recorder.core.content.text import clean
 from recorder.journal.read import Pruned
 from recorder.models import Project, Session
