@@ -18,11 +18,11 @@ from dashboard.lifecycle.sse_endpoint import lifecycle  # noqa: E402
 from dashboard.live.page_socket import page_socket  # noqa: E402
 from dashboard.pages.attention.sse_feed import feed  # noqa: E402
 from dashboard.security.access import host_allowed, origin_allowed  # noqa: E402  Django first
+from recorder.database.errors import Busy  # noqa: E402
 from recorder.ingest.auth import Receive, Scope, Send  # noqa: E402
 from recorder.ingest.http import ingest_http, reply  # noqa: E402
 from recorder.ingest.websocket import ingest_socket  # noqa: E402
 from recorder.ingest.writer import writer  # noqa: E402
-from recorder.journal.batch import Busy  # noqa: E402
 
 PAGE_SOCKET = re.compile(r"/p/(?P<slug>[-\w]+)/live/(?P<page>[a-z]+)", re.ASCII)
 FEED = re.compile(r"/p/(?P<slug>[-\w]+)/attention/feed", re.ASCII)

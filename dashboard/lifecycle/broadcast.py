@@ -13,9 +13,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from dashboard.lifecycle.events import Ring, Rings, may_ring
-from recorder.database.errors import STORE_ERRORS
+from recorder.database.errors import STORE_ERRORS, Busy
 from recorder.ingest.auth import T, in_thread
-from recorder.journal.batch import Busy
 from recorder.pubsub import invalidation
 
 log = logging.getLogger(__name__)

@@ -14,9 +14,9 @@ from dashboard.lifecycle.events import Ring
 from dashboard.security import authenticate
 from dashboard.security.access import projects_of
 from recorder.access import tokens
+from recorder.database.errors import Busy
 from recorder.ingest.auth import Headers, Receive, Scope, Send, header, in_thread
 from recorder.ingest.http import Fault, refused_by, reply
-from recorder.journal.batch import Busy
 
 RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
 Tell = Callable[[Sequence[Ring]], Awaitable[bytes]]

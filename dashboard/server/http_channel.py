@@ -17,10 +17,10 @@ from twisted.internet.error import ConnectionDone
 from twisted.python.failure import Failure
 from twisted.web import http
 
+from recorder.database.errors import Busy
 from recorder.ingest.auth import Grant
 from recorder.ingest.byte_budget import budget
 from recorder.ingest.http import Fault, admitted, refused_by, too_large
-from recorder.journal.batch import Busy
 
 INGEST = b"/ingest/v1/events"
 PAGE_BYTES = 64 * 1024  # of a form

@@ -1,15 +1,15 @@
-"""Faults of the store: those that pass, with the answer to the one who sends, and those that end us."""
+"""Errors of the store: Busy passes and the sender tries again; StoreError ends the process."""
 
 from __future__ import annotations
 
 import errno
 import shutil
 from pathlib import Path
+from typing import Literal
 
 from django.db import DatabaseError, InterfaceError, OperationalError, connection
 
-from recorder.journal.batch import Busy
-
+BusyCode = Literal["busy", "disk_full", "rate_limited", "draining"]
 STORE_ERRORS = (DatabaseError, InterfaceError)
 LOW_BYTES = 4 * 1024 * 1024
 RETRY_MS, FULL_RETRY_MS = 1_000, 10_000
@@ -17,6 +17,15 @@ DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNSYNCED = ("SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC")
 PG_DISK_FULL = "53100"
 PG_TOO_MUCH = "54"  # of columns, of an index row: the statement is at fault and will always be
+
+
+class Busy(Exception):
+    """The store cannot take anything now. Nothing is stored; try again later."""
+
+    def __init__(self, code: BusyCode, retry_after_ms: int = 1000) -> None:
+        super().__init__(code)
+        self.code: BusyCode = code
+        self.retry_after_ms = retry_after_ms
 
 
 class StoreError(Exception):

@@ -6,8 +6,9 @@ import time
 
 from django.db.models import QuerySet
 
+from recorder.database.errors import Busy
 from recorder.imports.report import Report
-from recorder.ingest.pipeline import Batch, Busy, Receipt, Rejected, ingest
+from recorder.ingest.pipeline import Batch, Receipt, Rejected, ingest
 from recorder.models import LoopRecord, Producer, Project
 
 PATIENCE = 60  # seconds for which another process may hold the database

@@ -20,11 +20,11 @@ from django.db.models import F
 
 from recorder.core.events import Unread
 from recorder.database import sql
-from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, StoreError, raise_as_store_error
+from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
 from recorder.ingest.pipeline import record
-from recorder.journal.batch import Batch, Busy, Receipt
+from recorder.journal.batch import Batch, Receipt
 from recorder.models import Project
 
 log = logging.getLogger(__name__)

@@ -12,6 +12,7 @@ from urllib.parse import parse_qs
 
 from django.conf import settings
 
+from recorder.database.errors import Busy
 from recorder.ingest.auth import (
     NUMBER,
     NUMBER_MAX,
@@ -27,7 +28,7 @@ from recorder.ingest.auth import (
     is_producer,
 )
 from recorder.ingest.rate_limit import submit
-from recorder.journal.batch import Batch, Busy, Gap, Mixed, Receipt, lines_of
+from recorder.journal.batch import Batch, Gap, Mixed, Receipt, lines_of
 
 log = logging.getLogger(__name__)
 

@@ -17,13 +17,22 @@ from recorder.core.records import Change
 from recorder.core.state import State, StateKeys
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.append import Journal
-from recorder.journal.batch import Batch, Busy, Gap, Receipt, Rejected, Superseded, Unstored, lines_of
-from recorder.journal.reads import Appended, Read
+from recorder.journal.batch import (
+    Appended,
+    Batch,
+    Gap,
+    Read,
+    Receipt,
+    Rejected,
+    Superseded,
+    Unstored,
+    lines_of,
+)
 from recorder.projection import store
 from recorder.projection.state_cache import StateCache
 from recorder.pubsub import invalidation
 
-__all__ = ("Batch", "Busy", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
+__all__ = ("Batch", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 
 Answer = Receipt | Unstored
 PORTION_BYTES = 128 * 1024  # of lines: what they say, a few times as much, stays in the processor's cache

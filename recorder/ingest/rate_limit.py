@@ -9,8 +9,9 @@ from time import monotonic
 
 from django.conf import settings
 
+from recorder.database.errors import Busy
 from recorder.ingest.writer import writer
-from recorder.journal.batch import Batch, Busy, Receipt
+from recorder.journal.batch import Batch, Receipt
 
 BURST_S = 10.0  # of the rate may come at once
 

@@ -17,11 +17,12 @@ from typing import Any
 
 from django.conf import settings
 
+from recorder.database.errors import Busy
 from recorder.ingest import fencing
 from recorder.ingest.auth import Grant, NoToken, Receive, Scope, Send, WrongScope, authenticate, format_of
 from recorder.ingest.rate_limit import submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
-from recorder.journal.batch import Batch, Busy, Gap, Mixed, Receipt, Superseded
+from recorder.journal.batch import Batch, Gap, Mixed, Receipt, Superseded
 
 log = logging.getLogger(__name__)
 

@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 
 from django.db import connection
 
-from recorder.database.errors import StoreError
+from recorder.database.errors import Busy, StoreError
 from recorder.ingest.bisect import Answer, Attempts
-from recorder.journal.batch import Batch, Busy, Receipt
+from recorder.journal.batch import Batch, Receipt
 from recorder.pricing import backfill
 from recorder.pubsub.commit_poller import EVERY_S, CommitPoller
 

@@ -22,12 +22,23 @@ from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.database import sql
 from recorder.journal import producers
-from recorder.journal.batch import Batch, Claimed, Gap, Mixed, Receipt, Rejected, Superseded, Unstored
+from recorder.journal.batch import (
+    Appended,
+    Batch,
+    Claimed,
+    Gap,
+    Mixed,
+    Read,
+    Receipt,
+    Rejected,
+    Sender,
+    Superseded,
+    Unstored,
+)
 from recorder.journal.delta.encoding import fingerprint
 from recorder.journal.delta.match import Own
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.read import fingerprints
-from recorder.journal.reads import Appended, Read, Sender
 from recorder.journal.translation import READERS, Translation
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 

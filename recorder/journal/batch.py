@@ -1,14 +1,18 @@
-"""What the doors hand to `ingest` and what they get back."""
+"""A batch of lines on its way through the journal, its receipt, and why nothing of it may be stored."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
-from typing import Literal
 
-BusyCode = Literal["busy", "disk_full", "rate_limited", "draining"]
+from recorder.core.events import Event
+from recorder.core.formats import Parsed, Refused
+from recorder.core.recorder import Line, Recorder
+from recorder.core.records import Change, Origin
+from recorder.database.sql import Value
+from recorder.journal.delta.dedup_window import Window
 
 
 def _now() -> datetime:
@@ -62,6 +66,47 @@ def lines_of(body: bytes | BytesIO) -> list[bytes]:
     # To read lines takes half as long as `split`, which looks at each byte in turn.
     file = BytesIO(body) if isinstance(body, bytes) else body
     return [line for each in file if (line := each.rstrip(b"\n")).strip(b" \t\r")]
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A batch and what each of its lines says, or why it is refused."""
+
+    batch: Batch
+    parsed: Sequence[Parsed | Refused]
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """Who sent a batch: what all its lines have in common, in their rows and for the recorder."""
+
+    key: int  # the producer's
+    received_at: datetime
+    stamp: Value  # the same as its column holds it
+    source: str
+    is_demo: bool
+    window: Window
+    written: dict[int, bytes]  # by number: lines of the transaction
+
+    def line(self, line: int, event: Event, origin: Origin = "") -> Line:
+        return Line(line, self.key, self.received_at, self.source, event, self.is_demo, origin)
+
+
+@dataclass(slots=True)
+class Appended:
+    """What is new in the journal from one batch, for the recorder, and the answer to its producer."""
+
+    producer: int
+    receipt: Receipt
+    lines: list[Line]
+    received_at: datetime
+    flush: int = 0  # the journal id of its flush
+
+    def feed(self, recorder: Recorder) -> list[Change]:
+        changes = recorder.feed(*self.lines)
+        if self.flush:
+            changes += recorder.flush(self.producer, self.received_at, self.flush)
+        return changes
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,15 +166,6 @@ class Gap(Exception):
     def __init__(self, from_: int) -> None:
         super().__init__(from_)
         self.from_ = from_
-
-
-class Busy(Exception):
-    """The store cannot take anything now. Nothing is stored; try again later."""
-
-    def __init__(self, code: BusyCode, retry_after_ms: int = 1000) -> None:
-        super().__init__(code)
-        self.code: BusyCode = code
-        self.retry_after_ms = retry_after_ms
 
 
 Unstored = Gap | Superseded | Mixed

@@ -10,10 +10,10 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from recorder.database.errors import Busy
 from recorder.imports.detect import FORMATS
 from recorder.imports.import_files import import_files
 from recorder.imports.report import UnusableError
-from recorder.journal.batch import Busy
 from recorder.models import Project
 
 POLL_S = 1.0

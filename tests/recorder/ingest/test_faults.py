@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.core.recorder import Recorder
-from recorder.database.errors import StoreError, raise_as_store_error
+from recorder.database.errors import Busy, StoreError, raise_as_store_error
 from recorder.ingest import bisect, disk_reserve, pipeline
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.writer import Writer
-from recorder.journal.batch import Batch, Busy
+from recorder.journal.batch import Batch
 from recorder.journal.read import texts
 from recorder.management.progress_bar import Progress
 from recorder.models import EventRecord, JournalEvent, Producer, QuarantinedLine, Session

@@ -8,8 +8,8 @@ from django.db import OperationalError, connection
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.database.errors import busy
-from recorder.ingest.pipeline import Batch, Busy, Gap, ingest, record
+from recorder.database.errors import Busy, busy
+from recorder.ingest.pipeline import Batch, Gap, ingest, record
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Producer, Project, Session
 from tests.build import agent_end, agent_start, line, message_update, turn_end, turn_start

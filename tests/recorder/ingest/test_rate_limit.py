@@ -6,9 +6,10 @@ from time import sleep
 import pytest
 from channels.db import database_sync_to_async
 
+from recorder.database.errors import Busy
 from recorder.ingest import rate_limit as rates_module
 from recorder.ingest.rate_limit import BURST_S, Rates
-from recorder.journal.batch import Batch, Busy
+from recorder.journal.batch import Batch
 from recorder.models import AccessToken
 from tests.build import line
 from tests.endpoint_clients import Client, post

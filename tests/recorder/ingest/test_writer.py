@@ -7,10 +7,11 @@ import pytest
 from channels.db import database_sync_to_async
 from django.db import connection
 
+from recorder.database.errors import Busy
 from recorder.ingest import writer as writing
 from recorder.ingest.metrics import COMMITS
 from recorder.ingest.writer import Writer
-from recorder.journal.batch import Batch, Busy, Gap
+from recorder.journal.batch import Batch, Gap
 from recorder.models import JournalEvent
 from tests.build import agent_start, line, turn_start
 
