@@ -57,7 +57,7 @@ async def test_a_batch_of_a_connection_that_heard_no_bell_is_refused_by_the_data
     async with Client(token) as client:
         await client.hello("p")
         monkeypatch.setattr(
-            "recorder.pubsub.invalidation._listeners", []
+            "recorder.pubsub.invalidation._subscribers", []
         )  # the bell of another node, lost with Redis
         await database_sync_to_async(claim)(project)
         await client.send(0, *LINES)
@@ -71,7 +71,7 @@ async def test_a_quiet_connection_learns_from_the_database_that_it_was_supersede
     monkeypatch.setattr("recorder.ingest.websocket.RECHECK_S", 0.05)
     async with Client(token) as client:
         await client.hello("p")
-        monkeypatch.setattr("recorder.pubsub.invalidation._listeners", [])
+        monkeypatch.setattr("recorder.pubsub.invalidation._subscribers", [])
         await database_sync_to_async(claim)(project)
         assert await client.code() == 4409
 
