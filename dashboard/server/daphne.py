@@ -22,7 +22,7 @@ from dashboard.server.http_channel import Channel
 from dashboard.server.transport import Wire
 from dashboard.server.websocket import Inbox, Socket
 from recorder.ingest.writer import writer
-from recorder.operations.scheduler import Clock
+from recorder.operations.scheduler import Scheduler
 
 log = logging.getLogger(__name__)
 
@@ -75,7 +75,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         self._listening = listening
         self._where = f"{host} port {port}"
         self._ports: list[Any] = []
-        self._clock = Clock()
+        self._scheduler = Scheduler()
         self.failure = ""
 
     def serve(self) -> None:
@@ -83,7 +83,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         try:
             self.run()
         finally:
-            self._clock.stop(STOP_S)
+            self._scheduler.stop(STOP_S)
             writer().close()
 
     def _prepare(self) -> None:
@@ -99,7 +99,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         loop = asyncio.get_event_loop()
         writer().when_broken = _end_at_once
         writer().start()
-        self._clock.start()
+        self._scheduler.start()
         if settings.REDIS_URL:
             self._relay = loop.create_task(_relay())
         for number in (signal.SIGTERM, signal.SIGINT):

@@ -1,4 +1,4 @@
-"""What people have seen of failures: a mark each, for its person alone, swept away when it has grown old."""
+"""Per-user read markers for failed loops; a marker expires after 30 days."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from django.db import transaction
 from recorder.models import Project, Seen
 from recorder.pubsub import invalidation
 
-KEPT = timedelta(days=30)  # failures are shown for a day, and for another after each late event
-ROWS = 200
+MARKER_LIFETIME = timedelta(days=30)  # a failure is listed for one day, and one more after each late event
+BATCH_ROWS = 200
 
 
 def mark(user: User, project: Project, loops: Collection[int], now: datetime) -> None:
-    """Note that a person has seen that these loops failed, and tell their open pages."""
+    """Mark failed loops as read by `user`, delete expired markers, and publish to the user's pages."""
     rows = [Seen(user=user, loop=loop, seen_at=now) for loop in loops]
     with transaction.atomic():
-        Seen.objects.filter(user=user, seen_at__lt=now - KEPT).delete()
-        Seen.objects.bulk_create(rows, batch_size=ROWS, ignore_conflicts=True)
+        Seen.objects.filter(user=user, seen_at__lt=now - MARKER_LIFETIME).delete()
+        Seen.objects.bulk_create(rows, batch_size=BATCH_ROWS, ignore_conflicts=True)
     invalidation.publish(invalidation.Invalidation(project.pk, people={user.pk}))

@@ -1,4 +1,4 @@
-"""One-time sign-in links: 256 bits, ten minutes, one use; only a hash of the secret is kept."""
+"""One-time sign-in links: a 256-bit secret, valid for ten minutes, usable once. Only its hash is stored."""
 
 import hashlib
 import secrets
@@ -9,23 +9,23 @@ from django.utils import timezone
 
 from recorder.models import SignInLink
 
-LASTS = timedelta(minutes=10)
+LIFETIME = timedelta(minutes=10)
 
 
 def issue(user: User) -> str:
-    """Make a link for `user`; return its secret. Links that have run out are swept away."""
+    """Create a link for `user` and return its secret. Expired links are deleted."""
     now = timezone.now()
     secret = secrets.token_urlsafe(32)
     SignInLink.objects.filter(expires_at__lt=now).delete()
-    SignInLink.objects.create(user=user, secret_hash=_hash(secret), expires_at=now + LASTS)
+    SignInLink.objects.create(user=user, secret_hash=_hash(secret), expires_at=now + LIFETIME)
     return secret
 
 
 def consume(secret: str) -> User | None:
-    """Use a link up and return whose it is; None if it has run out, was used, or they may not enter."""
+    """Consume a link and return its user; None if it expired, was used, or the user is inactive."""
     now = timezone.now()
     links = SignInLink.objects.filter(secret_hash=_hash(secret))
-    # One statement decides, so of two who press at once only one gets in.
+    # A single UPDATE decides, so two simultaneous requests cannot both consume the link.
     if not links.filter(used_at=None, expires_at__gt=now, user__is_active=True).update(used_at=now):
         return None
     return links.select_related("user").get().user

@@ -25,6 +25,6 @@ def forget_demo(project: Project) -> int:
         insights_store.forget_demo(project.pk)
         touched = store.forget_demo(project.pk)
         append.forget_demo(project.pk)
-        retention_pins.forget_strays(project.pk)
+        retention_pins.delete_dangling(project.pk)
         transaction.on_commit(partial(invalidation.publish, touched))
     return len(touched.sessions)

@@ -113,7 +113,7 @@ class Writer:
                     self.together = len(group)
                     self._answer(group, attempts.write([job.batch for job in group]))
                     watch.poll_if_due()
-                backfill.go_on(lambda: not self._jobs.empty())
+                backfill.run_pending(lambda: not self._jobs.empty())
         except StoreError as broken:
             self._break(str(broken))
         except Exception:

@@ -1,4 +1,4 @@
-"""What does not fit: the database, the journal's numbers, and records beside what they were derived from."""
+"""Integrity checks: the database file, the journal's sequence numbers, and records against the journal."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from recorder.models import (
 )
 
 QUARANTINE_DAYS = 7
-LINES = 500  # looked through at once
-BESIDE = ("ParallelLoopStart", "ParallelLoopEnd")
+BATCH_LINES = 500
+GROUP_EVENTS = ("ParallelLoopStart", "ParallelLoopEnd")  # they name a loop and belong to its group
 
 
 def findings() -> Iterator[str]:
-    """Yield one sentence for each thing that does not fit."""
+    """Yield one sentence for each inconsistency; nothing if the store is consistent."""
     yield from _database()
     yield from _numbers()
     yield from _pieces()
@@ -41,18 +41,18 @@ def findings() -> Iterator[str]:
 
 
 def _database() -> Iterator[str]:
-    """SQLite can check its own pages; PostgreSQL does it with its own tools."""
+    """Run SQLite's integrity and foreign key checks. PostgreSQL has its own tools for this."""
     if connection.vendor != "sqlite":
         return
     with connection.cursor() as cursor:
         cursor.execute("PRAGMA integrity_check(20)")
-        yield from (f"database: {said}" for (said,) in cursor.fetchall() if said != "ok")
+        yield from (f"database: {result}" for (result,) in cursor.fetchall() if result != "ok")
         cursor.execute("PRAGMA foreign_key_check")
         broken = cursor.fetchall()
     for table, row, parent, _ in broken[:20]:
-        yield f"database: {table} row {row} points at a row of {parent} that is not there"
+        yield f"database: {table} row {row} refers to a row of {parent} that does not exist"
     if len(broken) > 20:
-        yield f"database: {len(broken) - 20} more such rows"
+        yield f"database: {len(broken) - 20} more rows with broken references"
 
 
 def _numbers() -> Iterator[str]:
@@ -64,19 +64,19 @@ def _numbers_of(producer: Producer) -> Iterator[str]:
     name = f"producer {producer.name!r}"
     expected = 0
     since = timezone.now() - timedelta(days=QUARANTINE_DAYS)
-    before = since  # when the number before the gap was received: at the front nobody knows, so it is checked
-    for number, received_at in _seen(producer):
+    before = since  # when the line before the gap was received; unknown for the first line, which is checked
+    for number, received_at in _recorded_numbers(producer):
         seq = number or 0
         if seq > expected and before >= since:
             yield f"{name}: numbers {expected} to {seq - 1} are neither in the journal nor in quarantine"
         expected, before = max(expected, seq + 1), received_at
     if expected - 1 > producer.high:
-        yield f"{name}: line {expected - 1} is stored above its high water {producer.high}"
+        yield f"{name}: line {expected - 1} is stored above the high-water mark {producer.high}"
     if expected - 1 < producer.high and before >= since:
         yield f"{name}: numbers {expected} to {producer.high} are neither in the journal nor in quarantine"
 
 
-def _seen(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
+def _recorded_numbers(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
     lines = JournalEvent.objects.filter(producer=producer, seq__isnull=False).values_list(
         "seq", "received_at"
     )
@@ -85,28 +85,28 @@ def _seen(producer: Producer) -> Iterator[tuple[int | None, datetime]]:
 
 
 def _pieces() -> Iterator[str]:
-    """Lines are made of earlier ones of their producer and day, which pruning must not take away."""
+    """Check that every line can be restored: its sources are earlier lines of the same producer and day."""
     columns = ("pk", "producer_id", "received_at__date", "size", "pieces", "own_size")
     every = JournalEvent.objects.annotate(own_size=Length("own"))
     rows = every.filter(pruned_on=None).values_list(*columns).order_by("pk")
     last = 0
-    while batch := list(rows.filter(pk__gt=last)[:LINES]):
+    while batch := list(rows.filter(pk__gt=last)[:BATCH_LINES]):
         last = batch[-1][0]
         needed = {source for row in batch for source in sources(row[0], row[4])}
-        known = {row[0]: row[1:4] for row in rows.filter(pk__in=needed)}
+        stored = {row[0]: row[1:4] for row in rows.filter(pk__in=needed)}
         for line, producer, day, size, pieces, own in batch:
             near = {
-                pk: known[pk][2] for pk in sources(line, pieces) if known.get(pk, ())[:2] == (producer, day)
+                pk: stored[pk][2] for pk in sources(line, pieces) if stored.get(pk, ())[:2] == (producer, day)
             }
-            if said := fault(line, size, own, pieces, near):
-                yield f"journal: line {line} cannot be put together: {said}"
+            if problem := fault(line, size, own, pieces, near):
+                yield f"journal: line {line} cannot be restored: {problem}"
 
 
 def _unfiled() -> Iterator[str]:
     lines = JournalEvent.objects.filter(kind="line", eventrecord__isnull=True)
     if count := lines.count():
         first = lines.order_by("pk").values_list("pk", flat=True).first()
-        yield f"journal: {count} lines have no record of where they belong, the first is {first}"
+        yield f"journal: {count} lines have no event record; the first is line {first}"
 
 
 def _count(rows: QuerySet[Model], owner: str) -> Coalesce:
@@ -115,10 +115,10 @@ def _count(rows: QuerySet[Model], owner: str) -> Coalesce:
 
 
 def _loops() -> Iterator[str]:
-    # Lines from before the start were adopted, and a group's own stand beside the loop: neither are counted.
+    # A loop does not count lines recorded before its start (adopted orphans) nor the events of its group.
     counted = (
         EventRecord.objects.filter(pk__gte=OuterRef("start_event"))
-        .exclude(type__in=BESIDE)
+        .exclude(type__in=GROUP_EVENTS)
         .exclude(origin="read")
     )
     checks = {
@@ -143,19 +143,19 @@ def _differences(what: str, rows: QuerySet[Model], checks: dict[str, Coalesce]) 
     for name, expected in checks.items():
         wrong = rows.annotate(found=expected).exclude(found=F(name)).order_by("pk")
         for row in wrong[:20].iterator():
-            yield f"{what} {row.pk}: says {getattr(row, name)} {name}, its rows say {row.found}"
+            yield f"{what} {row.pk}: {name} is {getattr(row, name)}, but {row.found} rows exist"
 
 
 def _cycles() -> Iterator[str]:
     parent_of = dict(LoopRecord.objects.exclude(parent=None).values_list("pk", "parent"))
     settled: set[int] = set()
     for start in parent_of:
-        way: dict[int, None] = {}
+        path: dict[int, None] = {}
         at: int | None = start
         while at is not None and at not in settled:
-            if at in way:
+            if at in path:
                 yield f"loop {at}: is its own ancestor"
                 break
-            way[at] = None
+            path[at] = None
             at = parent_of.get(at)
-        settled.update(way)
+        settled.update(path)

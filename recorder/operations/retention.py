@@ -1,7 +1,11 @@
-"""What is kept for a time only goes: bodies of old lines, and refused lines. A few in each transaction.
+"""Retention: delete the bodies of old journal lines, and old quarantined lines, in small transactions.
 
-A line's row stays, with a fingerprint of its body, and so do all records and totals. What stays whole: lines
-that are not consolidated, those of pinned sessions and of what is open, and all that these are made of.
+A pruned line keeps its row with a fingerprint of its body; records and totals do not change. These lines keep
+their bodies whatever their age: lines that are not consolidated, lines of pinned sessions, lines of running
+loops and open groups or approvals, and every line that such a line is delta-encoded against.
+
+Cost: each producer and day is read once, newest line first, so that when a line is examined every line that
+may need it as a source has been examined already.
 """
 
 from __future__ import annotations
@@ -30,18 +34,19 @@ from recorder.models import (
 from recorder.projection import store
 from recorder.pubsub import invalidation
 
-AT_ONCE = 500  # lines
-BYTES = 8 * 1024 * 1024  # of the lines of one transaction; a single line may be larger
-NEWEST_DAYS = 2  # today and yesterday: a line that comes now may be made of theirs
+BATCH_LINES = 500
+BATCH_BYTES = 8 * 1024 * 1024  # of the lines of one transaction; a single line may be larger
+NEWEST_DAYS = 2  # today and yesterday are never pruned: an incoming line may be encoded against their lines
 DAY = timedelta(days=1)
 
-Step = Callable[[int], None]
+OnProgress = Callable[[int], None]
 
 
-def prune(project: Project, now: datetime, step: Step = lambda _: None) -> Pruning | None:
-    """Take the bodies that are older than the project keeps them; None if it keeps them for good.
+def prune(project: Project, now: datetime, on_progress: OnProgress = lambda _: None) -> Pruning | None:
+    """Delete bodies older than the project's retention; return None if the project keeps them for ever.
 
-    Broken off anywhere, nothing is lost that must stay, and the next call goes on.
+    `on_progress` is called with the number of lines that each transaction examined. An interrupted run is
+    safe: every transaction leaves the journal consistent, and the next call continues.
     """
     if project.retention_days is None:
         return None
@@ -50,31 +55,34 @@ def prune(project: Project, now: datetime, step: Step = lambda _: None) -> Pruni
     done.unconsolidated = _unread(project, before)
     for producer, day in _days(project, before):
         lines = _Day(project.pk, producer, day, now.astimezone(UTC).date(), done)
-        for taken in lines.prune():
-            step(taken)
+        for count in lines.prune():
+            on_progress(count)
     done.finished_at = now
     done.save()
     return done
 
 
 def due(project: Project, now: datetime) -> int:
-    """Return how many lines `prune` will look at."""
+    """Return how many lines `prune` will examine."""
     if project.retention_days is None:
         return 0
     return _old(project, _before(now, project.retention_days)).filter(consolidated_at__isnull=False).count()
 
 
 def prune_quarantine(before: datetime) -> int:
-    """Delete refused lines that were received before a time; return how many."""
+    """Delete quarantined lines received before a time; return their number."""
     old = QuarantinedLine.objects.filter(received_at__lt=before).order_by("pk").values_list("pk", flat=True)
     count = 0
-    while ids := list(old[:AT_ONCE]):
+    while ids := list(old[:BATCH_LINES]):
         count += QuarantinedLine.objects.filter(pk__in=ids).delete()[0]
     return count
 
 
 def _before(now: datetime, days: int) -> datetime:
-    """Return the midnight before which bodies go: lines are made of others of their day, so days go whole."""
+    """Return the midnight (UTC) before which bodies are deleted.
+
+    Lines are encoded against lines of their own day, so whole days are pruned.
+    """
     today = now.astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
     return today - max(days, NEWEST_DAYS - 1) * DAY
 
@@ -84,13 +92,13 @@ def _old(project: Project, before: datetime) -> QuerySet[JournalEvent]:
 
 
 def _unread(project: Project, before: datetime) -> int:
-    """Return how many lines wait for consolidation, which leaves alone what is open."""
+    """Count the lines that wait for consolidation, without those of open loops, which are not due yet."""
     unread = _old(project, before).filter(consolidated_at=None)
     return unread.exclude(Exists(_open(EventRecord.objects.filter(pk=OuterRef("pk"))))).count()
 
 
 def _days(project: Project, before: datetime) -> list[tuple[int, date]]:
-    """Return the producers and days of which bodies may go."""
+    """Return the pairs of producer and day that have bodies to delete."""
     rows = _old(project, before).filter(consolidated_at__isnull=False)
     found = rows.order_by("producer", "received_at__date").values_list("producer", "received_at__date")
     return list(found.distinct())
@@ -98,9 +106,9 @@ def _days(project: Project, before: datetime) -> list[tuple[int, date]]:
 
 @dataclass(slots=True)
 class _Day:
-    """The lines of a producer's day, gone through from the last to the first.
+    """The lines of one producer and day, examined from the last to the first.
 
-    Lines are made of earlier ones only: when a line is looked at, all that may need it were looked at before.
+    A line is encoded against earlier lines only, so all lines that may need it were examined before it.
     """
 
     project: int
@@ -108,10 +116,10 @@ class _Day:
     day: date
     today: date
     done: Pruning
-    needed: set[int] = field(default_factory=set)  # by lines that stay
+    needed: set[int] = field(default_factory=set)  # sources of lines that stay
 
     def prune(self) -> Iterator[int]:
-        """Take bodies; yield how many lines each transaction looked at."""
+        """Delete bodies; yield the number of lines that each transaction examined."""
         begin = datetime(self.day.year, self.day.month, self.day.day, tzinfo=UTC)
         rows = JournalEvent.objects.filter(
             producer=self.producer,
@@ -122,14 +130,15 @@ class _Day:
         )
         for lines in _chunks(rows.order_by("-pk").values_list("pk", "size")):
             stays = self.needed.union(_reasons(lines))
-            prints = fingerprints([line for line in lines if line not in stays])  # while nobody waits for us
+            # Restoring lines is slow: do it before the transaction takes the write lock.
+            prints = fingerprints([line for line in lines if line not in stays])
             with transaction.atomic():
                 append.lock(self.project)
                 self._prune(lines, prints)
             yield len(lines)
 
     def _prune(self, lines: Sequence[int], prints: dict[int, bytes]) -> None:
-        """Decide of lines anew, now that nobody can pin or open anything, and take what goes."""
+        """Decide again under the lock, when no pin or loop can change, and delete what may go."""
         reasons = _reasons(lines)
         rows = JournalEvent.objects.filter(pk__in=lines, pruned_on=None).order_by("-pk")
         going: dict[int, int] = {}
@@ -140,13 +149,13 @@ class _Day:
                 going[line] = size
                 continue
             self.needed |= sources(line, pieces)
-            if why != "unconsolidated":  # these were counted, also of days that nothing goes of
+            if why != "unconsolidated":  # counted by _unread already, also on days without deletions
                 setattr(self.done, why, getattr(self.done, why) + 1)
         if going:
-            self._take(going, {line: prints[line] for line in going})
+            self._delete(going, {line: prints[line] for line in going})
 
-    def _take(self, going: dict[int, int], prints: dict[int, bytes]) -> None:
-        _forget(prints, self.today)
+    def _delete(self, going: dict[int, int], prints: dict[int, bytes]) -> None:
+        _delete_bodies(prints, self.today)
         self.done.lines += len(going)
         self.done.size += sum(going.values())
         places = EventRecord.objects.filter(pk__in=going, session__isnull=False)
@@ -162,11 +171,11 @@ class _Day:
 
 
 def _chunks(rows: QuerySet[JournalEvent, tuple[int, int]]) -> Iterator[list[int]]:
-    """Give the keys of lines, some at a time that together are not too large."""
+    """Yield the keys of lines in batches of at most BATCH_LINES lines and about BATCH_BYTES bytes."""
     chunk: list[int] = []
     size = 0
     for line, more in list(rows):
-        if chunk and (len(chunk) == AT_ONCE or size + more > BYTES):
+        if chunk and (len(chunk) == BATCH_LINES or size + more > BATCH_BYTES):
             yield chunk
             chunk, size = [], 0
         chunk.append(line)
@@ -176,7 +185,7 @@ def _chunks(rows: QuerySet[JournalEvent, tuple[int, int]]) -> Iterator[list[int]
 
 
 def _reasons(lines: Sequence[int]) -> dict[int, str]:
-    """Return why lines stay, of those that do."""
+    """Return, for each line that must keep its body, the reason."""
     unread = JournalEvent.objects.filter(pk__in=lines, consolidated_at=None).values_list("pk", flat=True)
     of_lines = EventRecord.objects.filter(pk__in=lines)
     return {
@@ -194,7 +203,7 @@ def _pinned(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
 
 
 def _open(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
-    """Narrow to the lines of loops that run, and of sessions with an open group or approval."""
+    """Select the lines of running loops, and of sessions with an open group or approval."""
     groups = ParallelGroupRecord.objects.filter(session=OuterRef("session"), status="running")
     is_open = (
         Q(loop__status__in=("pending", "running"))
@@ -205,6 +214,6 @@ def _open(places: QuerySet[EventRecord]) -> QuerySet[EventRecord]:
     return places.filter(is_open)
 
 
-def _forget(prints: dict[int, bytes], today: date) -> None:
+def _delete_bodies(prints: dict[int, bytes], today: date) -> None:
     statement = f"UPDATE {append.LINES} SET own = %s, pieces = NULL, pruned_on = %s WHERE id = %s"  # noqa: S608  names
     sql.write(statement, [(own, today, line) for line, own in prints.items()])

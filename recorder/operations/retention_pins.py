@@ -1,4 +1,4 @@
-"""Pins: which sessions keep their bodies whatever their age. People set them; they are not derived."""
+"""Pins: sessions whose bodies retention keeps whatever their age. Users set them; a rebuild keeps them."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from recorder.models import Pin, Session
 
 
 def pin(session: Session, by: str) -> None:
-    """Keep the bodies of a session that are there."""
+    """Exclude a session from retention: the bodies it still has are kept."""
     Pin.objects.get_or_create(
         project_id=session.project_id, session_id=session.session_id, defaults={"pinned_by": by}
     )
 
 
 def unpin(session: Session) -> None:
-    """Let the bodies of a session go when they are due."""
+    """Return a session to retention."""
     Pin.objects.filter(project=session.project_id, session_id=session.session_id).delete()
 
 
-def forget_strays(project: int) -> None:
-    """Forget pins of sessions that are not there: another of that name would come pinned."""
-    known = Session.objects.filter(project=project).values("session_id")
-    Pin.objects.filter(project=project).exclude(session_id__in=known).delete()
+def delete_dangling(project: int) -> None:
+    """Delete pins of sessions that do not exist; a later session of the same id would start pinned."""
+    existing = Session.objects.filter(project=project).values("session_id")
+    Pin.objects.filter(project=project).exclude(session_id__in=existing).delete()

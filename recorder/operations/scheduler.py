@@ -1,7 +1,7 @@
-"""Daily jobs at fixed times: commands of `manage.py`, run by the server in processes of their own.
+"""Daily job scheduler: runs `manage.py` commands at fixed times, each in its own process.
 
-Of several nodes one runs a job: whoever gets its lease in the database. What was due while no server ran is
-made up for at the next start; a job that fails is tried again, later each time.
+One node runs a job: the one that acquires its lease, a row in the database. A job that was due while no
+server ran is run at the next start; a failed job is retried with exponential back-off.
 """
 
 from __future__ import annotations
@@ -28,23 +28,23 @@ from recorder.models import DailyJob
 
 log = logging.getLogger(__name__)
 
-LOOK_S = 15.0
+POLL_S = 15.0
 LEASE = timedelta(minutes=5)
 RENEW_S = 60.0
-LONGEST_PAUSE = timedelta(hours=1)
-NICE = 10  # how much a job gives way to the server
-SAID = 500
+MAX_BACKOFF = timedelta(hours=1)
+NICE = 10  # process priority: the server goes first
+OUTPUT_CHARS = 500  # kept of a job's last line
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """`manage.py <name>`, once a day; it must be safe to run twice, and to be killed."""
+    """The command `manage.py <name>`, once a day; it must be safe to run twice and to kill at any time."""
 
     name: str
     at: time  # UTC
 
     def due_since(self, now: datetime) -> datetime:
-        """Return when it was last due."""
+        """Return the last time it was due."""
         today = datetime.combine(now.date(), self.at, UTC)
         return today if today <= now else today - timedelta(days=1)
 
@@ -53,115 +53,115 @@ CONSOLIDATE = Job("consolidate", time(3, 0))
 JOBS = (CONSOLIDATE, Job("prune", time(3, 30)))
 
 
-def ask(job: Job, now: datetime) -> None:
-    """Have a job run within seconds, on whatever node looks first."""
-    _known(job, now)
+def request(job: Job, now: datetime) -> None:
+    """Request a run within POLL_S, on the node that polls first."""
+    _ensure_row(job, now)
     DailyJob.objects.filter(name=job.name).update(asked_at=now, try_at=None)
 
 
-def note(job: Job, began: datetime) -> None:
-    """Note that somebody ran a job by hand, and when that began."""
-    _known(job, began)
+def record_manual_run(job: Job, began: datetime) -> None:
+    """Record a run that a user started by hand at `began`."""
+    _ensure_row(job, began)
     DailyJob.objects.filter(name=job.name).update(done_at=began, begun_at=began)
 
 
-def take(job: Job, now: datetime, holder: str) -> bool:
-    """Take the lease of a job that is due; False if it is not, or another has it."""
-    _known(job, now)
+def acquire(job: Job, now: datetime, holder: str) -> bool:
+    """Acquire the lease of a job that is due; False if it is not due or another node holds it."""
+    _ensure_row(job, now)
     is_due = Q(done_at__lt=job.due_since(now)) | Q(asked_at__isnull=False)
     is_free = Q(held_until=None) | Q(held_until__lte=now)
     may_try = Q(try_at=None) | Q(try_at__lte=now)
     rows = DailyJob.objects.filter(is_due, is_free, may_try, name=job.name)
-    if not rows.exists():  # an update that changes nothing would still wait for its turn to write
+    if not rows.exists():  # an UPDATE without effect would still wait for the write lock
         return False
     return rows.update(holder=holder, held_until=now + LEASE, begun_at=now) == 1
 
 
 def renew(job: Job, now: datetime, holder: str) -> bool:
-    """Hold the lease for longer; False if another took it, because this node was silent for too long."""
+    """Extend the lease; False if it expired and another node acquired it."""
     return _held(job, holder).update(held_until=now + LEASE) == 1
 
 
-def give_back(job: Job, holder: str) -> None:
-    """Give the lease back as if the job had not begun."""
+def release(job: Job, holder: str) -> None:
+    """Release the lease as if the job had not started."""
     _held(job, holder).update(held_until=None)
 
 
-def settle(job: Job, now: datetime, holder: str, *, is_done: bool, said: str) -> None:
-    """Give the lease back: the job is done until it is due again, or is tried again in 1, 2, 4 minutes."""
+def finish(job: Job, now: datetime, holder: str, *, is_done: bool, output: str) -> None:
+    """Release the lease: the job is done until it is due again, or is retried after 1, 2, 4 ... minutes."""
     for row in _held(job, holder):
-        row.held_until, row.said = None, clean(said, SAID)
+        row.held_until, row.said = None, clean(output, OUTPUT_CHARS)
         if is_done:
             row.done_at = row.begun_at or now
             row.failures, row.try_at = 0, None
             DailyJob.objects.filter(pk=row.pk, asked_at__lte=row.done_at).update(asked_at=None)
         else:
-            row.try_at = now + min(LONGEST_PAUSE, timedelta(minutes=2 ** min(row.failures, 10)))
+            row.try_at = now + min(MAX_BACKOFF, timedelta(minutes=2 ** min(row.failures, 10)))
             row.failures += 1
         row.save(update_fields=("held_until", "said", "done_at", "failures", "try_at"))
 
 
-class Clock:
-    """The thread of a server that runs what is due. Whatever happens in it, the server goes on."""
+class Scheduler:
+    """The server's thread that runs due jobs. An error in it never stops the server."""
 
     def __init__(self, jobs: tuple[Job, ...] = JOBS) -> None:
         self._jobs = jobs
         self._holder = f"{socket.gethostname()[:60]} {os.getpid()} {secrets.token_hex(4)}"
         self._stopping = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="clock", daemon=True)
+        self._thread = threading.Thread(target=self._run, name="scheduler", daemon=True)
 
     def start(self) -> None:
         self._thread.start()
 
     def stop(self, timeout: float | None = None) -> None:
-        """End what runs; it is taken up again at the next start, or by another node."""
+        """Stop the running job; it runs again at the next start or on another node."""
         self._stopping.set()
         if self._thread.is_alive():
             self._thread.join(timeout)
 
-    def look(self) -> None:
-        """Run what is due, one job after the other."""
+    def poll(self) -> None:
+        """Run the jobs that are due, one after the other."""
         for job in self._jobs:
-            if not self._stopping.is_set() and take(job, datetime.now(UTC), self._holder):
-                self._work(job)
+            if not self._stopping.is_set() and acquire(job, datetime.now(UTC), self._holder):
+                self._execute(job)
 
     def _run(self) -> None:
         is_away = False
-        while not self._stopping.wait(LOOK_S):
+        while not self._stopping.wait(POLL_S):
             try:
-                self.look()
+                self.poll()
                 is_away = False
             except STORE_ERRORS as error:
                 if not is_away:
-                    log.warning("the clock cannot ask the database, and tries again: %s", error)
+                    log.warning("the scheduler cannot reach the database and retries: %s", error)
                 is_away = True
             except Exception:
-                log.exception("a bug of ours disturbs the clock")
+                log.exception("internal error in the scheduler")
             finally:
                 connection.close()
 
-    def _work(self, job: Job) -> None:
-        asked = [sys.executable, "-m", "django", job.name, "--no-color"]
+    def _execute(self, job: Job) -> None:
+        command = [sys.executable, "-m", "django", job.name, "--no-color"]
         with tempfile.TemporaryFile() as output:
-            child = subprocess.Popen(  # noqa: S603  our own words
-                asked, cwd=settings.BASE, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
+            child = subprocess.Popen(  # noqa: S603  our own command
+                command, cwd=settings.BASE, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT
             )
             with suppress(OSError):
                 os.setpriority(os.PRIO_PROCESS, child.pid, NICE)
             is_ours = self._wait(job, child)
-            output.seek(max(0, output.tell() - SAID * 4))
-            said = _last_line(output.read())
+            output.seek(max(0, output.tell() - OUTPUT_CHARS * 4))
+            last_line = _last_line(output.read())
         if not is_ours:
-            give_back(job, self._holder)
+            release(job, self._holder)
             return
         if child.returncode:
-            log.warning("the daily job %s failed and is tried again: %s", job.name, said)
+            log.warning("the daily job %s failed and will be retried: %s", job.name, last_line)
         else:
-            log.info("the daily job %s is done: %s", job.name, said)
-        settle(job, datetime.now(UTC), self._holder, is_done=child.returncode == 0, said=said)
+            log.info("the daily job %s is done: %s", job.name, last_line)
+        finish(job, datetime.now(UTC), self._holder, is_done=child.returncode == 0, output=last_line)
 
     def _wait(self, job: Job, child: subprocess.Popen[bytes]) -> bool:
-        """Hold the lease until the job has ended; False if it was ended because it is not ours any more."""
+        """Renew the lease until the job ends; False if the job was stopped because the lease was lost."""
         since = datetime.now(UTC)
         while child.poll() is None:
             if self._stopping.wait(0.2):
@@ -169,7 +169,7 @@ class Clock:
             now = datetime.now(UTC)
             if now - since > timedelta(seconds=RENEW_S):
                 since = now
-                with suppress(*STORE_ERRORS):  # the lease outlasts a few of these
+                with suppress(*STORE_ERRORS):  # the lease outlasts several failed renewals
                     if not renew(job, now, self._holder):
                         return _end(child)
         return True
@@ -186,8 +186,8 @@ def _last_line(output: bytes) -> str:
     return lines[-1] if lines else ""
 
 
-def _known(job: Job, now: datetime) -> None:
-    """See to it that a job has a row: what was due before anybody knew of it does not count."""
+def _ensure_row(job: Job, now: datetime) -> None:
+    """Create the job's row if needed; runs that were due before that do not count."""
     DailyJob.objects.get_or_create(name=job.name, defaults={"done_at": now})
 
 

@@ -1,4 +1,4 @@
-"""The server of this data folder: which process it is and where, as `server.json` says while it runs."""
+"""Process id and address of the server that uses this data folder, read from `server.json`."""
 
 from __future__ import annotations
 
@@ -10,23 +10,23 @@ from django.conf import settings
 
 
 def pid() -> int | None:
-    """Return the process that serves this data folder, None if there is none."""
-    found = _said().get("pid")
+    """Return the process id of the running server, None if no server runs."""
+    found = _server_json().get("pid")
     return found if isinstance(found, int) and _is_alive(found) else None
 
 
 def address() -> str | None:
-    """Return where it can be reached from this machine, None if it does not run."""
-    url = _said().get("url")
+    """Return the server's URL on this machine, without a trailing slash; None if no server runs."""
+    url = _server_json().get("url")
     return url.rstrip("/") if pid() and isinstance(url, str) else None
 
 
-def _said() -> dict[str, object]:
+def _server_json() -> dict[str, object]:
     try:
-        said = json.loads((Path(settings.DATA) / "server.json").read_text(encoding="utf-8"))
+        found = json.loads((Path(settings.DATA) / "server.json").read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
-    return said if isinstance(said, dict) else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _is_alive(process: int) -> bool:

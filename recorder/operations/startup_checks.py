@@ -1,4 +1,4 @@
-"""What a start refuses: a damaged database, and a PostgreSQL that would lose what we acknowledge."""
+"""Startup checks: refuse a damaged database and a PostgreSQL without durable commits."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from django.db import connection
 from recorder.database import sql
 from recorder.database.errors import damage_remedy
 
-CHECK_S = 1.0  # a large database is looked through only so far
-STEPS = 10_000  # of SQLite's machine between two looks at the clock
+CHECK_S = 1.0  # time limit: a large database is checked only in part
+STEPS = 10_000  # SQLite virtual machine instructions between two checks of the time limit
 MUST_BE_ON = ("fsync", "full_page_writes", "synchronous_commit")
 
 
 def damage() -> str | None:
-    """Return what to do about a damaged database, None if no damage was found. Deletes nothing."""
+    """Return how to repair a damaged SQLite file, None if no damage was found. Deletes nothing."""
     path = Path(str(connection.settings_dict["NAME"]))
     if connection.vendor != "sqlite" or not path.is_file():
         return None
@@ -28,20 +28,20 @@ def damage() -> str | None:
             database.set_progress_handler(lambda: monotonic() > deadline, STEPS)
             found = database.execute("PRAGMA quick_check(1)").fetchone()[0]
     except sqlite3.OperationalError:
-        return None  # out of time, or locked: neither is damage
+        return None  # the time limit was reached, or the file is locked: neither is damage
     except sqlite3.DatabaseError as error:
         return damage_remedy(str(error))
     return None if found == "ok" else damage_remedy(" ".join(found.split()))
 
 
 def loss() -> str | None:
-    """Return why what PostgreSQL commits may be lost in a crash, None if it is safe."""
+    """Return which PostgreSQL settings allow a commit to be lost in a crash, None if commits are durable."""
     if connection.vendor != "postgresql":
         return None
     off = [name for name in MUST_BE_ON if sql.read("SELECT current_setting(%s)", name)[0][0] == "off"]
     if not off:
         return None
     return (
-        f"PostgreSQL runs with {', '.join(off)} off: a crash would lose what was acknowledged. Switch it on, "
+        f"PostgreSQL runs with {', '.join(off)} off: a crash would lose acknowledged events. Switch it on, "
         "or accept the loss with --accept-loss."
     )

@@ -1,6 +1,6 @@
-"""Pricing history again: every past call by the prices that hold now, some calls in each transaction.
+"""Re-pricing: bill past calls again by the prices that hold now, in batches of one transaction each.
 
-It goes on where it stopped, whoever stopped it: how far it is stands in its own row.
+The job is resumable: its row stores the position of the last batch.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from recorder.pubsub import invalidation
 
 log = logging.getLogger(__name__)
 
-AT_ONCE = 500  # calls
-wanted = threading.Event()  # there may be something to do
+BATCH_CALLS = 500
+wanted = threading.Event()  # set when a job may be pending
 wanted.set()
 
 TABLES: dict[type[Turn] | type[Loop], str] = {Turn: "recorder_turn", Loop: "recorder_looprecord"}
@@ -42,50 +42,53 @@ _ENDED = {Turn: "r.state = 'done'", Loop: "r.is_one_call AND r.ended_at IS NOT N
 
 
 def request(project: Project, pair: Pair | None, by: str) -> Repricing:
-    """Ask for the history of a model at a provider to be priced again, of every model without a pair."""
+    """Create a re-pricing job for one pair of model and provider, or for all pairs when `pair` is None.
+
+    Prices that hold now are first made valid for all recorded calls.
+    """
     with transaction.atomic():
         price_book.let_hold(project.pk, price_book.pairs(project.pk) if pair is None else {pair})
         model, provider = pair or ("", "")
-        asked = Repricing.objects.create(project=project, model=model, provider=provider, requested_by=by)
+        job = Repricing.objects.create(project=project, model=model, provider=provider, requested_by=by)
     wanted.set()
-    return asked
+    return job
 
 
-def go_on(is_interrupted: Callable[[], bool] = lambda: False) -> None:
-    """Do what is asked for until it is done or something else comes. A bug of ours is logged, not raised."""
+def run_pending(is_interrupted: Callable[[], bool] = lambda: False) -> None:
+    """Work on pending jobs until none is left or `is_interrupted` returns True; log internal errors."""
     try:
         while wanted.is_set() and not is_interrupted():
             if not step():
                 wanted.clear()
     except STORE_ERRORS:
-        connection.close()  # it is tried again
+        connection.close()  # retried on the next call
     except Exception:
-        log.exception("history cannot be repriced")
+        log.exception("re-pricing failed")
         wanted.clear()
 
 
 def step() -> bool:
-    """Price some calls again; False when nothing is left to do."""
+    """Bill the next batch of calls again; False when no job is pending."""
     with transaction.atomic():
-        asked = Repricing.objects.filter(finished_at=None).order_by("pk").first()
-        if asked is None:
+        job = Repricing.objects.filter(finished_at=None).order_by("pk").first()
+        if job is None:
             return False
-        append.lock(asked.project_id)
-        asked.refresh_from_db()
-        touched = invalidation.Invalidation(asked.project_id) if asked.finished_at else _step(asked)
+        append.lock(job.project_id)
+        job.refresh_from_db()
+        touched = invalidation.Invalidation(job.project_id) if job.finished_at else _step(job)
     invalidation.publish(touched)
     return True
 
 
 @dataclass(slots=True)
-class _Some:
-    """Some calls of a project in recorded order, and what of them changed."""
+class _Batch:
+    """A batch of calls of one project in recorded order, and those whose cost changed."""
 
     calls: list[Turn | Loop]
     loops: dict[int, Loop]
     configs: dict[int, ModelConfig]
     changed: list[Turn | Loop] = field(default_factory=list)
-    costs: list[int] = field(default_factory=list)  # by how much theirs did
+    differences: list[int] = field(default_factory=list)  # of the changed calls' costs, nano-dollars
 
     def loop(self, call: Turn | Loop) -> Loop:
         return self.loops[_pk(call.loop)] if isinstance(call, Turn) else call
@@ -97,88 +100,90 @@ class _Some:
         return billing.pair_of("", "", config)
 
 
-def _step(asked: Repricing) -> invalidation.Invalidation:
-    kind: type[Turn] | type[Loop] = Turn if asked.stage == "turns" else Loop
-    last = _end_of_next(kind, asked.position)
+def _step(job: Repricing) -> invalidation.Invalidation:
+    kind: type[Turn] | type[Loop] = Turn if job.stage == "turns" else Loop
+    last = _end_of_next(kind, job.position)
     if last is None:
-        _next_stage(asked)
-        return invalidation.Invalidation(asked.project_id)
-    some = _read(kind, asked, last)
-    _price(asked, some)
-    loops = _write(kind, some)
-    asked.position = last
-    asked.looked_at += len(some.calls)
-    asked.changed += sum(map(bool, some.costs))
-    asked.change_nano += sum(some.costs)
-    asked.save()
-    turns = {call.id: _pk(call.loop) for call in some.changed if isinstance(call, Turn)}
-    return invalidation.Invalidation(asked.project_id, sessions=set(loops.values()), loops=loops, turns=turns)
+        _next_stage(job)
+        return invalidation.Invalidation(job.project_id)
+    batch = _read(kind, job, last)
+    _price(job, batch)
+    loops = _write(kind, batch)
+    job.position = last
+    job.looked_at += len(batch.calls)
+    job.changed += sum(map(bool, batch.differences))
+    job.change_nano += sum(batch.differences)
+    job.save()
+    turns = {call.id: _pk(call.loop) for call in batch.changed if isinstance(call, Turn)}
+    return invalidation.Invalidation(job.project_id, sessions=set(loops.values()), loops=loops, turns=turns)
 
 
-def _next_stage(asked: Repricing) -> None:
-    asked.position = 0
-    asked.stage = "loops" if asked.stage == "turns" else "done"
-    asked.finished_at = datetime.now(UTC) if asked.stage == "done" else None
-    asked.save()
+def _next_stage(job: Repricing) -> None:
+    job.position = 0
+    job.stage = "loops" if job.stage == "turns" else "done"
+    job.finished_at = datetime.now(UTC) if job.stage == "done" else None
+    job.save()
 
 
 def _end_of_next(kind: type[Turn] | type[Loop], position: int) -> int | None:
-    ids = f"SELECT id FROM {TABLES[kind]} WHERE id > %s ORDER BY id LIMIT {AT_ONCE}"
+    ids = f"SELECT id FROM {TABLES[kind]} WHERE id > %s ORDER BY id LIMIT {BATCH_CALLS}"
     last: int | None = sql.read(f"SELECT MAX(id) FROM ({ids}) AS ids", position)[0][0]
     return last
 
 
-def _read(kind: type[Turn] | type[Loop], asked: Repricing, last: int) -> _Some:
+def _read(kind: type[Turn] | type[Loop], job: Repricing, last: int) -> _Batch:
     loop = "r.loop_id" if kind is Turn else "r.id"
     within = f"""JOIN recorder_looprecord l ON l.id = {loop} JOIN recorder_session s ON s.id = l.session_id
                  WHERE s.project_id = %s AND r.id > %s AND r.id <= %s AND {_ENDED[kind]}"""
-    calls = row_mapper.table(kind).select(within, asked.project_id, asked.position, last)
-    some = _Some([call for call in calls if isinstance(call, Turn | Loop)], {}, {})
-    for record in _by_key(Loop, {_pk(call.loop) for call in some.calls if isinstance(call, Turn)}):
+    calls = row_mapper.table(kind).select(within, job.project_id, job.position, last)
+    batch = _Batch([call for call in calls if isinstance(call, Turn | Loop)], {}, {})
+    for record in _by_key(Loop, {_pk(call.loop) for call in batch.calls if isinstance(call, Turn)}):
         if isinstance(record, Loop):
-            some.loops[record.id] = record
-    for record in _by_key(ModelConfig, {_pk(call.config) for call in some.calls}):
+            batch.loops[record.id] = record
+    for record in _by_key(ModelConfig, {_pk(call.config) for call in batch.calls}):
         if isinstance(record, ModelConfig):
-            some.configs[record.id] = record
-    return some
+            batch.configs[record.id] = record
+    return batch
 
 
-def _price(asked: Repricing, some: _Some) -> None:
-    named = (asked.model, asked.provider) if asked.model else None
-    pairs = {call: some.pair(call) for call in some.calls}
-    rows = price_book.prices(asked.project_id, {pair for pair in pairs.values() if pair})
+def _price(job: Repricing, batch: _Batch) -> None:
+    named = (job.model, job.provider) if job.model else None
+    pairs = {call: batch.pair(call) for call in batch.calls}
+    rows = price_book.prices(job.project_id, {pair for pair in pairs.values() if pair})
     sums = Sums()
     for call, pair in pairs.items():
         if pair is None or (named and pair != named):
             continue
-        loop, before = some.loop(call), call.cost_nano or 0
+        loop, before = batch.loop(call), call.cost_nano or 0
         if isinstance(call, Turn):
             call.loop = loop
         sums.count(call, loop.segment, -1)
         if billing.price_again(call, call.end_event or 0, rows.get(pair, ())):
-            some.changed.append(call)
-            some.costs.append((call.cost_nano or 0) - before)
+            batch.changed.append(call)
+            batch.differences.append((call.cost_nano or 0) - before)
         sums.count(call, loop.segment)
-    sums.write(asked.project_id)
+    sums.write(job.project_id)
 
 
-def _write(kind: type[Turn] | type[Loop], some: _Some) -> dict[int, int]:
-    """Write the calls, and the sums above them; return the loops that changed and their sessions."""
-    values = [(call.cost_nano, call.price, call.cost_source, call.unpriced, call.id) for call in some.changed]
+def _write(kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
+    """Write the calls and the totals above them; return the changed loops with their sessions."""
+    values = [
+        (call.cost_nano, call.price, call.cost_source, call.unpriced, call.id) for call in batch.changed
+    ]
     says = "cost_nano = %s, price_id = %s, cost_source = %s, unpriced = %s"
     sql.write(f"UPDATE {TABLES[kind]} SET {says} WHERE id = %s", values)
-    loops = {loop.id: _pk(loop.session) for loop in map(some.loop, some.changed)}
+    loops = {loop.id: _pk(loop.session) for loop in map(batch.loop, batch.changed)}
     if kind is Turn:
-        told = [pk for pk in loops if not some.loops[pk].is_one_call]
-        _add_up(TABLES[Turn], "loop_id", TABLES[Loop], told)
+        billed_by_turn = [pk for pk in loops if not batch.loops[pk].is_one_call]
+        _add_up(TABLES[Turn], "loop_id", TABLES[Loop], billed_by_turn)
     _add_up(TABLES[Loop], "session_id", "recorder_session", set(loops.values()))
     return loops
 
 
 def _add_up(parts: str, key: str, whole: str, pks: Collection[int]) -> None:
-    """Let some wholes cost what their parts do."""
-    says = "SUM(CASE WHEN cost_source IN ('{}', 'mixed') THEN 1 ELSE 0 END)"
-    sums = f"SUM(cost_nano), SUM(unpriced), {says.format('computed')}, {says.format('reported')}"
+    """Set the costs of rows of `whole` to the sums over their rows of `parts`."""
+    counts = "SUM(CASE WHEN cost_source IN ('{}', 'mixed') THEN 1 ELSE 0 END)"
+    sums = f"SUM(cost_nano), SUM(unpriced), {counts.format('computed')}, {counts.format('reported')}"
     found = sql.read(
         f"SELECT {key}, {sums} FROM {parts} WHERE {sql.in_list(key)} GROUP BY {key}",
         sql.list_param(pks),
@@ -199,5 +204,5 @@ def _by_key(kind: type[Loop] | type[ModelConfig], keys: Collection[int]) -> list
 
 
 def _pk(link: Loop | ModelConfig | Session | int | None) -> int:
-    """Return the key of a link: as read from its table, a link is one."""
+    """Return the primary key of a link; in records read from a table, a link is its key."""
     return link if isinstance(link, int) else link.id if link else 0

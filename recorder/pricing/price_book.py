@@ -1,7 +1,8 @@
-"""The prices of a project: what the list says of a model when it is first seen, and what the project says.
+"""The price book of a project: prices copied from the price list when a model is first used, and overrides.
 
-Rows stay, so that a rebuild prices every call as it was priced: a newer list, or a price of the project's
-own, holds for what is recorded after it, and for what was before it once history is repriced.
+Rows are never changed in their rates, so a rebuild bills every call at the price it was billed at. A newer
+list, or an override of the project, applies to calls recorded after it; earlier calls follow only when their
+history is re-priced (`pricing/backfill.py`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ NEW = (
     *("after_event", "bands", "created_at", "created_by"),
 )
 TABLE = "recorder_price"
-NAME = 512  # characters of a model's or provider's name
+NAME_MAX = 512  # characters of a model's or provider's name
 RATES = tuple(each.name for each in fields(Rates))
 _Row: TypeAlias = tuple[sql.Value, ...]
 _IS_OWN, _EDITION = COLUMNS.index("is_own"), COLUMNS.index("edition")
@@ -37,18 +38,21 @@ _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE project_id = %s"
 
 
 def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Price]]:
-    """Return the rows of each pair, oldest first; call it within the transaction that records."""
+    """Return the price rows of each pair, oldest first.
+
+    Copies entries of the price list that the project lacks, so call it within the recording transaction.
+    """
     rows = _rows(project, pairs)
     stale = {pair for pair in pairs if not any(_is_of_list(row) for row in rows.get(pair, ()))}
     if stale:
         for pair in sorted(stale):
-            _take_from_list(project, pair, [row for row in rows.get(pair, ()) if not row[_IS_OWN]])
+            _copy_from_list(project, pair, [row for row in rows.get(pair, ()) if not row[_IS_OWN]])
         rows = _rows(project, pairs)
     return {pair: [_price(*row[:-1]) for row in found] for pair, found in rows.items()}
 
 
-def known(project: int) -> Mapping[Pair, Sequence[Price]]:
-    """Return every row of a project, oldest first of each pair."""
+def all_prices(project: int) -> Mapping[Pair, Sequence[Price]]:
+    """Return every price row of a project, oldest first for each pair."""
     found: dict[Pair, list[Price]] = {}
     for row in sql.read(f"{_SELECT} ORDER BY id", project):
         found.setdefault((row[1], row[2]), []).append(_price(*row[:-1]))
@@ -56,15 +60,18 @@ def known(project: int) -> Mapping[Pair, Sequence[Price]]:
 
 
 def add(project: int, pair: Pair, bands: Sequence[Band], valid_from: datetime | None, by: str) -> None:
-    """Let the project say what a model costs, for calls of a day on; recorded history stays as it is."""
-    model, provider = clean(pair[0], NAME), clean(pair[1], NAME)
+    """Add an override: what a model costs from `valid_from` on. Recorded calls keep their cost.
+
+    `by` is the user's name; the rates of `bands` are dollars per million tokens.
+    """
+    model, provider = clean(pair[0], NAME_MAX), clean(pair[1], NAME_MAX)
     append.lock(project)
     values = (project, model, provider, True, "", "", 0, valid_from, "", _last_event(), bands, by)
     _insert([values])
 
 
 def withdraw(project: int, price: int) -> None:
-    """Let a price of the project's own hold no longer; it stays readable and for what was recorded."""
+    """End an override for future calls; the row stays, for the calls that were billed with it."""
     append.lock(project)
     statement = (
         "UPDATE recorder_price SET until_event = %s WHERE id = %s AND project_id = %s AND until_event IS NULL"
@@ -73,9 +80,9 @@ def withdraw(project: int, price: int) -> None:
 
 
 def let_hold(project: int, pairs: Collection[Pair]) -> None:
-    """Let the rows of some pairs that hold now hold for all that was ever recorded, and no others."""
+    """Make the prices of some pairs that hold now the only ones, for all recorded calls."""
     append.lock(project)
-    prices(project, pairs)  # the list may be newer than what was last recorded
+    prices(project, pairs)  # copies entries of a price list that is newer than the last recorded call
     rows = [(project, *pair) for pair in sorted(pairs)]
     of_pair = "WHERE project_id = %s AND model = %s AND provider = %s AND until_event IS"
     sql.write(f"UPDATE {TABLE} SET after_event = 0 {of_pair} NULL", rows)
@@ -83,13 +90,13 @@ def let_hold(project: int, pairs: Collection[Pair]) -> None:
 
 
 def pairs(project: int) -> set[Pair]:
-    """Return every model and provider that was ever priced or looked up."""
+    """Return every pair of model and provider that the price book has a row of."""
     rows = sql.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
     return {(model, provider) for model, provider in rows}
 
 
 def forget_unused(project: int) -> None:
-    """Delete what lists say of models that no config and no turn names any more."""
+    """Delete price list rows of models that no config and no turn names any more."""
     loops = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
     turns = f"SELECT model, provider FROM recorder_turn WHERE loop_id IN ({loops} WHERE s.project_id = %s)"
     configs = "SELECT model, provider FROM recorder_modelconfig WHERE project_id = %s"
@@ -110,26 +117,25 @@ def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
 
 
 def _is_of_list(row: _Row) -> bool:
-    """Say whether a row is known to agree with the list of this process."""
+    """Say whether a row agrees with the price list that this process has installed."""
     return not row[_IS_OWN] and price_list.edition() in (row[_EDITION], row[-1])
 
 
-def _take_from_list(project: int, pair: Pair, known: list[_Row]) -> None:
-    """Take over what the list says of a pair: nothing new, a newer edition, or that it does not know it."""
+def _copy_from_list(project: int, pair: Pair, rows: list[_Row]) -> None:
+    """Copy the list's entries of a pair if they are new; a pair without an entry gets an empty row."""
     edition = price_list.edition()
-    said = [(each.valid_from, each.daily, each.bands) for each in price_list.listed(*pair)] or [
-        (None, "", ())
-    ]
-    newest = [_price(*row[:-1]) for row in known if row[_EDITION] == known[-1][_EDITION]]
-    if [(row.valid_from, row.daily, row.bands) for row in newest] == said:
+    entries = price_list.listed(*pair)
+    listed = [(each.valid_from, each.daily, each.bands) for each in entries] or [(None, "", ())]
+    newest = [_price(*row[:-1]) for row in rows if row[_EDITION] == rows[-1][_EDITION]]
+    if [(row.valid_from, row.daily, row.bands) for row in newest] == listed:
         sql.write(
             "UPDATE recorder_price SET list_version = %s WHERE id = %s", [(edition, row.id) for row in newest]
         )
         return
-    after = _last_event() if known else 0
+    after = _last_event() if rows else 0
     _insert(
         (project, *pair, False, edition, edition, place, valid_from, daily, after, bands, "")
-        for place, (valid_from, daily, bands) in enumerate(said)
+        for place, (valid_from, daily, bands) in enumerate(listed)
     )
 
 
@@ -138,7 +144,7 @@ def _insert(rows: Iterable[tuple[sql.Value, ...]]) -> None:
     sql.write(
         f"{sql.insert(TABLE, NEW)} ON CONFLICT DO NOTHING",
         [
-            (*about, valid_from and moment(valid_from), daily, after, written(bands), moment(now), by)
+            (*about, valid_from and moment(valid_from), daily, after, encode_bands(bands), moment(now), by)
             for *about, valid_from, daily, after, bands, by in rows
         ],
     )
@@ -163,21 +169,30 @@ def _price(
 ) -> Price:
     starts = sql.aware(valid_from)
     return Price(
-        id, model, provider, bool(is_own), edition, starts, daily, after_event, until_event, banded(bands)
+        id,
+        model,
+        provider,
+        bool(is_own),
+        edition,
+        starts,
+        daily,
+        after_event,
+        until_event,
+        decode_bands(bands),
     )
 
 
-def written(bands: Sequence[Band]) -> str:
-    """Write bands as they stand in their column."""
-    said = [{"over": band.over, **{name: str(getattr(band.rates, name)) for name in RATES}} for band in bands]
-    return json.dumps(said, separators=(",", ":"))
+def encode_bands(bands: Sequence[Band]) -> str:
+    """Encode bands as the JSON of their column."""
+    rows = [{"over": band.over, **{name: str(getattr(band.rates, name)) for name in RATES}} for band in bands]
+    return json.dumps(rows, separators=(",", ":"))
 
 
-def banded(text: str) -> tuple[Band, ...]:
-    """Read bands from their column."""
+def decode_bands(text: str) -> tuple[Band, ...]:
+    """Decode the JSON of the column `bands`."""
     return bands_of(json.loads(text))
 
 
-def bands_of(said: Iterable[Mapping[str, sql.Value]]) -> tuple[Band, ...]:
-    """Read bands from what their column holds."""
-    return tuple(Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in said)
+def bands_of(rows: Iterable[Mapping[str, sql.Value]]) -> tuple[Band, ...]:
+    """Return bands from the parsed JSON of their column."""
+    return tuple(Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in rows)

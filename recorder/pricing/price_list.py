@@ -1,6 +1,6 @@
-"""What the price list of the package `genai-prices` says of a model. It is data on disk: nothing is fetched.
+"""The price list: what models cost, from the data files of the package `genai-prices`. Nothing is fetched.
 
-The list takes 20 MB of memory and a tenth of a second to load, so it is loaded for a model that is new here.
+Loading the list takes 20 MB of memory and 0.1 s, so it is loaded only when a project uses a new model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PACKAGE = "genai-prices"
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """One entry of the list: rates, from when on, and at which hours of the day."""
+    """One entry of the list: rates, first day, and hours of the day (`HH:MM-HH:MM`)."""
 
     bands: tuple[Band, ...]
     valid_from: datetime | None = None
@@ -31,12 +31,12 @@ class Listed:
 
 @cache
 def edition() -> str:
-    """Return which list it is, without loading it."""
+    """Return the name and version of the list, without loading it."""
     return f"{PACKAGE} {version(PACKAGE)}"
 
 
 def listed(model: str, provider: str) -> list[Listed]:
-    """Return the entries of a model at a provider, oldest first; none if the list does not know it."""
+    """Return the entries of a model at a provider, oldest first; none if the list has none."""
     found = _find(model, provider)
     if found is None:
         return []
@@ -56,11 +56,11 @@ def _find(model: str, provider: str) -> ModelInfo | None:
         return None
 
 
-def _entry(given: ConditionalPrice) -> Listed | None:
-    bands = _bands(given.prices)
-    starts: date | None = getattr(given.constraint, "start_date", None)
-    begins: time | None = getattr(given.constraint, "start_time", None)
-    ends: time | None = getattr(given.constraint, "end_time", None)
+def _entry(price: ConditionalPrice) -> Listed | None:
+    bands = _bands(price.prices)
+    starts: date | None = getattr(price.constraint, "start_date", None)
+    begins: time | None = getattr(price.constraint, "start_time", None)
+    ends: time | None = getattr(price.constraint, "end_time", None)
     if not bands:
         return None
     return Listed(
@@ -76,7 +76,7 @@ def _clock(at: time) -> str:
 
 
 def _bands(prices: ModelPrice) -> tuple[Band, ...]:
-    """Return the rates by size of the request; none if the list has no price for input or for output."""
+    """Return the rates by request size; none if the list lacks a price for input or output."""
     if prices.input_mtok is None or prices.output_mtok is None:
         return ()
     names = ("input_mtok", "output_mtok", "cache_read_mtok", "cache_write_mtok", "cache_write_1h_mtok")
@@ -85,7 +85,7 @@ def _bands(prices: ModelPrice) -> tuple[Band, ...]:
 
 
 def _rates(prices: ModelPrice, over: int) -> Rates:
-    """Return the rates above a size; a kind of token that has none costs what it is a kind of."""
+    """Return the rates above a request size; a bucket without a rate costs as the bucket it belongs to."""
     input_ = _rate(prices.input_mtok, over) or Decimal(0)
     output = _rate(prices.output_mtok, over) or Decimal(0)
     write = _or(_rate(prices.cache_write_mtok, over), input_)

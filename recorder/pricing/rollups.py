@@ -1,6 +1,7 @@
-"""The sums of what a project spends, by hour and by day, in the transaction of its records.
+"""Spending rollups: a project's usage and cost by hour and by day, config, agent and segment.
 
-They are exact after any batching: a line is fed once, so what it spends is added once.
+They are written in the transaction of the records, and are exact after any batching: each line is fed once,
+so each call is added once.
 """
 
 from __future__ import annotations
@@ -18,70 +19,70 @@ from recorder.core.records import CallBilled, Loop, ModelConfig, Segment, Segmen
 from recorder.database import row_mapper, sql
 
 TABLE = "recorder_spending"
-# What is added up.
+# The summed columns.
 FIGURES = (
     *("loops", "failed", "errors", "turns"),
     *("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens"),
     *("cost_nano", "priced", "reported", "unpriced", "unreconciled"),
 )
-Figures = Sequence[int]  # in that order
+Figures = Sequence[int]  # one value for each column of FIGURES, in that order
 
 
-class Place(NamedTuple):
-    """Where it is added."""
+class RollupKey(NamedTuple):
+    """The key of a rollup row."""
 
-    hour: int  # from the beginning of the calendar
-    config: ModelConfig | int | None  # its key: as stored records have it
+    hour: int  # hours since the first day of the proleptic Gregorian calendar
+    config: ModelConfig | int | None  # records read from the store hold the primary key
     agent_id: str
     segment: Segment
 
 
 @dataclass(slots=True)
 class Sums:
-    """Additions of one transaction, by the hour."""
+    """The additions of one transaction, by hour."""
 
-    by_place: dict[Place, Figures] = field(default_factory=dict)
+    by_key: dict[RollupKey, Figures] = field(default_factory=dict)
 
     def count(self, record: Turn | Loop, segment: Segment, sign: int = 1) -> None:
-        """Add an ended turn or loop, or take it away."""
+        """Add an ended turn or loop; `sign` -1 subtracts it."""
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
         at = record.ended_at.astimezone(UTC)
-        place = Place(at.toordinal() * 24 + at.hour, record.config, loop.agent_id, segment)
-        self._add(place, [sign * count for count in figures(record)])
+        key = RollupKey(at.toordinal() * 24 + at.hour, record.config, loop.agent_id, segment)
+        self._add(key, [sign * count for count in figures(record)])
 
-    def _add(self, place: Place, more: Figures) -> None:
-        had = self.by_place.get(place)
-        self.by_place[place] = list(map(add, had, more)) if had else more
+    def _add(self, key: RollupKey, more: Figures) -> None:
+        had = self.by_key.get(key)
+        self.by_key[key] = list(map(add, had, more)) if had else more
 
-    def _by_day(self) -> Mapping[Place, Figures]:
+    def _by_day(self) -> Mapping[RollupKey, Figures]:
         days = Sums()
-        for (hour, config, agent_id, segment), sums in self.by_place.items():
-            days._add(Place(hour // 24 * 24, config, agent_id, segment), sums)
-        return days.by_place
+        for (hour, config, agent_id, segment), sums in self.by_key.items():
+            days._add(RollupKey(hour // 24 * 24, config, agent_id, segment), sums)
+        return days.by_key
 
     def write(self, project: int) -> None:
-        """Add them to what the table holds, by the hour and by the day."""
+        """Add the sums to the table, by hour and by day."""
         rows = [
-            (project, span, *_key(place), *(max(-MOST_NANO, min(MOST_NANO, count)) for count in sums))
-            for span, by_place in (("hour", self.by_place), ("day", self._by_day()))
-            for place, sums in by_place.items()
+            (project, span, *_columns(key), *(max(-MOST_NANO, min(MOST_NANO, count)) for count in sums))
+            for span, by_key in (("hour", self.by_key), ("day", self._by_day()))
+            for key, sums in by_key.items()
             if any(sums)
         ]
         sql.write(_addition(), sorted(rows, key=lambda row: (*row[1:3], row[3] or 0, *row[4:6])))
 
 
 def figures(record: Turn | Loop) -> Figures:
-    """Return what a turn that ended adds, or a loop: itself, and its call if its turns say nothing."""
+    """Return what an ended turn or loop adds; a loop billed as one call adds its usage, too."""
     if isinstance(record, Turn):
         return (0, 0, 0, 1, *_of_call(record))
     own = (1, int(record.outcome == "failed"), record.errors, 0)
     return (*own, *(_of_call(record) if record.is_one_call else _NO_CALL))
 
 
-def changed(changes: Iterable[object]) -> Sums:
-    """Return what a batch adds; call it before its records are written, when the table holds those before."""
+def additions(changes: Iterable[object]) -> Sums:
+    """Return what a batch adds. Call it before the records are written: it reads their previous state."""
     sums = Sums()
     was: dict[Loop, Segment] = {}
     ended: list[Turn | Loop] = []
@@ -99,33 +100,33 @@ def changed(changes: Iterable[object]) -> Sums:
 
 
 def _move(sums: Sums, moved: Mapping[Loop, Segment]) -> None:
-    """Take what loops have spent so far from the segment they were in, and add it to the one they are in."""
+    """Move the recorded spending of loops from their previous segment to the current one."""
     if not moved:
         return
     loops = {loop.id: loop for loop in moved}
-    for record in stored(sql.in_list("r.id"), sql.list_param(loops)):
+    for record in ended_records(sql.in_list("r.id"), sql.list_param(loops)):
         loop = loops[record.loop.id if isinstance(record, Turn) else record.id]
         sums.count(record, moved[loop], -1)
         sums.count(record, loop.segment)
 
 
-def take_away(project: int, of_loops: str, *values: sql.Value) -> None:
-    """Take away what the loops have spent that an SQL condition names: their records are about to go."""
+def subtract(project: int, of_loops: str, *values: sql.Value) -> None:
+    """Subtract the spending of the loops that an SQL condition selects, before their records are deleted."""
     sums = Sums()
-    for record in stored(of_loops, *values):
+    for record in ended_records(of_loops, *values):
         loop = record.loop if isinstance(record, Turn) else record
         sums.count(record, loop.segment, -1)
     sums.write(project)
     sql.write(f"DELETE FROM {TABLE} WHERE project_id = %s AND loops = 0 AND turns = 0", [[project]])
 
 
-def forget(project: int) -> None:
-    """Delete the sums of a project."""
+def delete(project: int) -> None:
+    """Delete all rollups of a project."""
     sql.write(f"DELETE FROM {TABLE} WHERE project_id = %s", [[project]])
 
 
-def stored(of_loops: str, *values: sql.Value) -> Iterable[Turn | Loop]:
-    """Return the ended turns of the loops that an SQL condition names, and those loops that ended."""
+def ended_records(of_loops: str, *values: sql.Value) -> Iterable[Turn | Loop]:
+    """Return the ended turns of the loops that an SQL condition selects, and the loops that ended."""
     found = {loop.id: loop for loop in row_mapper.table(Loop).select(f"WHERE {of_loops}", *values)}
     for record in row_mapper.table(Turn).select(
         f"WHERE r.state = 'done' AND {sql.in_list('r.loop_id')}", sql.list_param(found)
@@ -164,15 +165,15 @@ _NO_BUCKETS = (0,) * 5
 _NO_CALL = (0,) * 10
 
 
-def _key(place: Place) -> tuple[sql.Value, ...]:
-    """Return the columns of a place: its first moment, its config's key, and the rest."""
-    start = datetime.fromordinal(place.hour // 24).replace(hour=place.hour % 24, tzinfo=UTC)
-    config = place.config.id if isinstance(place.config, ModelConfig) else place.config
-    return sql.timestamp_encoder()(start), config, place.agent_id, place.segment
+def _columns(key: RollupKey) -> tuple[sql.Value, ...]:
+    """Return the key columns of a row: start of the hour, config, agent, segment."""
+    start = datetime.fromordinal(key.hour // 24).replace(hour=key.hour % 24, tzinfo=UTC)
+    config = key.config.id if isinstance(key.config, ModelConfig) else key.config
+    return sql.timestamp_encoder()(start), config, key.agent_id, key.segment
 
 
 def _addition() -> str:
-    """Return the SQL that adds; hostile counts stop where a column would overflow."""
+    """Return the UPSERT that adds; sums of hostile counts are capped where a column would overflow."""
     least = "LEAST" if connection.vendor == "postgresql" else "MIN"
     sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
     columns = ("project_id", "span", "start", "config_id", "agent_id", "segment", *FIGURES)

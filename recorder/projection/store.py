@@ -114,7 +114,7 @@ def load_state(project: int, needs: StateKeys, producers: Iterable[int] = ()) ->
 def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Invalidation:
     """Write each changed record as it now is; return the bell to ring after the commit."""
     changes = list(changes)
-    sums = rollups.changed(changes)
+    sums = rollups.additions(changes)
     last: dict[Record, bool] = {}
     for change in changes:
         if type(change) is Removed:
@@ -142,7 +142,7 @@ def note_pruned(sessions: Iterable[int], day: date) -> None:
 def forget(project: int) -> Kept:
     """Delete all records of a project, but not its journal; return the keys they had, for `save`."""
     kept = _kept(project)
-    rollups.forget(project)
+    rollups.delete(project)
     for kind in reversed(ORDER):
         table = row_mapper.table(kind)
         sql.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
@@ -159,7 +159,7 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
 def forget_demo(project: int) -> Invalidation:
     """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
     gone = {pk for (pk,) in sql.read(_DEMO, project)}
-    rollups.take_away(project, f"r.session_id IN ({_DEMO})", project)
+    rollups.subtract(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
         sql.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
     price_book.forget_unused(project)

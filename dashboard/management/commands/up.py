@@ -38,7 +38,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--accept-loss",
             action="store_true",
-            help="serve although a crash of PostgreSQL would lose what was acknowledged",
+            help="serve even if PostgreSQL settings allow a crash to lose acknowledged events",
         )
 
     def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:

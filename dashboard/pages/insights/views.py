@@ -68,7 +68,7 @@ def restore(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
     """Have consolidation run within seconds."""
     require(request, project, Membership.Role.ADMIN)
-    scheduler.ask(scheduler.CONSOLIDATE, timezone.now())
+    scheduler.request(scheduler.CONSOLIDATE, timezone.now())
     return redirect(links.insights(project.slug, **Params.parse(request.POST).pairs()))
 
 

@@ -37,5 +37,5 @@ class Command(BaseCommand):
         finally:
             progress.close()
         if found is None:
-            scheduler.note(scheduler.CONSOLIDATE, began)
+            scheduler.record_manual_run(scheduler.CONSOLIDATE, began)
         self.stdout.write(str(done))

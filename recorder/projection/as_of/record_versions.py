@@ -158,7 +158,7 @@ _lock = Lock()
 
 def history(project: int, session: int, sessions: Sequence[int]) -> History:
     """Return the history of a session with those below it."""
-    prices = price_book.known(project)
+    prices = price_book.all_prices(project)
     with _lock:
         found = _histories.pop(session, None)
     if found is None or not found.holds(sessions, prices):

@@ -123,7 +123,7 @@ def test_damage_is_found(project):
     said = [finding for finding in findings() if finding.startswith("journal: line")]
 
     assert said
-    assert all("cannot be put together" in finding for finding in said)
+    assert all("cannot be restored" in finding for finding in said)
 
 
 def test_a_line_of_another_day_is_found(project):
@@ -132,6 +132,6 @@ def test_a_line_of_another_day_is_found(project):
         JournalEvent.objects.filter(seq=0).update(received_at=timezone.now() - timedelta(days=1))
     made_of_it = [pk for pk, of in in_pieces().items() if JournalEvent.objects.get(seq=0).pk in of]
 
-    said = [finding for finding in findings() if "cannot be put together" in finding]
+    said = [finding for finding in findings() if "cannot be restored" in finding]
 
     assert len(said) == len(made_of_it) > 0

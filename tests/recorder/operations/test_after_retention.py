@@ -120,7 +120,7 @@ def test_a_line_whose_source_was_pruned_is_found(project):
     pk = min(needed)
     JournalEvent.objects.filter(pk=pk).update(own=bytes(16), pieces=None, pruned_on=NOW.date())
 
-    assert any("cannot be put together" in said for said in findings())
+    assert any("cannot be restored" in said for said in findings())
 
 
 def test_the_session_goes_on_after_its_bodies_went(project):

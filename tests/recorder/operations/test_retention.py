@@ -208,7 +208,7 @@ def test_whatever_was_recorded_all_that_must_stay_is_whole(played, random, at_on
 def _break_off(project, random, at_once):
     """Prune, killed somewhere: between two transactions or within one; return how many bodies went."""
     places = random.randrange(12)
-    retention.AT_ONCE, usual = at_once, retention.AT_ONCE
+    retention.BATCH_LINES, usual = at_once, retention.BATCH_LINES
     note, calls = store.note_pruned, []
 
     def breaks(*given):
@@ -223,7 +223,7 @@ def _break_off(project, random, at_once):
     except KeyboardInterrupt:
         pass
     finally:
-        store.note_pruned, retention.AT_ONCE = note, usual
+        store.note_pruned, retention.BATCH_LINES = note, usual
         Pruning.objects.filter(project=project).delete()
     return JournalEvent.objects.filter(project=project).exclude(pruned_on=None).count()
 

@@ -9,7 +9,7 @@ from django.db import connection
 
 from recorder.models import DailyJob
 from recorder.operations import scheduler
-from recorder.operations.scheduler import LEASE, Clock, Job
+from recorder.operations.scheduler import LEASE, Job, Scheduler
 
 JOB = Job("check", time(3, 0))
 FOUR = datetime(2026, 2, 11, 4, tzinfo=UTC)
@@ -24,56 +24,56 @@ def row():
 
 def done(at, holder="a"):
     """Run the job at a time."""
-    assert scheduler.take(JOB, at, holder)
-    scheduler.settle(JOB, at + MINUTE, holder, is_done=True, said="done")
+    assert scheduler.acquire(JOB, at, holder)
+    scheduler.finish(JOB, at + MINUTE, holder, is_done=True, output="done")
 
 
 def test_what_was_due_before_the_first_start_is_left():
-    assert not scheduler.take(JOB, FOUR, "a")
-    assert not scheduler.take(JOB, FOUR + 22 * HOUR, "a")
-    assert scheduler.take(JOB, FOUR + 23 * HOUR, "a")
+    assert not scheduler.acquire(JOB, FOUR, "a")
+    assert not scheduler.acquire(JOB, FOUR + 22 * HOUR, "a")
+    assert scheduler.acquire(JOB, FOUR + 23 * HOUR, "a")
 
 
 def test_a_job_runs_once_a_day():
-    scheduler.take(JOB, FOUR, "a")
+    scheduler.acquire(JOB, FOUR, "a")
     done(FOUR + 23 * HOUR)
 
-    assert not scheduler.take(JOB, FOUR + 24 * HOUR, "a")
-    assert not scheduler.take(JOB, FOUR + 46 * HOUR, "b")
-    assert scheduler.take(JOB, FOUR + 47 * HOUR, "b")
+    assert not scheduler.acquire(JOB, FOUR + 24 * HOUR, "a")
+    assert not scheduler.acquire(JOB, FOUR + 46 * HOUR, "b")
+    assert scheduler.acquire(JOB, FOUR + 47 * HOUR, "b")
 
 
 def test_what_was_missed_is_made_up_for_once():
-    scheduler.take(JOB, FOUR, "a")
+    scheduler.acquire(JOB, FOUR, "a")
 
     done(FOUR + 9 * DAY)
 
-    assert not scheduler.take(JOB, FOUR + 9 * DAY + HOUR, "a")
+    assert not scheduler.acquire(JOB, FOUR + 9 * DAY + HOUR, "a")
 
 
 def test_one_node_has_the_lease_until_it_is_silent_for_too_long():
-    scheduler.take(JOB, FOUR, "a")
+    scheduler.acquire(JOB, FOUR, "a")
     at = FOUR + DAY
-    assert scheduler.take(JOB, at, "a")
+    assert scheduler.acquire(JOB, at, "a")
 
-    assert not scheduler.take(JOB, at + MINUTE, "b")
+    assert not scheduler.acquire(JOB, at + MINUTE, "b")
     assert scheduler.renew(JOB, at + 3 * MINUTE, "a")
-    assert not scheduler.take(JOB, at + LEASE + MINUTE, "b")
-    assert scheduler.take(JOB, at + 3 * MINUTE + LEASE, "b")
+    assert not scheduler.acquire(JOB, at + LEASE + MINUTE, "b")
+    assert scheduler.acquire(JOB, at + 3 * MINUTE + LEASE, "b")
     assert not scheduler.renew(JOB, at + 9 * MINUTE, "a")
 
-    scheduler.settle(JOB, at + HOUR, "a", is_done=True, said="late")
+    scheduler.finish(JOB, at + HOUR, "a", is_done=True, output="late")
     assert row().holder == "b"
     assert row().held_until is not None
 
 
 def test_a_failure_is_tried_again_later_each_time():
-    scheduler.take(JOB, FOUR, "a")
+    scheduler.acquire(JOB, FOUR, "a")
     at, pauses = FOUR + DAY, []
     for _ in range(9):
-        assert scheduler.take(JOB, at, "a")
-        scheduler.settle(JOB, at, "a", is_done=False, said="no room")
-        assert not scheduler.take(JOB, at + MINUTE - timedelta(seconds=1), "b")
+        assert scheduler.acquire(JOB, at, "a")
+        scheduler.finish(JOB, at, "a", is_done=False, output="no room")
+        assert not scheduler.acquire(JOB, at + MINUTE - timedelta(seconds=1), "b")
         pauses.append((row().try_at - at) / MINUTE)
         at = row().try_at
 
@@ -84,20 +84,20 @@ def test_a_failure_is_tried_again_later_each_time():
 
 
 def test_who_asks_need_not_wait_for_the_hour():
-    scheduler.take(JOB, FOUR, "a")
-    scheduler.ask(JOB, FOUR + MINUTE)
+    scheduler.acquire(JOB, FOUR, "a")
+    scheduler.request(JOB, FOUR + MINUTE)
 
     done(FOUR + 2 * MINUTE)
 
-    assert not scheduler.take(JOB, FOUR + 3 * MINUTE, "a")
+    assert not scheduler.acquire(JOB, FOUR + 3 * MINUTE, "a")
 
 
 def test_who_asks_while_it_runs_is_heard_afterwards():
-    scheduler.ask(JOB, FOUR)
-    assert scheduler.take(JOB, FOUR, "a")
-    scheduler.ask(JOB, FOUR + MINUTE)
-    assert not scheduler.take(JOB, FOUR + MINUTE, "b")
-    scheduler.settle(JOB, FOUR + 2 * MINUTE, "a", is_done=True, said="")
+    scheduler.request(JOB, FOUR)
+    assert scheduler.acquire(JOB, FOUR, "a")
+    scheduler.request(JOB, FOUR + MINUTE)
+    assert not scheduler.acquire(JOB, FOUR + MINUTE, "b")
+    scheduler.finish(JOB, FOUR + 2 * MINUTE, "a", is_done=True, output="")
 
     done(FOUR + 3 * MINUTE, "b")
 
@@ -109,12 +109,12 @@ def test_due_times_are_utc_and_in_order():
 
 @pytest.mark.django_db(transaction=True)
 def test_of_many_nodes_that_look_at_once_one_runs_it():
-    scheduler.take(JOB, FOUR, "a")
+    scheduler.acquire(JOB, FOUR, "a")
     taken, gate = [], threading.Barrier(8)
 
     def look(node):
         gate.wait()
-        if scheduler.take(JOB, FOUR + DAY, f"node {node}"):
+        if scheduler.acquire(JOB, FOUR + DAY, f"node {node}"):
             taken.append(node)
         connection.close()
 
@@ -131,9 +131,9 @@ def test_of_many_nodes_that_look_at_once_one_runs_it():
 @pytest.mark.parametrize(("name", "failures", "said"), [("check", 0, "no issues"), ("chekc", 1, "for usage")])
 def test_a_job_is_a_command_of_its_own_whose_end_is_noted(name, failures, said):
     job = Job(name, time(3, 0))
-    scheduler.ask(job, datetime.now(UTC))
+    scheduler.request(job, datetime.now(UTC))
 
-    Clock((job,)).look()
+    Scheduler((job,)).poll()
 
     kept = DailyJob.objects.get(name=name)
     assert kept.failures == failures
@@ -148,9 +148,9 @@ def test_a_server_that_stops_ends_the_job_and_lets_another_have_it(monkeypatch, 
     endless.write_text("#!/bin/sh\nexec sleep 600\n")
     endless.chmod(0o700)
     monkeypatch.setattr(sys, "executable", str(endless))
-    scheduler.ask(JOB, datetime.now(UTC))
-    running = Clock((JOB,))
-    thread = threading.Thread(target=lambda: (running.look(), connection.close()))
+    scheduler.request(JOB, datetime.now(UTC))
+    running = Scheduler((JOB,))
+    thread = threading.Thread(target=lambda: (running.poll(), connection.close()))
     thread.start()
     while not DailyJob.objects.exclude(holder="").exists():
         thread.join(0.05)
@@ -159,22 +159,22 @@ def test_a_server_that_stops_ends_the_job_and_lets_another_have_it(monkeypatch, 
     thread.join(10)
 
     assert not thread.is_alive()
-    assert scheduler.take(JOB, datetime.now(UTC), "another")
+    assert scheduler.acquire(JOB, datetime.now(UTC), "another")
 
 
-def test_a_bug_in_it_is_logged_and_the_clock_goes_on(monkeypatch, caplog):
-    monkeypatch.setattr(scheduler, "LOOK_S", 0.01)
+def test_an_internal_error_is_logged_and_the_scheduler_goes_on(monkeypatch, caplog):
+    monkeypatch.setattr(scheduler, "POLL_S", 0.01)
     looks = threading.Semaphore(0)
 
     def broken(*_):
         looks.release()
         raise ZeroDivisionError
 
-    monkeypatch.setattr(scheduler, "take", broken)
-    running = Clock((JOB,))
+    monkeypatch.setattr(scheduler, "acquire", broken)
+    running = Scheduler((JOB,))
     running.start()
     assert looks.acquire(timeout=5)
     assert looks.acquire(timeout=5)
     running.stop(5)
 
-    assert "a bug of ours disturbs the clock" in caplog.text
+    assert "internal error in the scheduler" in caplog.text

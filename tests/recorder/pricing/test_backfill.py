@@ -68,7 +68,7 @@ def test_a_price_changes_nothing_until_history_is_repriced_and_then_its_model_on
     own(tapes, OPUS, DEAR)
     assert costs(OPUS) == before
 
-    asked = backfill.request(tapes, OPUS, "ann@example.org")
+    job = backfill.request(tapes, OPUS, "ann@example.org")
     finish()
 
     for turn in Turn.objects.filter(model=OPUS[0], provider="anthropic"):
@@ -76,11 +76,11 @@ def test_a_price_changes_nothing_until_history_is_repriced_and_then_its_model_on
         assert turn.cost_nano == expected + (turn.visible_tokens + turn.reasoning_tokens) * 5 * 10**6
     assert others() == untouched
     assert list(Price.objects.filter(is_own=False).order_by("pk").values()) == listed
-    asked.refresh_from_db()
+    job.refresh_from_db()
     spending = [cost for cost in before if cost]
-    assert (asked.requested_by, asked.model, asked.changed) == ("ann@example.org", OPUS[0], len(spending))
-    assert asked.change_nano == sum(costs(OPUS)) - sum(before)
-    assert asked.finished_at is not None
+    assert (job.requested_by, job.model, job.changed) == ("ann@example.org", OPUS[0], len(spending))
+    assert job.change_nano == sum(costs(OPUS)) - sum(before)
+    assert job.finished_at is not None
 
 
 def test_sums_above_the_calls_follow_and_a_rebuild_agrees(tapes):
@@ -143,18 +143,18 @@ def test_a_model_without_a_price_gets_one_also_where_only_the_loops_end_tells(pr
 
 
 def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(tapes, monkeypatch):
-    monkeypatch.setattr(backfill, "AT_ONCE", 3)
+    monkeypatch.setattr(backfill, "BATCH_CALLS", 3)
     own(tapes, OPUS, DEAR)
-    asked = backfill.request(tapes, OPUS, "ann")
+    job = backfill.request(tapes, OPUS, "ann")
     for _ in range(4):
         backfill.step()
     send(tapes, lines_of(TAPES[1]), producer="again")
-    asked.refresh_from_db()
-    assert asked.finished_at is None
-    assert 0 < asked.looked_at < Turn.objects.count()
+    job.refresh_from_db()
+    assert job.finished_at is None
+    assert 0 < job.looked_at < Turn.objects.count()
 
     backfill.wanted.set()
-    backfill.go_on()
+    backfill.run_pending()
 
     before = digest(tapes)
     assert kept(tapes) == added_up(tapes)
@@ -164,10 +164,10 @@ def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(
 
 def test_it_waits_while_something_else_is_to_be_done(tapes):
     backfill.request(tapes, OPUS, "ann")
-    backfill.go_on(lambda: True)
+    backfill.run_pending(lambda: True)
 
     assert Repricing.objects.get().position == 0
-    backfill.go_on()
+    backfill.run_pending()
     assert Repricing.objects.get().finished_at is not None
 
 

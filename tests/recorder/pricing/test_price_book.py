@@ -101,7 +101,7 @@ def test_a_rebuild_prices_every_call_as_it_was_priced(project):
 
 
 def test_bands_are_read_as_they_were_written():
-    assert price_book.banded(price_book.written([FREE])) == (FREE,)
+    assert price_book.decode_bands(price_book.encode_bands([FREE])) == (FREE,)
 
 
 def test_one_call_costs_the_same_whoever_counted_it_at_the_same_prices(project):

@@ -191,8 +191,8 @@ def test_a_line_without_a_place_and_a_wrong_counter_are_found(project):
     EventRecord.objects.order_by("pk").last().delete()
     LoopRecord.objects.update(turns=7)
     found = "\n".join(findings())
-    assert "journal: 1 lines have no record of where they belong" in found
-    assert "says 7 turns, its rows say 3" in found
+    assert "journal: 1 lines have no event record" in found
+    assert "turns is 7, but 3 rows exist" in found
 
 
 def test_a_circle_of_parents_is_found(project):
@@ -210,4 +210,4 @@ def test_the_command_prints_what_it_finds_and_fails(project):
     Session.objects.update(loops=5)
     with pytest.raises(CommandError, match="1 findings"):
         call_command("check_integrity", stdout=out)
-    assert "says 5 loops, its rows say 2" in out.getvalue()
+    assert "loops is 5, but 2 rows exist" in out.getvalue()
