@@ -202,7 +202,7 @@ def alone(monkeypatch):
 def missed(monkeypatch):
     """Return how often every open page was to be drawn anew."""
     redraws = []
-    monkeypatch.setattr(invalidation, "_redraws", [lambda: redraws.append(1)])
+    monkeypatch.setattr(invalidation, "_gap_subscribers", [lambda: redraws.append(1)])
     return lambda: len(redraws)
 
 
