@@ -2,7 +2,8 @@
 
     from loopscope_client import Client
 
-Calls return at once and never raise: lines wait on disk until the server has stored them (docs/client.md).
+Calls return at once and never raise: lines wait on disk until the server has stored them.
+docs/reference/python-client.md lists all calls.
 """
 
 from loopscope_client.aio import AsyncClient

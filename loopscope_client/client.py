@@ -87,7 +87,7 @@ class Client(Scopes):
 
     @quiet
     def send(self, event: Mapping[str, object]) -> None:
-        """Record one event, as `docs/events.md` describes them."""
+        """Record one event, as `docs/reference/events.md` describes them."""
         line = line_of(event)
         if len(line) > LINE_BYTES:
             line = shortened(line, LINE_BYTES)

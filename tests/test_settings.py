@@ -1,4 +1,4 @@
-"""Every setting that a page of the manual or an example names is one, and the README's table has them all."""
+"""Every setting that a document or an example names exists, and the reference lists all of them."""
 
 import ast
 import os
@@ -19,7 +19,7 @@ PAGES = sorted(
         *(path for path in (ROOT / "deploy").iterdir() if path.is_file()),
     ]
 )
-CLIENTS = [*(ROOT / "recorder/client").glob("*.py"), *(ROOT / "recorder/management/commands").glob("*.py")]
+CLIENTS = [*(ROOT / "loopscope_client").rglob("*.py"), *(ROOT / "recorder/management/commands").glob("*.py")]
 
 
 def words(*files):
@@ -40,8 +40,8 @@ def test_every_setting_that_a_page_names_exists(page):
     assert set(NAME.findall(page.read_text())) <= known
 
 
-def test_the_table_of_the_readme_has_every_setting_and_no_other():
-    rows = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "README.md").read_text(), re.M)
+def test_the_reference_lists_every_setting_and_no_other():
+    rows = re.findall(r"^\| `([A-Z_]+)` \|", (ROOT / "docs/reference/settings.md").read_text(), re.M)
     assert {row for row in rows if row in SETTINGS or row not in words(*CLIENTS)} == SETTINGS
     assert len(rows) == len(set(rows))
 
@@ -71,6 +71,6 @@ def test_a_setting_that_cannot_be_is_refused_in_one_line(name, value):
 
 def test_names_of_settings_are_found():
     assert {"LOOPSCOPE_DATA", "REDIS_URL", "LOOPSCOPE_EVENT_BYTES"} <= SETTINGS
-    assert {"deploy/loopscope.service", "docs/deploy.md"} <= {
+    assert {"deploy/loopscope.service", "docs/reference/settings.md"} <= {
         page.relative_to(ROOT).as_posix() for page in PAGES
     }

@@ -1,1 +1,1 @@
-"""The read API: what was recorded, as JSON, for programs. `docs/api.md` says what each field means."""
+"""The read API: recorded data as JSON. `docs/reference/read-api.md` defines each field."""

@@ -1,4 +1,4 @@
-"""What a pass saved and what it cost, as docs/compactions.md computes it. Pure; None is unknown."""
+"""Pay-back of a compaction, by the formulas of docs/reference/pages/compactions.md. Pure; None is unknown."""
 
 from __future__ import annotations
 

@@ -51,16 +51,35 @@ def begin(session):
     }
 
 
+def example_of(page):
+    """Return the program that a document shows."""
+    return re.search(r"```python\n(.+?)```", (ROOT / "docs" / page).read_text(), re.DOTALL)[1]
+
+
+def cooks(server):
+    """Return the sessions that the documents' programs recorded."""
+    return [item for item in server.read("/api/v1/sessions")["items"] if item["agent_id"] == "cook"]
+
+
+def test_the_program_of_the_tutorial_records_its_turns_and_its_tool(server, tmp_path):
+    program = example_of("tutorial/record-an-agent.md").replace("http://127.0.0.1:8000", server.url)
+    environment = server.environment | {"XDG_STATE_HOME": str(tmp_path), "TOKEN": server.token}
+
+    subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True, timeout=LONG_S)
+
+    (session,) = [item for item in cooks(server) if item["turns"] == 2]
+    assert (session["outcome"], session["tool_calls"], session["usage"]["input"]) == ("completed", 1, 270)
+
+
 def test_the_example_of_the_page_records_a_run(server, tmp_path):
-    page = (ROOT / "docs" / "client.md").read_text()
-    program = re.search(r"```python\n(.+?)```", page, re.DOTALL)[1]
+    program = example_of("how-to/record-from-python.md")
     assert len([line for line in program.splitlines() if line.strip()]) <= 10
     program = program.replace("http://127.0.0.1:8000", server.url).replace("lsk_your_token", server.token)
     environment = server.environment | {"XDG_STATE_HOME": str(tmp_path)}
 
     subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, check=True, timeout=LONG_S)
 
-    (session,) = [item for item in server.read("/api/v1/sessions")["items"] if item["agent_id"] == "cook"]
+    (session,) = [item for item in cooks(server) if item["turns"] == 1]
     assert (session["outcome"], session["turns"], session["usage"]["output"]) == ("completed", 1, 5)
     assert session["title"] == "What can I make of leeks and potatoes?"
 

@@ -1,4 +1,4 @@
-"""What a pass saved and cost, against what docs/compactions.md computes by hand."""
+"""What a pass saved and cost, against what docs/reference/pages/compactions.md computes by hand."""
 
 from decimal import Decimal
 

@@ -45,7 +45,7 @@ def turn(index, sent, answer, counts, result="", before=(), loop=LOOP):
 
 
 def reread():
-    """Return a loop that reads a.py, compacts, and reads a.py again, as docs/compactions.md computes it."""
+    """Return a loop that reads a.py, compacts, and reads a.py again: the documented example."""
     task, summary = build.user("Fix the parser."), build.user("[Summary] a.py holds the parser.")
     first = asks("c1", "a.py"), build.tool_result("c1", "A" * 4_000, "read_file")
     second = asks("c2", "b.py"), build.tool_result("c2", "B" * 4_000, "read_file")

@@ -1,4 +1,4 @@
-"""docs/events.md says what the models say."""
+"""docs/reference/events.md is what the models generate."""
 
 from typing import get_args
 
