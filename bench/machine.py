@@ -1,4 +1,4 @@
-"""What the benchmarks stand on: the servers they measure, what these cost, and where the results go."""
+"""Shared by the benchmarks: the servers they measure, their CPU and memory, and the table of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tempfile import TemporaryDirectory
 from tests.browser.server import ROOT, Server, free_port
 from tests.faults.databases import fresh
 
-RESULTS = ROOT / "bench/RESULTS.md"
+RUNS = ROOT / "var/bench/runs.md"  # bench/RESULTS.md has the current figures, by hand
 TICKS = os.sysconf("SC_CLK_TCK")
 FRAME = str(5 * 1024 * 1024)  # Daphne's own limit cuts a large frame off without a word
 
@@ -77,7 +77,7 @@ def floor(folder: Path | None = None) -> Iterator[Target]:
 
 
 def report(title: str, note: str, columns: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
-    """Print a table and append it to the results, with the machine and the date."""
+    """Print a table and append it to the runs of this checkout, with the machine and the date."""
     now = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     commit = subprocess.run(
         ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=False
@@ -86,8 +86,9 @@ def report(title: str, note: str, columns: Sequence[str], rows: Sequence[Sequenc
     text = "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in table)
     said = f"\n## {title}\n\n{now}, at {commit}; {_machine()}. {note}\n\n{text}\n"
     print(said)
-    with RESULTS.open("a") as results:
-        results.write(said)
+    RUNS.parent.mkdir(parents=True, exist_ok=True)
+    with RUNS.open("a") as runs:
+        runs.write(said)
 
 
 def _machine() -> str:

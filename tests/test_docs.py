@@ -8,7 +8,10 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
-DOCUMENTS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "bench/RESULTS.md", *PAGES]
+DOCUMENTS = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "bench/RESULTS.md", "tests/faults/README.md")),
+    *PAGES,
+]
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 # A path from the root of the repository, in prose, in a table or in a diagram; `*` as in a shell.
 NAMED = re.compile(
