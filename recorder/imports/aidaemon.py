@@ -30,7 +30,7 @@ def import_aidaemon(
     project: Project,
     path: Path,
     report: Report,
-    step: Callable[[int], None],
+    on_progress: Callable[[int], None],
     *,
     flush: bool,
 ) -> None:
@@ -43,7 +43,7 @@ def import_aidaemon(
         report.problem(path, str(error))
     except sqlite3.DatabaseError as error:
         report.problem(path, f"the store cannot be read ({error}); what came before is imported")
-    step(path.stat().st_size)
+    on_progress(path.stat().st_size)
 
 
 def _check(store: sqlite3.Connection) -> None:

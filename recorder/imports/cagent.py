@@ -28,7 +28,7 @@ BATCH = 200
 
 
 def import_cagent(
-    project: Project, path: Path, report: Report, step: Callable[[int], None], *, flush: bool
+    project: Project, path: Path, report: Report, on_progress: Callable[[int], None], *, flush: bool
 ) -> None:
     """Import a store."""
     try:
@@ -40,7 +40,7 @@ def import_cagent(
         report.problem(path, str(error))
     except sqlite3.DatabaseError as error:
         report.problem(path, f"the store cannot be read ({error}); what came before is imported")
-    step(path.stat().st_size)
+    on_progress(path.stat().st_size)
 
 
 class _Store:

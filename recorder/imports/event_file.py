@@ -33,14 +33,14 @@ def import_events(
     project: Project,
     path: Path,
     report: Report,
-    step: Callable[[int], None],
+    on_progress: Callable[[int], None],
     *,
     form: str = "native",
     flush: bool,
 ) -> None:
     """Import a file; everything up to a damage in it counts."""
     with opened(path) as file:
-        lines = _readable(_lines(file, step), path, report)
+        lines = _readable(_lines(file, on_progress), path, report)
         first = next(lines, None)
         if first is None:
             report.problem(path, "no line could be read")
@@ -95,22 +95,22 @@ def _producer(line: bytes) -> str:
     return f"import:{hashlib.sha256(line).hexdigest()[:32]}"
 
 
-def _lines(file: BinaryIO, step: Callable[[int], None]) -> Iterator[Numbered]:
+def _lines(file: BinaryIO, on_progress: Callable[[int], None]) -> Iterator[Numbered]:
     """Yield numbered lines that are not blank; of one that is too long only its beginning."""
     number = 0
     while raw := file.readline(LINE_MAX + 2):
         number += 1
-        step(len(raw))
+        on_progress(len(raw))
         if len(raw) > LINE_MAX + 1 and not raw.endswith(b"\n"):
-            _skip_line(file, step)
+            _skip_line(file, on_progress)
         line = raw.removesuffix(b"\n").removesuffix(b"\r")
         line = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if line.strip():
             yield number, line
 
 
-def _skip_line(file: BinaryIO, step: Callable[[int], None]) -> None:
+def _skip_line(file: BinaryIO, on_progress: Callable[[int], None]) -> None:
     while rest := file.readline(LINE_MAX):
-        step(len(rest))
+        on_progress(len(rest))
         if rest.endswith(b"\n"):
             return

@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
-from pathlib import Path
-from typing import TextIO
 
 from recorder.imports.aidaemon import import_aidaemon
 from recorder.imports.cagent import import_cagent
-from recorder.imports.detect import Kind, recordings
+from recorder.imports.detect import Kind, Recording
 from recorder.imports.event_file import import_events
 from recorder.imports.phi_session import import_sessions
-from recorder.imports.report import Report
+from recorder.imports.report import OnProgress, Report
 from recorder.journal.batch import Mixed
-from recorder.management.progress_bar import Progress
 from recorder.models import Project
 
 READ: dict[Kind, Callable[..., None]] = {
@@ -30,20 +27,20 @@ READ: dict[Kind, Callable[..., None]] = {
 
 def import_files(
     project: Project,
-    paths: list[Path],
-    wanted: str,
-    out: TextIO,
+    found: Iterable[Recording],
+    report: Report,
+    on_progress: OnProgress,
     *,
     flush: bool,
-) -> Report:
-    """Import files and folders. Raises UnusableError for a format that is not read yet."""
-    report = Report()
-    found = recordings(paths, wanted, report)
-    progress = Progress(out, sum(each.size for each in found), "bytes")
+) -> None:
+    """Import the files that `detect.recordings` found; add what came of each to `report`.
+
+    `on_progress` gets the bytes read since its last call and the name of the file.
+    """
     for each in found:
         read = READ[each.kind]
         try:
-            read(project, each.path, report, partial(progress.step, label=each.path.name), flush=flush)
+            read(project, each.path, report, partial(on_progress, label=each.path.name), flush=flush)
         except OSError as error:
             report.problem(each.path, error.strerror or str(error))
             continue
@@ -53,5 +50,3 @@ def import_files(
             )
             continue
         report.files += 1
-    progress.close()
-    return report

@@ -29,7 +29,7 @@ _BATCH = 300
 
 
 def import_sessions(
-    project: Project, path: Path, report: Report, step: Callable[[int], None], *, flush: bool
+    project: Project, path: Path, report: Report, on_progress: Callable[[int], None], *, flush: bool
 ) -> None:
     """Import the sessions of one file."""
     try:
@@ -46,7 +46,7 @@ def import_sessions(
         return
     for session in found:
         _Import(project, session, path, report).run(flush=flush)
-    step(path.stat().st_size)
+    on_progress(path.stat().st_size)
 
 
 def _read(path: Path) -> bytes:

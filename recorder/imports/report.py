@@ -4,10 +4,17 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Protocol
 
 from recorder.journal.batch import Rejected
 
 SHOWN = 20  # rejected lines named one by one; the rest is counted
+
+
+class OnProgress(Protocol):
+    """Called while files are read: the bytes read since the last call, and the file's name."""
+
+    def __call__(self, size: int, label: str = "") -> None: ...
 
 
 class UnusableError(Exception):

@@ -17,7 +17,7 @@ class Progress:
         self._is_terminal = out.isatty()
         self._shown_at = time.monotonic()
 
-    def step(self, size: int, label: str = "") -> None:
+    def advance(self, size: int, label: str = "") -> None:
         """Count `size` more as done."""
         self.done += size
         now = time.monotonic()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
 from django.db import transaction
@@ -15,7 +15,6 @@ from recorder.core.state_keys import state_keys_of
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.read import texts
 from recorder.journal.replay import EndOfStream, Entry, Replay, unread
-from recorder.management.progress_bar import Progress
 from recorder.models import JournalEvent, ModelConfig, Project
 from recorder.projection import store
 
@@ -34,10 +33,14 @@ class BodiesPruned(Exception):
         )
 
 
-def rebuild(project: Project, progress: Progress) -> int:
+def _ignore(lines: int) -> None:
+    """Take no notice of progress."""
+
+
+def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> int:
     """Derive a project's records again in one transaction; return how many lines could not be read.
 
-    Raises BodiesPruned.
+    `on_progress` gets the number of lines read since its last call. Raises BodiesPruned.
     """
     with transaction.atomic():
         if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
@@ -47,7 +50,7 @@ def rebuild(project: Project, progress: Progress) -> int:
         retelling = Replay(project.pk)
         for entries in _batches(project):
             _derive(project.pk, list(retelling.lines(entries)), slots, kept)
-            progress.step(len(entries), project.slug)
+            on_progress(len(entries))
         retelling.finish()
     return retelling.unreadable
 

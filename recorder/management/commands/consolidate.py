@@ -33,7 +33,7 @@ class Command(BaseCommand):
         began = datetime.now(UTC)
         progress = Progress(sys.stderr, waiting(found), "loops")
         try:
-            done = consolidate(found, progress.step)
+            done = consolidate(found, progress.advance)
         finally:
             progress.close()
         if found is None:

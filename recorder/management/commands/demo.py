@@ -53,7 +53,7 @@ class Command(BaseCommand):
 
         def tell(at: float, length: float) -> None:
             progress.total = int(length)
-            progress.step(int(at) - progress.done, "playing")
+            progress.advance(int(at) - progress.done, "playing")
 
         try:
             with stage(project, speed) as token:

@@ -11,9 +11,10 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.database.errors import Busy
-from recorder.imports.detect import FORMATS
+from recorder.imports.detect import FORMATS, recordings
 from recorder.imports.import_files import import_files
-from recorder.imports.report import UnusableError
+from recorder.imports.report import Report, UnusableError
+from recorder.management.progress_bar import Progress
 from recorder.models import Project
 
 POLL_S = 1.0
@@ -68,7 +69,7 @@ class Command(BaseCommand):
         """Import once; say whether there was no problem."""
         try:
             found = Project.objects.get(slug=project)
-            report = import_files(found, paths, wanted, sys.stderr, flush=flush)
+            report = _import(found, paths, wanted, flush=flush)
         except Project.DoesNotExist as error:
             raise CommandError(f"there is no project {project!r}; see `manage.py project list`") from error
         except UnusableError as error:
@@ -83,6 +84,16 @@ class Command(BaseCommand):
         for line in report.lines():
             self.stdout.write(line)
         return report.is_clean
+
+
+def _import(project: Project, paths: list[Path], wanted: str, *, flush: bool) -> Report:
+    """Find the files to import, and import them under a progress bar. Raises Busy."""
+    report = Report()
+    found = recordings(paths, wanted, report)
+    progress = Progress(sys.stderr, sum(each.size for each in found), "bytes")
+    import_files(project, found, report, progress.advance, flush=flush)
+    progress.close()
+    return report
 
 
 def _state(paths: list[Path]) -> list[tuple[str, int, int]]:

@@ -43,7 +43,7 @@ class Command(BaseCommand):
     def _prune(self, project: Project, now: datetime) -> int:
         progress = Progress(sys.stderr, retention.due(project, now), "lines")
         try:
-            done = retention.prune(project, now, lambda lines: progress.step(lines, project.slug))
+            done = retention.prune(project, now, lambda lines: progress.advance(lines, project.slug))
         finally:
             progress.close()
         self.stdout.write(f"{project.slug}: {_said(done)}")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
@@ -37,7 +38,7 @@ class Command(BaseCommand):
         lines = JournalEvent.objects.filter(project=project).count()
         progress = Progress(sys.stderr, lines, "lines")
         try:
-            unreadable = rebuild(project, progress)
+            unreadable = rebuild(project, partial(progress.advance, label=project.slug))
         except BodiesPruned as error:
             raise CommandError(str(error)) from error
         finally:

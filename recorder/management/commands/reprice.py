@@ -43,6 +43,6 @@ class Command(BaseCommand):
                 done = asked.looked_at
                 backfill.step()
                 asked.refresh_from_db()
-                progress.step(asked.looked_at - done, asked.model)
+                progress.advance(asked.looked_at - done, asked.model)
         finally:
             progress.close()

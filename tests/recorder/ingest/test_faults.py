@@ -2,7 +2,6 @@
 
 import asyncio
 from collections import Counter
-from io import StringIO
 
 import pytest
 from channels.db import database_sync_to_async
@@ -17,7 +16,6 @@ from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.writer import Writer
 from recorder.journal.batch import Batch
 from recorder.journal.read import texts
-from recorder.management.progress_bar import Progress
 from recorder.models import EventRecord, JournalEvent, Producer, QuarantinedLine, Session
 from recorder.operations import startup_checks
 from recorder.operations.integrity_check import findings
@@ -185,7 +183,7 @@ def all_records(project):
 
 @database_sync_to_async
 def rebuilt(project):
-    assert rebuilding.rebuild(project, Progress(StringIO(), 0, "lines")) == 0
+    assert rebuilding.rebuild(project) == 0
 
 
 def because(kind, **attributes):

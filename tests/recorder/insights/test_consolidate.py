@@ -15,7 +15,6 @@ from recorder.demo.remove import forget_demo
 from recorder.ingest import writer
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.insights.consolidate import consolidate
-from recorder.management.progress_bar import Progress
 from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from recorder.projection.rebuild import rebuild
 from tests import build
@@ -268,7 +267,7 @@ def test_a_rebuild_keeps_what_was_learned(fresh):
     consolidate(project, quiet)
     before = learned(project)
 
-    rebuild(project, Progress(StringIO(), 1, "lines"))
+    rebuild(project)
     assert learned(project) == before
 
     assert consolidate(project, quiet).loops == 0

@@ -106,7 +106,7 @@ def test_a_rebuild_destroys_no_records(project):
     with pytest.raises(CommandError, match=r"bodies of .* lines of default were pruned"):
         call_command("rebuild", "--project", "default", stdout=StringIO(), stderr=StringIO())
     with pytest.raises(BodiesPruned):
-        rebuild(project, None)
+        rebuild(project)
     call_command("rebuild", "--project", "other", stdout=StringIO(), stderr=StringIO())
 
     assert records(project) == told

@@ -12,7 +12,6 @@ from django.db import transaction
 from recorder.core.money.prices import Band, Rates
 from recorder.ingest import writer
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.management.progress_bar import Progress
 from recorder.models import LoopRecord, Price, Repricing, Session, Spending, Turn
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
@@ -98,7 +97,7 @@ def test_sums_above_the_calls_follow_and_a_rebuild_agrees(tapes):
         assert session.cost_nano == (sum(priced) if priced else None)
         assert session.unpriced == sum(loop.unpriced for loop in session.loop_records.all())
     before = digest(tapes)
-    rebuild(tapes, Progress(StringIO(), 1, "lines"))
+    rebuild(tapes)
     assert digest(tapes) == before
 
 
@@ -158,7 +157,7 @@ def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(
 
     before = digest(tapes)
     assert kept(tapes) == added_up(tapes)
-    rebuild(tapes, Progress(StringIO(), 1, "lines"))
+    rebuild(tapes)
     assert digest(tapes) == before
 
 

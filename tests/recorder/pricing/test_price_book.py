@@ -2,14 +2,12 @@
 
 from datetime import timedelta
 from decimal import Decimal
-from io import StringIO
 
 import pytest
 from django.db import transaction
 
 from recorder.core.money.prices import Band, Rates
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.management.progress_bar import Progress
 from recorder.models import LoopRecord, Price, Project, Session, Turn
 from recorder.pricing import price_book, price_list
 from recorder.projection.rebuild import rebuild
@@ -93,7 +91,7 @@ def test_a_rebuild_prices_every_call_as_it_was_priced(project):
     before = digest(project)
     costs = list(Turn.objects.order_by("pk").values_list("cost_nano", flat=True))
 
-    rebuild(project, Progress(StringIO(), 1, "lines"))
+    rebuild(project)
 
     assert costs == [3_000_000, 10_000_000, 3_000_000]
     assert list(Turn.objects.order_by("pk").values_list("cost_nano", flat=True)) == costs

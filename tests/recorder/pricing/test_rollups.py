@@ -1,14 +1,12 @@
 """The sums of what a project spends: however lines come in, they are those of its turns and loops."""
 
 from collections import defaultdict
-from io import StringIO
 
 import pytest
 from django.db.models import Q
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from recorder.management.progress_bar import Progress
 from recorder.models import LoopRecord, Spending, Turn
 from recorder.pricing.rollups import FIGURES
 from recorder.projection.rebuild import rebuild
@@ -124,5 +122,5 @@ def test_whatever_comes_the_sums_are_those_of_the_records(events, cuts, flush):
     send(project, [line(event) for event in events], cuts=cuts, flush=flush)
 
     assert kept(project) == added_up(project)
-    rebuild(project, Progress(StringIO(), 1, "lines"))
+    rebuild(project)
     assert kept(project) == added_up(project)

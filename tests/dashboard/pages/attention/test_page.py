@@ -1,7 +1,6 @@
 """The attention page: what waits, what failed and was seen or not, what just finished."""
 
 import re
-from io import StringIO
 
 import pytest
 from django.contrib.auth.models import User
@@ -9,7 +8,6 @@ from django.test import Client
 
 from dashboard.pages.attention.queries import ended, waiting
 from dashboard.rendering import approvals as told
-from recorder.management.progress_bar import Progress
 from recorder.models import Approval, Project, Seen, Session
 from recorder.projection.rebuild import rebuild
 from tests import build
@@ -229,7 +227,7 @@ def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, cl
     see()
     for _ in range(2):
         client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
-    rebuild(project, Progress(StringIO(), 1, "lines"))
+    rebuild(project)
 
     assert "1, all seen" in see()
     assert Seen.objects.count() == 1
