@@ -9,6 +9,7 @@ from dashboard.pages.account import views as account
 from dashboard.pages.attention import views as attention
 from dashboard.pages.compactions import views as compactions
 from dashboard.pages.costs import views as costs
+from dashboard.pages.demo import views as demo
 from dashboard.pages.evaluations import views as evaluations
 from dashboard.pages.insights import views as insights
 from dashboard.pages.integrity import views as integrity
@@ -23,7 +24,7 @@ from dashboard.pages.settings import views as projectsettings
 from dashboard.pages.welcome import views as welcome
 from dashboard.server.metrics import metrics
 from dashboard.shell import views as shell
-from dashboard.web import demo_actions, errors
+from dashboard.web import errors
 
 
 class Key(IntConverter):
@@ -92,8 +93,8 @@ urlpatterns = [
     path("p/<slug:slug>/integrity", integrity.index, name="integrity"),
     path("p/<slug:slug>/welcome", welcome.welcome, name="welcome"),
     path("p/<slug:slug>/welcome/token", welcome.make_token, name="welcome-token"),
-    path("p/<slug:slug>/demo", demo_actions.play, name="demo-play"),
-    path("p/<slug:slug>/demo/remove", demo_actions.remove, name="demo-remove"),
+    path("p/<slug:slug>/demo", demo.play, name="demo-play"),
+    path("p/<slug:slug>/demo/remove", demo.remove, name="demo-remove"),
     path("p/<slug:slug>/settings", projectsettings.settings, name="settings"),
     path("p/<slug:slug>/settings/title", projectsettings.rename, name="settings-rename"),
     path("p/<slug:slug>/settings/retention", projectsettings.retention, name="settings-retention"),

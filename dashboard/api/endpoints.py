@@ -13,6 +13,8 @@ from dashboard.api.queries import compactions_approvals_quarantine, spending
 from dashboard.api.queries import configs as config_queries
 from dashboard.api.queries import groups as group_queries
 from dashboard.api.queries import loops as loop_queries
+from dashboard.shared.session_json.queries.loops import loop_item
+from dashboard.shared.session_json.schemas import LoopItem
 
 router = Router()
 Key = Annotated[int, Field(ge=0, le=ID_MAX)]
@@ -24,10 +26,10 @@ def loops(request: HttpRequest, asked: Query[OfLoop]) -> schemas.Loops:
     return loop_queries.loops(project_of(request), asked)
 
 
-@router.get("/loops/{pk}", response=schemas.LoopItem)
-def loop(request: HttpRequest, pk: Path[Key]) -> schemas.LoopItem:
+@router.get("/loops/{pk}", response=LoopItem)
+def loop(request: HttpRequest, pk: Path[Key]) -> LoopItem:
     """Return one loop."""
-    found = loop_queries.loop(project_of(request), pk)
+    found = loop_item(project_of(request), pk)
     if found is None:
         raise Http404
     return found

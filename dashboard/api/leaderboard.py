@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from ninja import Schema
 
-from dashboard.api.schemas import Config, Page
+from dashboard.api.schemas import Page
+from dashboard.shared.session_json.schemas import Config
 
 
 class StandingItem(Schema):

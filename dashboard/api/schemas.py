@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-from datetime import UTC, date, datetime
-from typing import Annotated, Any, Literal
+from datetime import date
+from typing import Any, Literal
 
 from ninja import Schema
-from pydantic import Field, PlainSerializer
 
-from dashboard.api.money_fields import Buckets, Money, Spent, Usage, WithSubAgents
+from dashboard.shared.session_json.money_fields import Buckets, Money, Spent, Usage, WithSubAgents
+from dashboard.shared.session_json.schemas import Config, LoopItem, Moment
 from recorder.core.handlers.verdict import Verdict
 
 Content = Literal["none", "block", "request", "summary"]
-Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
-
-
-def rfc3339(moment: datetime) -> str:
-    """Write a moment in UTC with all its digits."""
-    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
-
-
-# JSON encoders of Django cut microseconds to milliseconds.
-Moment = Annotated[
-    datetime, PlainSerializer(rfc3339), Field(json_schema_extra={"type": "string", "format": "date-time"})
-]
-
-
-class Config(Schema):
-    """A model config; `label` is what the screen shows."""
-
-    key: str
-    label: str
-    config_id: str | None
-    model: str
-    provider: str
-
-
-class LoopConfig(Config):
-    snapshot: Any
 
 
 class Parent(Schema):
@@ -70,53 +44,6 @@ class SessionItem(WithSubAgents):
     parent: Parent | None
     is_demo: bool
     pruned_on: date | None
-    url: str
-
-
-class ChildRef(Schema):
-    """A tool call that ran a sub-agent; `loop` is null until the child's loop is recorded."""
-
-    tool_call_id: str
-    tool_name: str
-    child_loop_id: str
-    child_session_id: str
-    loop: int | None
-    certainty: str
-
-
-class LoopItem(WithSubAgents):
-    id: int
-    loop_id: str
-    run: int
-    session_id: str
-    agent_id: str | None
-    title: str | None
-    status: str
-    outcome: str | None
-    error: str | None
-    rejection: str | None
-    role: Role
-    continuation_kind: str
-    continuation_tag: str | None
-    parent_loop_id: str | None
-    parent_loop: int | None
-    children: list[int]
-    child_loop_refs: list[ChildRef]
-    parallel_group: int | None
-    branch_index: int | None
-    is_selected: bool | None
-    config: LoopConfig | None
-    segment: str
-    started_at: Moment | None
-    ended_at: Moment | None
-    duration_ms: int | None
-    turns: int
-    tool_calls: int
-    errors: int
-    compactions: int
-    approvals: int
-    waiting: int
-    events: int
     url: str
 
 

@@ -12,9 +12,9 @@ from dashboard.api.auth import project_of
 from dashboard.api.params import OfContext, OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
 from dashboard.api.queries.lines import pieces
-from dashboard.api.queries.session_brief import brief
-from dashboard.api.session_brief import Brief, text
 from dashboard.api.streaming_response import unhurried
+from dashboard.shared.session_json.brief import Brief, text
+from dashboard.shared.session_json.queries.brief import brief
 from dashboard.web.query_params import whole_number
 from recorder.models import Session
 from recorder.projection.as_of import NotOfSession, as_of

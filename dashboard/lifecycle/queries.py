@@ -9,11 +9,12 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from dashboard.web import links
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
 GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they lead to their session, not to one of many loops
 RINGING = "normal"  # the role of loops that ring: branches, judges, passes and sub-agents do not
-IMPORT, OLD = "import:", timedelta(minutes=2)
+OLD = timedelta(minutes=2)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +112,7 @@ def _whose(session: Session, loop: int | None) -> Whose:
 
 def _is_past(row: EventRecord) -> bool:
     received = row.journal.received_at
-    is_import = row.journal.producer.name.startswith(IMPORT)
+    is_import = row.journal.producer.name.startswith(IMPORT_PREFIX)
     return is_import and received - (row.occurred_at or received) > OLD
 
 

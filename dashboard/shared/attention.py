@@ -9,8 +9,8 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
-from dashboard.lifecycle.queries import IMPORT
 from dashboard.shared.compiled_query import compiled
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Approval, Seen, Session
 
 FAILED = ("failed", "rejected", "aborted")
@@ -76,7 +76,7 @@ def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Se
 def _ended(project: int, outcomes: Collection[str], since: datetime) -> QuerySet[Session]:
     lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
     roots = lately.filter(waiting=0).exclude(head__role="sub_agent")
-    return roots.exclude(Q(ended_at__lt=since), head__producer__name__startswith=IMPORT)
+    return roots.exclude(Q(ended_at__lt=since), head__producer__name__startswith=IMPORT_PREFIX)
 
 
 def failed(project: int, now: datetime) -> QuerySet[Session]:

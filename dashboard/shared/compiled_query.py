@@ -1,4 +1,8 @@
-"""Queries that are worded once: Django takes longer to say what it asks than a database to answer it."""
+"""Queries that are compiled once, and plain SELECTs: the dashboard's only way to SQL, and for reading only.
+
+Django takes longer to compile a query than SQLite to run it. `compiled` runs the compiler once a process and
+keeps the SQL; `select` runs SQL that a module wrote itself.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,10 @@ from recorder.database import sql
 if TYPE_CHECKING:
     from django.db.backends.base.base import BaseDatabaseWrapper
     from django.db.models.sql.compiler import SQLCompiler
+
+Value = sql.Value
+in_list, list_param, aware = sql.in_list, sql.list_param, sql.aware
+select = sql.read
 
 P = ParamSpec("P")
 M = TypeVar("M", bound=Model)

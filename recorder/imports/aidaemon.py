@@ -17,13 +17,14 @@ from recorder.core.formats.base import Fields, arguments, native
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.sqlite_snapshot import columns, fields, opened
 from recorder.imports.submit import Sender
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Producer, Project
 
 FORMAT = "aidaemon"
 BATCH = 500
 EVENTS = "events"
 _NEEDED = {"id", "session_id", "event_type", "data", "created_at"}
-_PREFIX = "import:aidaemon:"
+_PREFIX = f"{IMPORT_PREFIX}aidaemon:"
 
 
 def import_aidaemon(

@@ -20,6 +20,7 @@ from recorder.imports.report import Report, UnusableError
 from recorder.imports.sqlite_snapshot import columns, fields, names, opened
 from recorder.imports.submit import Sender
 from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.journal.read import fingerprints
 from recorder.models import JournalEvent, LoopRecord, Project
 
@@ -158,5 +159,6 @@ def _new(rows: list[bytes], stored: set[bytes]) -> list[bytes]:
 
 
 def _producer(session_id: str) -> str:
-    name = f"import:cagent:{session_id}"
-    return name if len(name) <= 200 else f"import:cagent:{hashlib.sha256(session_id.encode()).hexdigest()}"
+    name = f"{IMPORT_PREFIX}cagent:{session_id}"
+    digest = hashlib.sha256(session_id.encode()).hexdigest()
+    return name if len(name) <= 200 else f"{IMPORT_PREFIX}cagent:{digest}"

@@ -19,6 +19,7 @@ from recorder.imports.detect import opened
 from recorder.imports.overlap import Known, Numbered
 from recorder.imports.report import Report
 from recorder.imports.submit import Sender
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Project
 
 LINE_MAX = 4 * 1024 * 1024
@@ -92,7 +93,7 @@ def _send(sender: Sender, batch: list[Numbered], path: Path, report: Report) -> 
 
 
 def _producer(line: bytes) -> str:
-    return f"import:{hashlib.sha256(line).hexdigest()[:32]}"
+    return f"{IMPORT_PREFIX}{hashlib.sha256(line).hexdigest()[:32]}"
 
 
 def _lines(file: BinaryIO, on_progress: Callable[[int], None]) -> Iterator[Numbered]:

@@ -21,6 +21,7 @@ from recorder.imports.detect import opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import Sender
 from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.producers import IMPORT_PREFIX
 from recorder.journal.read import fingerprints
 from recorder.models import EventRecord, LoopRecord, Project
 
@@ -144,5 +145,5 @@ def _ran_at(run: LoopRecord, at: datetime) -> bool:
 
 
 def _producer(session_id: str) -> str:
-    name = f"import:{session_id}"
-    return name if len(name) <= 200 else f"import:{hashlib.sha256(session_id.encode()).hexdigest()}"
+    name = f"{IMPORT_PREFIX}{session_id}"
+    return name if len(name) <= 200 else f"{IMPORT_PREFIX}{hashlib.sha256(session_id.encode()).hexdigest()}"

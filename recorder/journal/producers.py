@@ -1,4 +1,4 @@
-"""Producers as the journal asks for them."""
+"""Producers: the rows that the journal reads, and how their names are chosen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from collections.abc import Collection
 
 from recorder.database import sql
 from recorder.models import Producer
+
+IMPORT_PREFIX = "import:"  # of the names of producers that imports make
 
 
 def named(project: int, names: Collection[str]) -> list[Producer]:

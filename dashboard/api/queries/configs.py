@@ -6,18 +6,18 @@ from collections.abc import Mapping
 
 from dashboard.api import leaderboard
 from dashboard.api.params import OfConfigs
-from dashboard.api.queries.usage import config
-from dashboard.pages.leaderboard.queries import Groups, found
-from dashboard.pages.leaderboard.tally import Standing, standings
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import usd
+from dashboard.shared.session_json.usage import config
+from dashboard.shared.standings.queries import Groups, read_groups
+from dashboard.shared.standings.tally import Standing, standings
 from recorder.models import ModelConfig, Project
 
 
 def configs(project: Project, asked: OfConfigs) -> leaderboard.Standings:
     """Return a page of configs, the first of the ranking first."""
     wanted = asked.task.strip(), tuple(asked.agent), tuple(asked.judge)
-    read = found(Groups(project.pk, asked.since, asked.until, *wanted))
+    read = read_groups(Groups(project.pk, asked.since, asked.until, *wanted))
     ranked = standings(read.results, read.p95_ms)
     shown = ranked[asked.cursor : asked.cursor + asked.limit]
     rows = ModelConfig.objects.in_bulk([standing.config for standing in shown])

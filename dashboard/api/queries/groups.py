@@ -12,10 +12,10 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfSession
 from dashboard.api.queries.keyset import by_id
-from dashboard.api.queries.loops import duration_ms
-from dashboard.api.queries.usage import config, spent, usage
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
+from dashboard.shared.session_json.queries.loops import duration_ms
+from dashboard.shared.session_json.usage import config, spent, usage
 from dashboard.web import links
 from recorder.core.handlers.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 
-from dashboard.api.schemas import rfc3339
+from dashboard.shared.session_json.schemas import rfc3339
 from recorder.core.formats.base import unframed
 from recorder.journal.read import Pruned, texts
 from recorder.models import EventRecord, Session

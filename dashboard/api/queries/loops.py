@@ -1,25 +1,12 @@
-"""Loops, as items of the read API."""
+"""Pages of loops, as items of the read API."""
 
 from __future__ import annotations
-
-from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import cast
-
-from django.db.models import Count, Q, QuerySet
 
 from dashboard.api import schemas
 from dashboard.api.params import OfLoop
 from dashboard.api.queries.keyset import by_id
-from dashboard.api.queries.usage import inclusive, loop_config, spent
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.costs import Cost, loops_with_sub_agents
-from dashboard.web import links
-from recorder.models import Approval, ChildLoopRef, LoopRecord, Project
-
-MS = timedelta(milliseconds=1)
+from dashboard.shared.session_json.queries.loops import loop_items
+from recorder.models import LoopRecord, Project
 
 
 def loops(project: Project, asked: OfLoop) -> schemas.Loops:
@@ -32,111 +19,3 @@ def loops(project: Project, asked: OfLoop) -> schemas.Loops:
     page = by_id(rows, asked)
     shown = LoopRecord.objects.filter(pk__in=[row.pk for row in page.rows])
     return schemas.Loops(items=loop_items(project, shown), next=page.next, total=page.total)
-
-
-def loop(project: Project, pk: int) -> schemas.LoopItem | None:
-    """Return one loop."""
-    return next(iter(loop_items(project, LoopRecord.objects.filter(session__project=project, pk=pk))), None)
-
-
-def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.LoopItem]:
-    """Return the items of some loops in recorded order, in a fixed number of queries."""
-    found = list(rows.select_related("session", "config").order_by("pk"))
-    keys = rows.values("pk")
-    around = Around(
-        chips({row.config_id for row in found if row.config_id is not None}),
-        _children(LoopRecord.objects.filter(parent__in=keys)),
-        _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
-        _approvals(Approval.objects.filter(loop__in=keys)),
-        loops_with_sub_agents(found),
-    )
-    return [item(project, row, around) for row in found]
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What stands around loops, by loop."""
-
-    chips: Mapping[int, Chip]
-    children: Mapping[int, list[int]]
-    refs: Mapping[int, list[schemas.ChildRef]]
-    approvals: Mapping[int, tuple[int, int]]  # all, open
-    whole: Mapping[int, Cost]  # with sub-agents
-
-
-def item(project: Project, row: LoopRecord, around: Around) -> schemas.LoopItem:
-    """Return the item of one loop."""
-    approvals, waiting = around.approvals.get(row.pk, (0, 0))
-    return schemas.LoopItem(
-        id=row.pk,
-        loop_id=row.loop_id,
-        run=row.run,
-        session_id=row.session.session_id,
-        agent_id=row.agent_id or None,
-        title=row.title or None,
-        status=row.status,
-        outcome=row.outcome or None,
-        error=row.error or None,
-        rejection=row.rejection,
-        role=cast("schemas.Role", row.role),
-        continuation_kind=row.continuation_kind,
-        continuation_tag=row.continuation_tag,
-        parent_loop_id=row.parent_loop_id,
-        parent_loop=row.parent_id,
-        children=around.children.get(row.pk, []),
-        child_loop_refs=around.refs.get(row.pk, []),
-        parallel_group=row.group_id,
-        branch_index=row.branch_index,
-        is_selected=row.is_selected,
-        config=loop_config(row.config, around.chips.get(row.config_id or 0)),
-        segment=row.segment,
-        **spent(row),
-        **inclusive(around.whole[row.pk]),
-        started_at=row.started_at,
-        ended_at=row.ended_at,
-        duration_ms=duration_ms(row.started_at, row.ended_at),
-        turns=row.turns,
-        tool_calls=row.tool_calls,
-        errors=row.errors,
-        compactions=row.compactions,
-        approvals=approvals,
-        waiting=waiting,
-        events=row.events,
-        url=links.loop(project.slug, row.session_id, row.pk),
-    )
-
-
-def duration_ms(started_at: datetime | None, ended_at: datetime | None) -> int | None:
-    """Return how long something took; None while it runs."""
-    if started_at is None or ended_at is None:
-        return None
-    return max((ended_at - started_at) // MS, 0)
-
-
-def _children(rows: QuerySet[LoopRecord]) -> Mapping[int, list[int]]:
-    children: dict[int, list[int]] = defaultdict(list)
-    for parent, child in rows.order_by("pk").values_list("parent_id", "pk"):
-        if parent is not None:
-            children[parent].append(child)
-    return children
-
-
-def _refs(rows: Iterable[ChildLoopRef]) -> Mapping[int, list[schemas.ChildRef]]:
-    refs: dict[int, list[schemas.ChildRef]] = defaultdict(list)
-    for row in rows:
-        ref = schemas.ChildRef(
-            tool_call_id=row.tool_call_id,
-            tool_name=row.tool_name,
-            child_loop_id=row.child_loop_id,
-            child_session_id=row.child_session_id,
-            loop=row.child_id,
-            certainty=row.certainty,
-        )
-        refs[row.loop_id].append(ref)
-    return refs
-
-
-def _approvals(rows: QuerySet[Approval]) -> Mapping[int, tuple[int, int]]:
-    counted = rows.values("loop").annotate(asked=Count("pk"), waiting=Count("pk", filter=Q(resolved_at=None)))
-    found = counted.values_list("loop_id", "asked", "waiting")
-    return {loop: (asked, waiting) for loop, asked, waiting in found if loop}

@@ -6,10 +6,10 @@ from typing import Any
 
 from dashboard.api import schemas
 from dashboard.api.params import OfSessions
-from dashboard.api.queries.loops import loop_items
-from dashboard.api.queries.usage import inclusive, spent
 from dashboard.shared.costs import Cost, sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
+from dashboard.shared.session_json.queries.loops import loop_items
+from dashboard.shared.session_json.usage import inclusive, spent
 from dashboard.web import links
 from recorder.core.loop_tree import tree_order
 from recorder.models import LoopRecord, Project, Session

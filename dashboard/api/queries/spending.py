@@ -9,12 +9,13 @@ from typing import Any
 
 from django.db.models import OuterRef, Q, Subquery, Sum, Value
 
-from dashboard.api import money_fields, schemas
+from dashboard.api import schemas
 from dashboard.api.params import OfUsage
-from dashboard.api.queries.usage import config, money
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, source_of
 from dashboard.shared.date_trunc import Day
+from dashboard.shared.session_json import money_fields
+from dashboard.shared.session_json.usage import config, money
 from recorder.models import LoopRecord, ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 

@@ -8,7 +8,7 @@ from decimal import Decimal
 from itertools import pairwise
 from math import ceil, floor, log10
 
-from dashboard.pages.leaderboard.statistics import Interval, frontier
+from dashboard.shared.standings.statistics import Interval, frontier
 
 LEFT, RIGHT = 6.0, 98.0
 TOP, BOTTOM = 14.0, 264.0

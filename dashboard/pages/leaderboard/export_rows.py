@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from dashboard.pages.leaderboard.leaderboard import Row
-from dashboard.pages.leaderboard.tally import Standing
 from dashboard.shared.costs import usd
+from dashboard.shared.standings.tally import Standing
 from dashboard.web.csv_response import Cell
 
 HEADER = (

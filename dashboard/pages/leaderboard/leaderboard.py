@@ -6,11 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from dashboard.pages.leaderboard import pairwise, tally
+from dashboard.pages.leaderboard import pairwise
 from dashboard.pages.leaderboard.chart import Chart, Mark, Point, chart
 from dashboard.pages.leaderboard.pairwise import Always, Duel, Places
-from dashboard.pages.leaderboard.tally import Result, Standing
 from dashboard.shared.config_labels import Chip
+from dashboard.shared.standings import tally
+from dashboard.shared.standings.tally import Result, Standing
 
 SHOWN = 12  # configs in the matrix, lineups, judges
 PAIRS_MAX = 40

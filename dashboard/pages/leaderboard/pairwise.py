@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dashboard.pages.leaderboard.statistics import DOUBT, Favour, chance, favour, sign_test
-from dashboard.pages.leaderboard.tally import UNKNOWN, Result, Spent
+from dashboard.shared.standings.statistics import DOUBT, Favour, chance, favour, sign_test
+from dashboard.shared.standings.tally import UNKNOWN, Result, Spent
 
 
 @dataclass(frozen=True, slots=True)

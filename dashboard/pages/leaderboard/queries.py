@@ -1,59 +1,11 @@
-"""What the leaderboard reads: groups that ended, added up by the database however many they are."""
+"""What the leaderboard offers to filter by."""
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
-
-from django.db import connection
-from django.db.models import Case, F, Q, QuerySet, When
-
-from dashboard.pages.leaderboard.aggregate_groups import Sums, results
-from dashboard.pages.leaderboard.statistics import percentile
-from dashboard.pages.leaderboard.tally import UNKNOWN, Result
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.session_filter import Wanted, matching
-from recorder.database import sql
-from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Session
+from recorder.models import Session
 
 AGENTS_MAX = 200
 NEWEST = 1_000  # sessions whose agents are offered
-
-
-@dataclass(frozen=True, slots=True)
-class Groups:
-    """Which groups count."""
-
-    project: int
-    since: datetime | None = None
-    until: datetime | None = None
-    task: str = ""
-    agent: tuple[str, ...] = ()
-    judge: tuple[str, ...] = ()  # keys of configs
-
-
-@dataclass(frozen=True, slots=True)
-class Found:
-    """All there is to know about them."""
-
-    results: Sequence[Result]
-    p95_ms: Mapping[int, int]  # of a config's branches in judged groups
-    chips: Mapping[int, Chip]
-    judges: Sequence[int]  # also of groups that were not asked for
-
-
-def found(groups: Groups) -> Found:
-    """Read the groups. Four queries, five with a judge named."""
-    ended = _ended(groups)
-    chosen = set(_configs(groups)) if groups.judge else None
-    everything = _results(ended)
-    asked = [each for each in everything if chosen is None or each.judge in chosen]
-    judges = sorted({each.judge for each in everything} - {UNKNOWN})
-    configs = {config for each in asked for config in each.configs} | set(judges)
-    return Found(asked, _p95_ms(ended, chosen), chips(configs - {UNKNOWN}), judges)
 
 
 def agents(project: int) -> list[str]:
@@ -61,79 +13,3 @@ def agents(project: int) -> list[str]:
     newest = Session.objects.filter(project=project, groups__gt=0).order_by("-last_event_at", "-pk")
     seen = newest.values_list("agent_id", flat=True)[:NEWEST]
     return sorted(set(seen) - {""}, key=lambda name: (name.casefold(), name))[:AGENTS_MAX]
-
-
-def _configs(groups: Groups) -> Iterable[int]:
-    return ModelConfig.objects.filter(project=groups.project, key__in=groups.judge).values_list(
-        "pk", flat=True
-    )
-
-
-def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
-    """Return the groups that ended, whoever judged them."""
-    where = Q(status="completed", session__project=groups.project)
-    if groups.since:
-        where &= Q(ended_at__gte=groups.since)
-    if groups.until:
-        where &= Q(ended_at__lte=groups.until)
-    if groups.task or groups.agent:
-        where &= Q(session__in=matching(groups.project, Wanted(q=groups.task, agent=groups.agent)))
-    return ParallelGroupRecord.objects.filter(where)
-
-
-def _results(ended: QuerySet[ParallelGroupRecord]) -> list[Result]:
-    """Return the groups, those that came to the same added up: few rows for many groups."""
-    statement, values = _chosen(ended).query.sql_with_params()
-    rows = sql.read(_ADDED_UP.format(chosen=statement, concat=_concat()), *values)
-    return results(map(Sums.read, rows))
-
-
-def _chosen(ended: QuerySet[ParallelGroupRecord]) -> QuerySet[ParallelGroupRecord, tuple[Any, ...]]:
-    """Return what the sum needs of a group; choosing costs what the judge's loop says, else the group."""
-    judging = Case(When(judge=None, then=F("cost_nano")), default=F("judge__cost_nano"))
-    unpriced = Case(When(judge=None, then=F("unpriced")), default=F("judge__unpriced"))
-    return ended.annotate(judging=judging, judging_unpriced=unpriced).values_list(
-        "pk", "verdict", "judge__config", "judging", "judging_unpriced"
-    )
-
-
-# Amounts are summed in two parts: those of hostile size would run over.
-_ADDED_UP = """
-WITH chosen(id, verdict, judge, judging, unpriced) AS ({chosen}),
-lineups AS (
-  SELECT chosen.id, {concat}(
-    COALESCE(l.branch_index, 0) || ':' || COALESCE(l.config_id, 0)
-    || CASE WHEN l.is_selected THEN '*' ELSE '' END, ','
-  ) AS lineup
-  FROM chosen JOIN recorder_looprecord l ON l.group_id = chosen.id GROUP BY chosen.id
-)
-SELECT lineups.lineup, chosen.verdict, COALESCE(chosen.judge, 0), COALESCE(l.config_id, 0), COUNT(*),
-  SUM(l.cost_nano / 1000000000), SUM(l.cost_nano %% 1000000000), SUM(l.unpriced),
-  SUM(CASE WHEN l.unreconciled = 0
-      THEN 1.0 * l.uncached_tokens + l.cache_read_tokens + l.cache_write_tokens END),
-  SUM(CASE WHEN l.unreconciled = 0 THEN 1.0 * l.cache_read_tokens END),
-  SUM(chosen.judging / 1000000000), SUM(chosen.judging %% 1000000000), SUM(chosen.unpriced)
-FROM lineups
-JOIN chosen ON chosen.id = lineups.id
-JOIN recorder_looprecord l ON l.group_id = chosen.id
-GROUP BY 1, 2, 3, 4
-"""
-
-
-def _p95_ms(ended: QuerySet[ParallelGroupRecord], judges: set[int] | None) -> dict[int, int]:
-    """Return of each config how long 95 of 100 of its branches took at most, in judged groups."""
-    branches = LoopRecord.objects.filter(group__in=ended.filter(verdict="judged"), duration_ms__isnull=False)
-    if judges is not None:
-        if not judges:
-            return {}
-        branches = branches.filter(group__judge__config__in=judges)
-    # Sorting here costs a third of letting SQLite group as many different numbers.
-    statement, values = branches.values_list("config", "duration_ms").query.sql_with_params()
-    took: dict[int, list[int]] = defaultdict(list)
-    for config, ms in sql.read(statement, *values):
-        took[config or UNKNOWN].append(ms)
-    return {config: percentile(95, several) for config, several in took.items()}
-
-
-def _concat() -> str:
-    return "STRING_AGG" if connection.vendor == "postgresql" else "GROUP_CONCAT"

@@ -7,12 +7,13 @@ from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.leaderboard import queries
 from dashboard.pages.leaderboard.export_rows import HEADER, cells
 from dashboard.pages.leaderboard.leaderboard import Board, board
 from dashboard.pages.leaderboard.params import Params
-from dashboard.pages.leaderboard.tally import ENOUGH
+from dashboard.pages.leaderboard.queries import agents
 from dashboard.security.access import member
+from dashboard.shared.standings.queries import Found, Groups, read_groups
+from dashboard.shared.standings.tally import ENOUGH
 from dashboard.web import csv_response, links
 from dashboard.web.query_params import start
 from recorder.models import Project
@@ -23,17 +24,17 @@ from recorder.models import Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show which configs win, or give the table as a file."""
     asked = Params.parse(request.GET)
-    groups = queries.Groups(
+    groups = Groups(
         project.pk, start(asked.since, timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
     )
-    found = queries.found(groups)
+    found = read_groups(groups)
     shown = board(found.results, found.p95_ms, found.chips)
     if request.GET.get("format") == "csv":
         return csv_response.answer("leaderboard", HEADER, map(cells, shown.rows))
     return render(request, "leaderboard/index.html", _context(project, asked, found, shown))
 
 
-def _context(project: Project, asked: Params, found: queries.Found, shown: Board) -> dict[str, object]:
+def _context(project: Project, asked: Params, found: Found, shown: Board) -> dict[str, object]:
     return {
         "project": project,
         "page": "leaderboard",
@@ -41,7 +42,7 @@ def _context(project: Project, asked: Params, found: queries.Found, shown: Board
         "asked": asked,
         "board": shown,
         "enough": ENOUGH,
-        "agents": sorted({*queries.agents(project.pk), *asked.agent}),
+        "agents": sorted({*agents(project.pk), *asked.agent}),
         "judges": [found.chips[judge] for judge in found.judges],
         "evaluations": links.evaluations(project.slug),
     }

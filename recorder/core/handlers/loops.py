@@ -5,18 +5,15 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from recorder.core.content import messages
-from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, prose
 from recorder.core.context import EventContext, Place
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
-from recorder.core.handlers.model_configs import config_key
-from recorder.core.handlers.model_configs import inferred as inferred_config
+from recorder.core.handlers.model_configs import find_or_add, infer_config
 from recorder.core.handlers.taken import Ended
 from recorder.core.money import billing, token_counts
-from recorder.core.records import Json, Loop, ModelConfig, Outcome, Session, Status, Turn
+from recorder.core.records import Json, Loop, Outcome, Session, Status, Turn
 
-_SLOTS = 16
 _MS = timedelta(milliseconds=1)
 _ENDED = {
     "completed": "Completed",
@@ -81,13 +78,6 @@ def abort(context: EventContext, loop: Loop) -> None:
     parallel_groups.abort(context, loop)
 
 
-def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
-    """Take the config of a loop that named none from its first answer."""
-    if loop.config is None:
-        loop.config = _config(context, inferred_config(answer, loop.loop_id))
-        loop.config_inferred = True
-
-
 def _next_run(context: EventContext, session: Session, event: AgentStart) -> Loop:
     runs = context.state.runs.get((session, event.loop_id))
     last = runs[-1] if runs else None
@@ -120,7 +110,7 @@ def _describe(context: EventContext, loop: Loop, event: AgentStart) -> None:
     loop.started_at = event.timestamp
     loop.start_event = context.id
     if event.config_snapshot is not None:
-        loop.config = _config(context, event.config_snapshot)
+        loop.config = find_or_add(context, event.config_snapshot)
 
 
 def _give_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
@@ -136,23 +126,6 @@ def _give_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
         loop.role = "judge"
         group.judge = loop
         context.touch(group)
-
-
-def _config(context: EventContext, snapshot: Json) -> ModelConfig:
-    key = config_key(snapshot)
-    config = context.state.configs.get(key)
-    if config is None:
-        given = snapshot if isinstance(snapshot, dict) else {}
-        config = ModelConfig(
-            key=key,
-            model=clean(messages.field(given, "model"), 512),
-            provider=clean(messages.field(given, "provider"), 512),
-            config_id=clean(messages.field(given, "config_id"), 512),
-            snapshot=snapshot,
-            slot=context.state.config_count % _SLOTS + 1,
-        )
-        context.add(config)
-    return config
 
 
 def _adopt_orphans(context: EventContext, loop: Loop) -> None:

@@ -8,10 +8,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
+from recorder.core.content import messages
 from recorder.core.content.messages import Answer
-from recorder.core.content.text import tokens
-from recorder.core.records import Json, ModelConfig
+from recorder.core.content.text import clean, tokens
+from recorder.core.context import EventContext
+from recorder.core.records import Json, Loop, ModelConfig
 
+_SLOTS = 16  # colours
 _NOT_SETTINGS = ("model", "provider", "config_id", "name")
 _TELLING = ("thinking_level", "temperature", "reasoning", "context_window", "max_tokens", "provider", "api")
 _WORDS = {"thinking_level": "thinking", "context_window": "context", "max_tokens": "max output"}
@@ -46,6 +49,31 @@ def inferred(answer: Answer, loop_id: str) -> Json:
     first, last = loop_id.find("."), loop_id.rfind(".")
     config_id = loop_id[first + 1 : last] if 0 <= first < last else None
     return {"model": answer.model, "provider": answer.provider, "config_id": config_id}
+
+
+def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
+    """Take the config of a loop that named none from its first answer."""
+    if loop.config is None:
+        loop.config = find_or_add(context, inferred(answer, loop.loop_id))
+        loop.config_inferred = True
+
+
+def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
+    """Return the config with these settings, which may be a new one of the project."""
+    key = config_key(snapshot)
+    config = context.state.configs.get(key)
+    if config is None:
+        given = snapshot if isinstance(snapshot, dict) else {}
+        config = ModelConfig(
+            key=key,
+            model=clean(messages.field(given, "model"), 512),
+            provider=clean(messages.field(given, "provider"), 512),
+            config_id=clean(messages.field(given, "config_id"), 512),
+            snapshot=snapshot,
+            slot=context.state.config_count % _SLOTS + 1,
+        )
+        context.add(config)
+    return config
 
 
 def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:

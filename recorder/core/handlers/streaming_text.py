@@ -22,7 +22,7 @@ _DOING = {"text": "Writing", "thinking": "Thinking", "tool_call": "Calling a too
 
 def start(context: EventContext, _event: MessageStart, loop: Loop) -> Turn | None:
     """A message begins: what the one before it left unfinished goes."""
-    clear(context, loop)
+    turns.clear_text(context, loop)
     return turns.open_turn(context, loop)
 
 
@@ -41,16 +41,10 @@ def end(context: EventContext, event: MessageEnd, loop: Loop) -> Turn | None:
     turn = turns.open_turn(context, loop)
     role = messages.role_of(event.message)
     if role == "assistant":
-        clear(context, loop)
+        turns.clear_text(context, loop)
     elif role == "user":
         _prompt(context, loop, event.message, in_turn=turn is not None)
     return turn
-
-
-def clear(context: EventContext, loop: Loop) -> None:
-    """Drop the text of the message that was being streamed."""
-    for block in context.state.blocks.pop(loop, ()):
-        context.remove(block)
 
 
 def _prompt(context: EventContext, loop: Loop, message: Json, *, in_turn: bool) -> None:

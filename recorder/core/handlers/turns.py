@@ -6,7 +6,7 @@ from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext, Place
 from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
-from recorder.core.handlers import lifecycle, loops, sessions, streaming_text, taken
+from recorder.core.handlers import lifecycle, model_configs, sessions, taken
 from recorder.core.money import billing, token_counts, usage
 from recorder.core.records import Loop, Turn
 
@@ -50,7 +50,7 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
         _take_answer(context, turn, said.answer)
     billing.turn_ended(context, turn, event)
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
-    streaming_text.clear(context, loop)
+    clear_text(context, loop)
     context.touch(turn)
     return turn
 
@@ -69,6 +69,12 @@ def open_turn(context: EventContext, loop: Loop) -> Turn | None:
     """Return the turn that runs now."""
     turn = context.state.turns.get(loop)
     return turn if turn is not None and turn.state == "open" else None
+
+
+def clear_text(context: EventContext, loop: Loop) -> None:
+    """Drop the text of the message that was being streamed."""
+    for block in context.state.blocks.pop(loop, ()):
+        context.remove(block)
 
 
 def cut(context: EventContext, loop: Loop) -> None:
@@ -109,7 +115,7 @@ def _take_answer(context: EventContext, turn: Turn, answer: Answer) -> None:
     was_counted = bool(turn.error)
     if answer.error:
         turn.error = clean(answer.error, 2_000)
-    loops.infer_config(context, turn.loop, answer)
+    model_configs.infer_config(context, turn.loop, answer)
     outcome = lifecycle.outcome_of_stop(answer.stop_reason, answer.error)
     if outcome != "failed":
         return

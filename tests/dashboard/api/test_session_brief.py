@@ -10,7 +10,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.api.session_brief import QUOTED, RULE, SHOWN, quoted
+from dashboard.shared.session_json.brief import QUOTED, RULE, SHOWN, quoted
 from recorder.journal import append
 from recorder.models import JournalEvent, Session
 from recorder.operations import retention

@@ -10,8 +10,8 @@ from typing import NamedTuple
 from dashboard.pages.session.conversation import approvals_query, lines_query
 from dashboard.pages.session.conversation.items import Child, Tool
 from dashboard.pages.session.conversation.turn import Call, held, tool
+from dashboard.shared.compiled_query import Value, aware, in_list, list_param, select
 from dashboard.web import links
-from recorder.database import sql
 
 _CALLS = """SELECT c.id, c.turn_id, c.loop_id, c.start_event, c.update_event, c.end_event, c.tool_call_id,
 c.tool_name, c.summary, c.state, c.started_at, c.duration_ms, c.times_received, c.progress,
@@ -37,8 +37,8 @@ class Placed:
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     """Return tool calls with their arguments and results. Four queries."""
-    found = calls(sql.in_list("c.id"), sql.list_param(pks))
-    read = [line.body for line in lines_query.read(sql.in_list("e.id"), sql.list_param(events(found)))]
+    found = calls(in_list("c.id"), list_param(pks))
+    read = [line.body for line in lines_query.read(in_list("e.id"), list_param(events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
     asked = approvals_query.open_of({each.loop for each in found})
     return {
@@ -49,19 +49,19 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     }
 
 
-def calls(where: str, *values: sql.Value) -> Sequence[Placed]:
+def calls(where: str, *values: Value) -> Sequence[Placed]:
     """Return calls in the order in which they were recorded. Two queries at most.
 
     `where` is SQL about a call `c`.
     """
-    records = [_Record(*row) for row in sql.read(_CALLS.format(where), *values)]
+    records = [_Record(*row) for row in select(_CALLS.format(where), *values)]
     children = _children(records)
     return [Placed(each.turn, each.loop, each.slug, _call(each, children)) for each in records]
 
 
 def outside_turns() -> str:
     """Return the SQL for calls of some loops that belong to no turn. The plus keeps SQLite to their loops."""
-    return f"+c.turn_id IS NULL AND {sql.in_list('c.loop_id')}"
+    return f"+c.turn_id IS NULL AND {in_list('c.loop_id')}"
 
 
 def events(found: Collection[Placed]) -> set[int]:
@@ -101,7 +101,7 @@ def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
         name=record.name,
         summary=record.summary,
         state=record.state,
-        started_at=sql.aware(record.started_at),
+        started_at=aware(record.started_at),
         duration_ms=record.duration_ms,
         times_received=bool(record.times_received),
         progress=record.progress,
@@ -115,10 +115,10 @@ def _children(records: Collection[_Record]) -> Mapping[tuple[int, str], Child]:
     if not records:
         return {}
     loops, named = {record.loop for record in records}, {record.tool_call_id for record in records}
-    statement = _CHILDREN.format(sql.in_list("r.loop_id"), sql.in_list("r.tool_call_id"))
+    statement = _CHILDREN.format(in_list("r.loop_id"), in_list("r.tool_call_id"))
     return {
         (loop, call): Child(session_id, links.loop(slug, session, child) if child else "")
-        for loop, call, session_id, slug, session, child in sql.read(
-            statement, sql.list_param(loops), sql.list_param(named)
+        for loop, call, session_id, slug, session, child in select(
+            statement, list_param(loops), list_param(named)
         )
     }

@@ -12,8 +12,8 @@ from dashboard.pages.session.conversation.calls_query import Placed
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import Group, Groups, Item
 from dashboard.pages.session.conversation.turn import Folded, Reading
+from dashboard.shared.compiled_query import Value, in_list, list_param
 from dashboard.web import links
-from recorder.database import sql
 from recorder.models import Turn
 
 Place = tuple[str, int, int, int]  # of a turn: project, session, loop, ordinal
@@ -40,14 +40,14 @@ def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[in
     return found
 
 
-def outside(found: Collection[Fold]) -> tuple[str, Sequence[sql.Value]]:
+def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
     """Return the SQL for events `e` that are in no fold, and its values."""
     if not found:
         return "", ()
-    events = sql.list_param({pk for each in found for pk in each.events})
+    events = list_param({pk for each in found for pk in each.events})
     ranges = [value for each in found for value in (each.turn, each.since, each.folded.until)]
     inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(found)
-    return f"{inside} AND NOT {sql.in_list('e.id')}", (*ranges, events)
+    return f"{inside} AND NOT {in_list('e.id')}", (*ranges, events)
 
 
 def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
@@ -69,12 +69,12 @@ def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[
 def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
     chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
     since, until = _begin(chosen), _begin(own[stretch.end :])
-    where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {sql.in_list('e.id')}"
-    values = (turn.pk, since, until, sql.list_param(calls_query.events(rest)))
+    where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {in_list('e.id')}"
+    values = (turn.pk, since, until, list_param(calls_query.events(rest)))
     found = lines_query.read(
-        f"({where}) OR {sql.in_list('e.id')}",
+        f"({where}) OR {in_list('e.id')}",
         *values,
-        sql.list_param(calls_query.events(chosen)),
+        list_param(calls_query.events(chosen)),
     )
     blocks = streaming_text.of_turns([turn.pk]).get(turn.pk, {})
     return Reading(
@@ -106,7 +106,7 @@ def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Seq
     if all(line.body.id != first for line in found):
         between = "e.loop_id = %s AND e.id >= %s AND e.id <= %s AND e.turn_id IS NULL"
         found = lines_query.read(between, loop, first, last)
-        own = calls_query.calls(calls_query.outside_turns(), sql.list_param([loop]))
+        own = calls_query.calls(calls_query.outside_turns(), list_param([loop]))
     return Reading(
         slug,
         [line.body for line in found],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from dashboard.pages.session.events.bodies import Body, Object, decode
-from recorder.database import sql
+from dashboard.shared.compiled_query import Value, aware, select
 from recorder.journal.read import texts
 
 # A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
@@ -30,21 +30,21 @@ class Line:
     body: Body
 
 
-def read(where: str, *values: sql.Value, newest: int | None = None) -> list[Line]:
+def read(where: str, *values: Value, newest: int | None = None) -> list[Line]:
     """Return lines in recorded order; of more than `newest` only the last. Two queries.
 
     `where` is SQL about an event `e`.
     """
     statement = _READ.format(where)
     if newest is None:
-        chosen = sql.read(statement, *values)
+        chosen = select(statement, *values)
     else:
-        chosen = sql.read(f"{statement} DESC LIMIT %s", *values, newest)[::-1]
+        chosen = select(f"{statement} DESC LIMIT %s", *values, newest)[::-1]
     raws = texts([row[0] for row in chosen])
     return [
         Line(turn, loop, Body(pk, kind, _said(raws.get(pk)), at, occurred is None, bool(late), pruned_on))
         for pk, kind, turn, loop, occurred, late, received, pruned_on in chosen
-        if (at := sql.aware(occurred or received))
+        if (at := aware(occurred or received))
     ]
 
 

@@ -17,12 +17,11 @@ from dashboard.pages.session.conversation import approvals_query, calls_query, f
 from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, as_written
 from dashboard.pages.session.conversation.turn import Reading
-from dashboard.shared.compiled_query import compiled
+from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
 from dashboard.shared.costs import COST
 from dashboard.shared.usage_bar import COLUMNS
 from dashboard.web import links
-from recorder.database import sql
 from recorder.models import LoopRecord, ModelConfig, Price, Turn
 
 TAIL_MAX = 200  # lines that are shown after the last turn
@@ -132,8 +131,8 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     """Return turns whole. Eight queries at most, and six of one that runs."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
-    of_turns = f"{sql.in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
-    called = calls_query.calls(of_turns, sql.list_param(pks), sql.list_param(loops))
+    of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
+    called = calls_query.calls(of_turns, list_param(pks), list_param(loops))
     folded = folded_calls_query.folds(called, {span.turn.pk: span.place for span in spans})
     hidden = frozenset(pk for each in folded.values() for pk in each.events)
     found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
@@ -169,9 +168,9 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     """Return what stands after the last turn of each loop. Six queries at most."""
     loops = _ends(pks)
     since = {loop.pk: loop.last or 0 for loop in loops}
-    several = sql.list_param(pks)
+    several = list_param(pks)
     called = calls_query.calls(calls_query.outside_turns(), several)
-    outside = f"{sql.in_list('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
+    outside = f"{in_list('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
     newest = TAIL_MAX * max(len(since), 1)
     found = lines_query.read(outside, several, min(since.values(), default=0), newest=newest)
     streamed = streaming_text.outside_turns(pks)
@@ -251,7 +250,7 @@ def _spans(pks: Collection[int]) -> list[_Span]:
 
     One query, and two more for what turns cost: those that run have not cost anything yet.
     """
-    ordered = list(Turn.objects.raw(_TURNS.format(sql.in_list("t.id")), [sql.list_param(pks)]))
+    ordered = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
     spent = [turn for turn in ordered if _has_cost(turn)]
     configs = {config.pk: config for config in _configs({turn.config_id for turn in spent if turn.config_id})}
     prices = {price.pk: price for price in _prices({turn.price_id for turn in spent if turn.price_id})}
@@ -284,12 +283,12 @@ def _lines_of(
     folded: Collection[folded_calls_query.Fold],
 ) -> list[lines_query.Line]:
     """Return the lines of turns, but those in folds, those of no turn before them, and more. Two queries."""
-    loops = sql.list_param({span.turn.loop_id for span in spans})
+    loops = list_param({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)
     outside, left_out = folded_calls_query.outside(folded)
-    inside = f"{sql.in_list('e.loop_id')} AND e.id >= %s AND {sql.in_list('e.turn_id')}{outside}"
-    loose = f"{sql.in_list('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
-    where = f"({inside}) OR ({loose}) OR {sql.in_list('e.id')}"
-    of_turns = (loops, first, sql.list_param(pks), *left_out)
-    return lines_query.read(where, *of_turns, loops, first, last, sql.list_param(more))
+    inside = f"{in_list('e.loop_id')} AND e.id >= %s AND {in_list('e.turn_id')}{outside}"
+    loose = f"{in_list('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
+    where = f"({inside}) OR ({loose}) OR {in_list('e.id')}"
+    of_turns = (loops, first, list_param(pks), *left_out)
+    return lines_query.read(where, *of_turns, loops, first, last, list_param(more))

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from datetime import date
 from typing import cast
 
-from dashboard.api.queries.loops import loop as api_loop
-from dashboard.api.queries.session_brief import brief
-from dashboard.api.session_brief import text as brief_text
 from dashboard.pages.session.events.bodies import decode, pretty
 from dashboard.pages.session.params import Record
+from dashboard.shared.session_json.brief import text as brief_text
+from dashboard.shared.session_json.queries.brief import brief
+from dashboard.shared.session_json.queries.loops import loop_item
 from dashboard.web import links
 from recorder.core.records import Json
 from recorder.journal.read import Pruned
@@ -51,5 +51,5 @@ def text(session: Session, loop: int, of: Record) -> str:
         return brief_text(brief(session.project, session))
     if of == "phi-core":
         return pretty(cast("Json", phi_loop(session, loop)))
-    item = api_loop(session.project, loop)
+    item = loop_item(session.project, loop)
     return pretty(dict(decode(item.model_dump_json(by_alias=True).encode())) if item else None)

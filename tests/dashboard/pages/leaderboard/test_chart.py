@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.pages.leaderboard.chart import BOTTOM, LEFT, LINE, REACH, RIGHT, TICKS_MAX, TOP, Point, chart
-from dashboard.pages.leaderboard.statistics import Interval, wilson
+from dashboard.shared.standings.statistics import Interval, wilson
 
 COST = 10**7
 

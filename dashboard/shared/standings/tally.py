@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from dashboard.pages.leaderboard.statistics import Interval, wilson
+from dashboard.shared.standings.statistics import Interval, wilson
 from recorder.core.handlers.verdict import Verdict
 
 ENOUGH = 20  # judged groups, below which a config has no rank

@@ -1,10 +1,10 @@
-"""A record's tokens and configs, in the words of the read API."""
+"""A record's tokens, costs and config as fields of a JSON document."""
 
 from typing import Any
 
-from dashboard.api import money_fields, schemas
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import Spent, usd
+from dashboard.shared.session_json import money_fields, schemas
 from recorder.models import ModelConfig, Spend, Tokens
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from dashboard.pages.leaderboard.tally import Entry, Result, Spent
+from dashboard.shared.standings.tally import Entry, Result, Spent
 from recorder.core.handlers.verdict import Verdict
 
 NANO = 1_000_000_000

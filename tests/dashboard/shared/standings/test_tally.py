@@ -4,9 +4,10 @@ from fractions import Fraction
 
 import pytest
 
-from dashboard.pages.leaderboard import pairwise, tally
-from dashboard.pages.leaderboard.statistics import frontier, wilson
-from dashboard.pages.leaderboard.tally import Entry, Result, Spent
+from dashboard.pages.leaderboard import pairwise
+from dashboard.shared.standings import tally
+from dashboard.shared.standings.statistics import frontier, wilson
+from dashboard.shared.standings.tally import Entry, Result, Spent
 from tests.dashboard.pages.leaderboard.expected_standings import COST_NANO, JUDGE_NANO, WINS
 
 A, B, C, D, JUDGE = 1, 2, 3, 4, 9

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from ninja import Schema
 
-from dashboard.api.schemas import Moment, rfc3339
+from dashboard.shared.session_json.schemas import Moment, rfc3339
 from recorder.core.content.text import excerpt
 
 SHOWN = 20

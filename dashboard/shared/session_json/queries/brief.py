@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping
 
 from django.db.models import Count, Max, Q, QuerySet
 
-from dashboard.api.session_brief import (
+from dashboard.shared.session_json.brief import (
     SHOWN,
     Brief,
     BriefApproval,

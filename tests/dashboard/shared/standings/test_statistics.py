@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.leaderboard.statistics import (
+from dashboard.shared.standings.statistics import (
     at_least,
     chance,
     favour,

@@ -1,0 +1,1 @@
+"""Loops and sessions as JSON documents: the same for the read API and for pages."""

@@ -1,0 +1,1 @@
+"""Loops and sessions read from records, as JSON documents."""
