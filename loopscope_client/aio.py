@@ -8,11 +8,11 @@ from collections.abc import Mapping
 from typing import Self
 
 from loopscope_client.client import CLOSE_S, SPOOL_BYTES, Client, Status
+from loopscope_client.factory import ScopeFactory
 from loopscope_client.never_raise import Done
-from loopscope_client.scopes import Scopes
 
 
-class AsyncClient(Scopes):
+class AsyncClient(ScopeFactory):
     """A Client with `async with`. Its calls return at once: awaiting them is allowed and needless."""
 
     def __init__(

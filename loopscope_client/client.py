@@ -15,8 +15,8 @@ from threading import RLock
 from typing import Self
 from uuid import uuid4
 
+from loopscope_client.factory import ScopeFactory
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scopes
 from loopscope_client.transport import spool_folders
 from loopscope_client.transport.delivery import State
 from loopscope_client.transport.encoding import LINE_BYTES, line_of, shortened
@@ -55,7 +55,7 @@ class Status:
         return self.state in ("open", "idle", "sending") and not self.dropped and not self.rejected
 
 
-class Client(Scopes):
+class Client(ScopeFactory):
     """Records what an agent does. Its calls return at once and never raise, whatever the server does.
 
     Raises ValueError when `url` is no address. Without `spool` the lines wait in a folder of the user.

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scope, now
+from loopscope_client.scopes import OpenLoop, Scope, now
 from loopscope_client.transport.encoding import text_of
-
-if TYPE_CHECKING:
-    from loopscope_client.loops import Loop
 
 
 class Compaction(Scope):
     """A context that is being shortened; one that ends without `done` says nothing of its result."""
 
-    def __init__(self, loop: Loop, messages: int, tokens: int) -> None:
+    def __init__(self, loop: OpenLoop, messages: int, tokens: int) -> None:
         self._loop, self._before = loop, (_count(messages) or 0, _count(tokens) or 0)
         self._after: tuple[int | None, int | None] = (None, None)
         self._summary: str | None = None

@@ -1,22 +1,18 @@
-"""A loop of an agent: prompts, turns, tools, sub-agents, compactions, its end."""
+"""A loop of an agent: prompts, turns, tools, compactions, its end; and a sub-agent, which is a loop too."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from loopscope_client import messages
 from loopscope_client.compaction import Compaction
 from loopscope_client.messages import Message
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scope, Sends, ids, now, outcome_of, told
+from loopscope_client.scopes import OpenTurn, Scope, Sends, ids, now, outcome_of, told
 from loopscope_client.tools import Tool
 from loopscope_client.transport.encoding import text_of
 from loopscope_client.turns import Turn
-
-if TYPE_CHECKING:
-    from loopscope_client.subagents import SubAgent
 
 _KEPT_BYTES = 1 << 20
 
@@ -41,7 +37,7 @@ class Loop(Scope):
         self.agent, self.session = ids(agent, "agent"), ids(session, str(uuid4()))
         self.id = loop_id or f"{self.session}.{self.agent}.{uuid4().hex[:8]}"
         self.usage = dict.fromkeys(messages.COUNTS, 0)
-        self.turn_open: Turn | None = None
+        self.turn_open: OpenTurn | None = None
         self._title, self._parent, self._metadata = title, parent, metadata
         self._kind = kind or ("Default" if parent else "Initial")
         self._turns = self._kept = 0
@@ -80,8 +76,6 @@ class Loop(Scope):
         **settings: object,
     ) -> SubAgent:
         """Record another agent that this one calls as a tool; it has a session of its own."""
-        from loopscope_client.subagents import SubAgent  # noqa: PLC0415  a sub-agent is a loop
-
         config = snapshot(model, provider, settings)
         return SubAgent(self, self.tool(tool, {"agent": agent, "task": task}), agent, task, session, config)
 
@@ -126,7 +120,7 @@ class Loop(Scope):
         self._said.append(message)
 
     @quiet
-    def turn_began(self, turn: Turn, trigger: str | None) -> None:
+    def turn_began(self, turn: OpenTurn, trigger: str | None) -> None:
         """A turn opened: the prompts that wait belong to it."""
         self.turn_open, prompts = turn, self._prompts
         self._prompts = []
@@ -177,6 +171,54 @@ class Loop(Scope):
             end |= {"outcome": "failed" if error is None else outcome_of(error), "error": problem}
         self.is_completed = error is None and not self.is_failed
         self.event("AgentEnd", **end)
+
+
+class SubAgent(Loop):
+    """A loop that its parent's tool call names, and that names its parent."""
+
+    def __init__(
+        self,
+        parent: Loop,
+        tool: Tool,
+        agent: str,
+        task: object,
+        session: str | None,
+        config: dict[str, object] | None,
+    ) -> None:
+        super().__init__(
+            parent.client,
+            agent=agent,
+            session=ids(session, str(uuid4())),
+            config=config if config is not None else parent.config,
+            parent=parent.id,
+            kind="Initial",
+        )
+        self._above, self._tool, self._task = parent, tool, task
+
+    def _begin(self) -> None:
+        self._tool.__enter__()
+        super()._begin()
+        self.client.send(
+            {
+                "type": "SubAgentLinked",
+                "parent_session_id": self._above.session,
+                "parent_loop_id": self._above.id,
+                "tool_call_id": self._tool.call,
+                "tool_name": self._tool.name,
+                "child_session_id": self.session,
+                "child_loop_id": self.id,
+                "certainty": "stated",
+                "timestamp": now(),
+            }
+        )
+        if self._task is not None:
+            self.user(self._task)
+
+    def _end(self, error: BaseException | None) -> None:
+        super()._end(error)
+        if error is None:
+            self._tool.result(self.answered, is_error=self.is_failed)
+        self._tool.__exit__(None if error is None else type(error), error, None)
 
 
 def snapshot(

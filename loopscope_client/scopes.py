@@ -1,19 +1,15 @@
-"""What a with-block of an agent is, and which ones a client opens."""
+"""What a with-block of an agent is, and what the blocks inside a loop use of it and of its turn."""
 
 from __future__ import annotations
 
 from asyncio import CancelledError
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import TYPE_CHECKING, Literal, Protocol, Self
-from uuid import uuid4
+from typing import Literal, Protocol, Self
 
+from loopscope_client.messages import Message
 from loopscope_client.never_raise import Done, quiet
-
-if TYPE_CHECKING:
-    from loopscope_client.groups import Group
-    from loopscope_client.loops import Loop
 
 Outcome = Literal["completed", "failed", "cancelled"]
 
@@ -22,6 +18,27 @@ class Sends(Protocol):
     """Something that records events."""
 
     def send(self, event: Mapping[str, object]) -> Done: ...
+
+
+class OpenTurn(Protocol):
+    """What a tool uses of the turn that asked for it."""
+
+    def called(self, call: str, name: str, args: object) -> Done: ...
+    def returned(self, result: Message) -> Done: ...
+
+
+class OpenLoop(Protocol):
+    """What turns, tools and compactions use of their loop."""
+
+    @property
+    def config(self) -> dict[str, object] | None: ...
+    @property
+    def turn_open(self) -> OpenTurn | None: ...
+    def event(self, /, type: str, **fields: object) -> Done: ...
+    def message(self, message: Message) -> Done: ...
+    def said(self, message: Message) -> Done: ...
+    def turn_began(self, turn: OpenTurn, trigger: str | None) -> Done: ...
+    def turn_ended(self, usage: Mapping[str, int]) -> Done: ...
 
 
 class Scope:
@@ -57,50 +74,6 @@ class Scope:
 
     def _end(self, error: BaseException | None) -> None:
         raise NotImplementedError
-
-
-class Scopes:
-    """The blocks that a client opens."""
-
-    def send(self, event: Mapping[str, object]) -> Done:
-        """Record one event."""
-        raise NotImplementedError
-
-    def loop(
-        self,
-        agent: str = "agent",
-        model: str | None = None,
-        provider: str | None = None,
-        session: str | None = None,
-        *,
-        title: str | None = None,
-        parent: str | None = None,
-        metadata: object = None,
-        **settings: object,
-    ) -> Loop:
-        """Record one loop of an agent; `parent` is the id of the loop that it continues.
-
-        `settings` are what else the model was told, such as `temperature` or `thinking_level`.
-        """
-        from loopscope_client.loops import Loop, snapshot  # noqa: PLC0415  loops are made of scopes
-
-        return Loop(
-            self,
-            agent=agent,
-            session=session or str(uuid4()),
-            config=snapshot(model, provider, settings),
-            title=title,
-            parent=parent,
-            metadata=metadata,
-        )
-
-    def parallel(
-        self, configs: Sequence[Mapping[str, object]], agent: str = "agent", session: str | None = None
-    ) -> Group:
-        """Record several loops at the same task, one a config, of which one is selected."""
-        from loopscope_client.groups import Group  # noqa: PLC0415  as above
-
-        return Group(self, configs, agent, session or str(uuid4()))
 
 
 def now() -> str:

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from time import monotonic
-from typing import TYPE_CHECKING
 from uuid import uuid4
 
 from loopscope_client import messages
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scope, ids, now, told
+from loopscope_client.scopes import OpenLoop, Scope, ids, now, told
 from loopscope_client.transport.encoding import text_of
-
-if TYPE_CHECKING:
-    from loopscope_client.loops import Loop
 
 
 class Tool(Scope):
     """One tool execution; an exception in its block is its error."""
 
-    def __init__(self, loop: Loop, name: str, args: object, call: str | None) -> None:
+    def __init__(self, loop: OpenLoop, name: str, args: object, call: str | None) -> None:
         self.name, self.call = text_of(name), ids(call, f"call-{uuid4().hex[:12]}")
         self._loop, self._args = loop, args
         self._content: list[messages.Message] = []

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 from loopscope_client import messages
 from loopscope_client.messages import Message
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scope, now, outcome_of, told
+from loopscope_client.scopes import OpenLoop, Scope, now, outcome_of, told
 from loopscope_client.transport.encoding import text_of
-
-if TYPE_CHECKING:
-    from loopscope_client.loops import Loop
 
 
 class Turn(Scope):
     """One model call and its tools, from TurnStart to TurnEnd."""
 
-    def __init__(self, loop: Loop, index: int, trigger: str | None) -> None:
+    def __init__(self, loop: OpenLoop, index: int, trigger: str | None) -> None:
         self.index = index
         self._loop, self._trigger = loop, trigger
         self._written: dict[str, list[str]] = {"text": [], "thinking": []}

@@ -5,8 +5,8 @@ import json
 
 import pytest
 
+from loopscope_client.factory import ScopeFactory
 from loopscope_client.never_raise import DONE
-from loopscope_client.scopes import Scopes
 from loopscope_client.transport.encoding import line_of
 from recorder.core.formats.native import parse
 from recorder.core.recorder import Line, Recorder
@@ -16,7 +16,7 @@ from tests.build import NINE
 from tests.memory_store import Records
 
 
-class Notebook(Scopes):
+class Notebook(ScopeFactory):
     """Keeps what is sent, as lines, and feeds it to a recorder."""
 
     def __init__(self):
