@@ -19,6 +19,8 @@ NAMED = re.compile(
 )
 MAP_ROW = re.compile(r"^\| (.+\?) \| `([^`]+)` \|$", re.M)
 INDEX = DOCS / "README.md"
+PRODUCT = ("recorder", "dashboard", "loopscope_client")
+FRONTS = ("pipeline.py", "registry.py", "routing.py", "settings.py", "urls.py")  # always in the map
 
 
 def name_of(file: Path) -> str:
@@ -71,6 +73,9 @@ def test_the_map_of_the_architecture_answers_each_question_with_one_file():
     assert len(rows) >= 20
     assert len(set(questions)) == len(set(paths)) == len(rows)
     assert [path for path in paths if not (ROOT / path).is_file()] == []
+    fronts = {name_of(file) for name in FRONTS for part in PRODUCT for file in (ROOT / part).rglob(name)}
+    assert len(fronts) > 2
+    assert fronts - set(paths) == set()
 
 
 def test_a_path_that_is_gone_is_seen():
