@@ -1,0 +1,239 @@
+"""`loopscope-tail FILE|-`: send the lines of a growing file or of a pipe, so that no runtime needs a client.
+
+A file is its own spool: reading waits while the server is away. A pipe is never held up; its lines wait in
+the client's spool.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import re
+import signal
+import socket
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from types import FrameType
+from typing import TextIO
+
+from loopscope_client.client import Client
+from loopscope_client.transport import spool_folders
+from loopscope_client.transport.tail import LONGEST, Following
+
+POLL_S, LAST_S = 0.2, 30.0
+FORMAT = re.compile(r"[a-z][a-z0-9-]*")
+
+
+class TailError(Exception):
+    """Why nothing, or not everything, was sent; the text is for the person who started the command."""
+
+
+class _Stopped(Exception):
+    """A signal came before the end of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the command line says."""
+
+    file: str  # "-" for standard input
+    url: str | None
+    token: str | None
+    producer: str | None = None
+    format: str = "native"
+    spool: Path | None = None
+    once: bool = False
+    flush: bool = False
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments; their names are the fields of `Options`."""
+    parser.add_argument("file", help="a file that grows, or - for standard input")
+    parser.add_argument("--url", default=os.environ.get("LOOPSCOPE_URL"), help="or LOOPSCOPE_URL")
+    parser.add_argument("--token", default=os.environ.get("LOOPSCOPE_TOKEN"), help="or LOOPSCOPE_TOKEN")
+    parser.add_argument("--producer", help="a name for this stream (default: one made from the file's path)")
+    parser.add_argument(
+        "--format", default="native", type=_format, help="format of the lines (default native)"
+    )
+    parser.add_argument("--spool", type=Path, help="folder of lines that wait (default: of the user)")
+    parser.add_argument("--once", action="store_true", help="stop at the end of the file")
+    parser.add_argument("--flush", action="store_true", help="at the end, abort loops that are still open")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command; return its exit status."""
+    parser = argparse.ArgumentParser(
+        "loopscope-tail", description="Send the lines of a growing JSONL file, or of a pipe, as they come."
+    )
+    add_arguments(parser)
+    try:
+        run(Options(**vars(parser.parse_args(arguments))), sys.stderr)
+    except TailError as error:
+        print(f"loopscope-tail: {error}", file=sys.stderr)  # noqa: T201  a command's answer
+        return 1
+    return 0
+
+
+def run(options: Options, stderr: TextIO) -> None:
+    """Send lines until the end of the input, SIGTERM or SIGINT.
+
+    Must run in the main thread, because it replaces signal handlers while it runs. Raises TailError when the
+    options cannot be used, or when lines are left that are not stored 30 s after the end.
+    """
+    tail = _Tail(stderr)
+    with tail.stopped_by_signals():
+        client = _client(options)
+        if options.file == "-":
+            tail.pipe(client)
+        else:
+            tail.file(client, Path(options.file), is_once=options.once)
+        tail.end(client, is_done=options.flush)
+
+
+class _Tail:
+    """One run of the command, and whether it was told to stop."""
+
+    def __init__(self, stderr: TextIO) -> None:
+        self._stderr = stderr
+        self._stop, self._is_reading = Event(), False
+        self._reported = ""
+
+    @contextmanager
+    def stopped_by_signals(self) -> Iterator[None]:
+        previous = {
+            number: signal.signal(number, self._stopped) for number in (signal.SIGTERM, signal.SIGINT)
+        }
+        try:
+            yield
+        finally:
+            for number, action in previous.items():
+                signal.signal(number, action)
+
+    def pipe(self, client: Client) -> None:
+        try:
+            while line := self._read():
+                client.forward(line.strip())
+        except KeyboardInterrupt:
+            pass
+
+    def file(self, client: Client, path: Path, *, is_once: bool) -> None:
+        if is_once and not path.exists():
+            raise TailError(f"{path} does not exist")
+
+        def take(line: bytes) -> None:
+            if self._stop.is_set():
+                raise _Stopped
+            while not (client.has_room(len(line)) and client.forward(line)):
+                if self._stop.wait(POLL_S):
+                    raise _Stopped
+
+        following = Following(path, Path(client.status.spool) / "tail.json", lambda: client.position, take)
+        try:
+            while not self._stop.is_set():
+                if not following.step():
+                    if is_once:
+                        following.finish()
+                        return
+                    self._report_error(client)
+                    self._stop.wait(POLL_S)
+        except _Stopped:
+            pass
+        finally:
+            following.close()
+
+    def end(self, client: Client, *, is_done: bool) -> None:
+        if is_done:
+            client.finish()
+        stored = client.close(LAST_S)
+        status = client.status
+        self._say(f"{status.sent} lines stored, {status.rejected} rejected")
+        if status.rejected:
+            self._say(f"The last one: {status.last_rejection}")
+        if status.dropped:
+            self._say(f"Not recorded, the spool was full: {status.dropped}")
+        if not stored:
+            raise TailError(f"{status.queued} lines wait in {status.spool}: {status.error}")
+
+    def _read(self) -> bytes:
+        self._is_reading = True
+        if self._stop.is_set():
+            return b""
+        line = sys.stdin.buffer.readline(LONGEST)
+        self._is_reading = False
+        return line
+
+    def _report_error(self, client: Client) -> None:
+        """Say once why lines wait; the file may be followed for days."""
+        error = client.status.error
+        if error and error != self._reported:
+            self._say(f"Lines wait: {error}")
+        self._reported = error
+
+    def _say(self, text: str) -> None:
+        self._stderr.write(f"{text}\n")
+        self._stderr.flush()
+
+    def _stopped(self, _number: int, _frame: FrameType | None) -> None:
+        self._stop.set()
+        if self._is_reading:  # nothing else interrupts a blocking read
+            raise KeyboardInterrupt
+
+
+def _client(options: Options) -> Client:
+    if not options.url:
+        raise TailError("Name the server: --url http://127.0.0.1:8000, or LOOPSCOPE_URL.")
+    if not options.token:
+        raise TailError("A token with the scope ingest is needed: --token, or LOOPSCOPE_TOKEN.")
+    is_pipe = options.file == "-"
+    producer = options.producer or (None if is_pipe else _name(Path(options.file)))
+    try:
+        client = Client(
+            options.url,
+            options.token,
+            producer=producer,
+            spool=_spool(options),
+            format=options.format,
+            first=None if is_pipe else 0,
+        )
+    except ValueError as error:
+        raise TailError(str(error)) from error
+    if not is_pipe and client.status.producer != producer:
+        client.close(0)
+        raise TailError(f"{options.file} is already followed by another process")
+    return client
+
+
+def _spool(options: Options) -> Path | None:
+    """Return the folder of lines that wait, None for the client's default.
+
+    The lines of a file are numbered by their place in it, so each file has a spool of its own: another
+    program must not send what is left there under other numbers.
+    """
+    if options.file == "-":
+        return options.spool
+    try:
+        root = options.spool or spool_folders.default_root(options.url or "", options.token or "")
+    except RuntimeError as error:  # the user has no home
+        raise TailError(f"Name a folder with --spool: {error}") from error
+    return root / _name(Path(options.file))
+
+
+def _name(path: Path) -> str:
+    """Return the same name for the same file each time: then its lines have the same numbers."""
+    whole = f"{socket.gethostname()}:{path.absolute()}"
+    return f"tail-{hashlib.sha256(whole.encode(errors='replace')).hexdigest()[:24]}"
+
+
+def _format(name: str) -> str:
+    if not FORMAT.fullmatch(name):
+        raise argparse.ArgumentTypeError(f"{name!r} is no name of a format")
+    return name
+
+
+if __name__ == "__main__":
+    sys.exit(main())

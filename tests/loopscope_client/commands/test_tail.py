@@ -1,0 +1,77 @@
+"""`loopscope-tail` without a server: what it asks for, and what it says while lines wait."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from loopscope_client.commands import tail
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_set(monkeypatch):
+    for name in ("LOOPSCOPE_URL", "LOOPSCOPE_TOKEN"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "missing"),
+    [
+        (["-"], "LOOPSCOPE_URL"),
+        (["-", "--url", "http://127.0.0.1:9"], "LOOPSCOPE_TOKEN"),
+        (["-", "--url", "ftp://127.0.0.1", "--token", "t"], "is no address"),
+        (
+            ["nowhere", "--once", "--url", "http://127.0.0.1:9", "--token", "t", "--spool", "SPOOL"],
+            "does not exist",
+        ),
+    ],
+)
+def test_what_cannot_be_sent_is_refused_in_one_line(arguments, missing, capsys, tmp_path):
+    assert tail.main([word.replace("SPOOL", str(tmp_path)) for word in arguments]) == 1
+
+    said = capsys.readouterr().err
+    assert said.startswith("loopscope-tail: ")
+    assert missing in said
+    assert said.count("\n") == 1
+
+
+def test_a_format_is_a_word(capsys):
+    with pytest.raises(SystemExit) as end:
+        tail.main(["-", "--format", "cagent&flush=1"])
+
+    assert end.value.code == 2
+    assert "is no name of a format" in capsys.readouterr().err
+
+
+def test_a_user_without_a_home_is_asked_for_a_folder(monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("XDG_STATE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    with pytest.raises(tail.TailError, match="--spool"):
+        tail._spool(tail.Options("events.jsonl", "http://127.0.0.1:9", "t"))
+
+
+def test_it_says_why_the_lines_of_a_file_wait(tmp_path):
+    lines = tmp_path / "events.jsonl"
+    lines.write_text('{"type":"Notice"}\n')
+    command = [
+        sys.executable,
+        "-m",
+        "loopscope_client.commands.tail",
+        str(lines),
+        "--spool",
+        str(tmp_path / "spool"),
+    ]
+    environment = os.environ | {"LOOPSCOPE_URL": "http://127.0.0.1:9", "LOOPSCOPE_TOKEN": "t"}
+    with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as process:
+        said = process.stderr.readline()
+        process.kill()
+
+    assert said.startswith("Lines wait: ")
+    assert "refused" in said
