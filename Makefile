@@ -11,8 +11,9 @@ RUNTIME := $(VENV)/.runtime$(subst $() ,,$(EXTRAS))
 DEV := $(VENV)/.dev
 
 # Installs what pyproject.toml names, at the versions of constraints.txt.
-READ := import sys, tomllib; p = tomllib.load(open("pyproject.toml", "rb"))["project"]; \
-	print(*p["dependencies"], *(r for extra in sys.argv[1:] for r in p["optional-dependencies"][extra]), sep="\n")
+READ := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); p = t["project"]; \
+	named = p["optional-dependencies"] | t["dependency-groups"]; \
+	print(*p["dependencies"], *(r for name in sys.argv[1:] for r in named[name]), sep="\n")
 INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
 
@@ -20,7 +21,7 @@ INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 SPREAD := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check bench fmt chromium strace screenshots
+.PHONY: help run demo test check bench dist fmt chromium strace screenshots
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -46,6 +47,11 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
 
 bench: $(DEV) ## Measure; each figure comes with the machine and the date
 	@for part in pipeline throughput live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
+
+dist: $(DEV) ## Build wheels and sdists of loopscope and loopscope-client into dist/
+	@rm -rf dist
+	$(PY) -m build --no-isolation --outdir dist .
+	$(PY) -m build --no-isolation --outdir dist loopscope_client
 
 screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; four minutes
 	$(PY) docs/screenshots/make.py

@@ -2,6 +2,7 @@
 
 import os
 import secrets
+import sys
 from contextlib import suppress
 from hashlib import sha256
 from logging import LogRecord
@@ -9,10 +10,13 @@ from pathlib import Path
 from typing import Any
 
 import dj_database_url
+import platformdirs
 
 os.umask(0o077)  # the database, its backups and the secret key are for their owner alone
 
 BASE = Path(__file__).resolve().parent.parent
+IS_CHECKOUT = (BASE / "manage.py").is_file()  # else an installed package
+COMMAND = "python manage.py" if IS_CHECKOUT else "loopscope"  # how texts name the command line
 
 
 def _words(name: str, default: str = "") -> list[str]:
@@ -46,6 +50,14 @@ def _database(default: str) -> dict[str, Any]:
         raise SystemExit("DATABASE_URL must be like postgres://user:password@host:5432/name") from None
 
 
+def _default_data_folder() -> Path:
+    """Return `var` of a checkout, and for an installed package the user's data folder of the platform."""
+    if IS_CHECKOUT:
+        return BASE / "var"
+    name = "Loopscope" if sys.platform in {"darwin", "win32"} else "loopscope"
+    return platformdirs.user_data_path(name, appauthor=False)
+
+
 def _folder(path: Path) -> Path:
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -68,7 +80,7 @@ def _secret_key(path: Path) -> str:
     return path.read_text()
 
 
-DATA = _folder(Path(os.environ.get("LOOPSCOPE_DATA", BASE / "var")).resolve())
+DATA = _folder(Path(os.environ.get("LOOPSCOPE_DATA") or _default_data_folder()).resolve())
 
 DEBUG = _is_on("LOOPSCOPE_DEBUG")
 SECRET_KEY = os.environ.get("LOOPSCOPE_SECRET_KEY") or _secret_key(DATA / "secret_key")

@@ -9,4 +9,6 @@ docs/reference/python-client.md lists all calls.
 from loopscope_client.aio import AsyncClient
 from loopscope_client.client import Client, Status
 
+__version__ = "0.2.0"
+
 __all__ = ["AsyncClient", "Client", "Status"]

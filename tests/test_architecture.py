@@ -291,10 +291,12 @@ def test_every_dependency_is_pinned_to_a_version_and_to_nothing_else():
     pins = (ROOT / "constraints.txt").read_text().splitlines()
     assert [pin for pin in pins if not re.fullmatch(r"[a-z0-9-]+==[0-9][0-9A-Za-z.]*", pin)] == []
 
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    project, groups = declared["project"], declared["dependency-groups"]
     asked = [
+        *declared["build-system"]["requires"],
         *project["dependencies"],
-        *(one for extra in project["optional-dependencies"].values() for one in extra),
+        *(one for named in (project["optional-dependencies"] | groups).values() for one in named),
     ]
     named = {re.match(r"[a-z0-9-]+", one).group() for one in asked}
     assert named - {pin.split("==")[0] for pin in pins} == set()

@@ -11,6 +11,7 @@ from asgiref.testing import ApplicationCommunicator
 from django.db import connection
 from django.http import HttpResponse
 
+from dashboard import settings
 from dashboard.asgi import application
 from dashboard.security.csp import POLICY
 
@@ -100,6 +101,11 @@ def test_the_secret_key_is_made_once_and_is_for_its_owner_alone(tmp_path):
     assert settings_of(tmp_path, "settings.SECRET_KEY") == first
     assert stat.S_IMODE((tmp_path / "secret_key").stat().st_mode) == 0o600
     assert [file.name for file in tmp_path.iterdir()] == ["secret_key"]
+
+
+def test_data_of_a_checkout_lie_in_its_own_folder():
+    assert (settings.IS_CHECKOUT, settings.COMMAND) == (True, "python manage.py")
+    assert settings._default_data_folder() == ROOT / "var"
 
 
 def test_the_database_is_sqlite_in_the_data_folder_unless_told_otherwise(tmp_path):

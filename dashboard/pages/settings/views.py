@@ -1,8 +1,5 @@
 """Read and change a project's settings. Members make tokens; only admins rename the project and revoke."""
 
-import tomllib
-from pathlib import Path
-
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
@@ -14,10 +11,10 @@ from dashboard.security.access import may, member, require
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.query_params import whole_number
+from recorder import __version__
 from recorder.access import tokens
 from recorder.models import Membership, Project
 
-VERSION = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text())["project"]["version"]
 TITLE_LENGTH = 200
 NAME_LENGTH = 200
 MOST_DAYS = 36_500
@@ -93,7 +90,7 @@ def _page(request: HttpRequest, project: Project, name: str = "", token: str = "
         "days": sorted({*DAYS, project.retention_days or DAYS[0]}),
         "pruned": queries.pruned(project),
         "database": queries.database(),
-        "version": VERSION,
+        "version": __version__,
     }
     return render(request, "settings/index.html", shown)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from recorder.operations.integrity_check import findings
@@ -21,5 +22,7 @@ class Command(BaseCommand):
             self.stdout.write(finding)
             count += 1
         if count:
-            raise CommandError(f"{count} findings; `manage.py rebuild` repairs records, not the journal")
+            raise CommandError(
+                f"{count} findings; `{settings.COMMAND} rebuild` repairs records, not the journal"
+            )
         self.stdout.write("nothing found: database, journal and records agree")

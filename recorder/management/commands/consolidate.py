@@ -6,6 +6,7 @@ import sys
 from datetime import UTC, datetime
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.insights.consolidate import consolidate, waiting
@@ -29,7 +30,7 @@ class Command(BaseCommand):
         """Consolidate."""
         found = Project.objects.filter(slug=project).first() if project else None
         if project and found is None:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         began = datetime.now(UTC)
         progress = Progress(sys.stderr, waiting(found), "loops")
         try:

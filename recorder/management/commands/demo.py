@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.demo.http_client import HttpClientError
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         """Play or remove."""
         found = Project.objects.filter(slug=project).first()
         if found is None:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         if remove:
             self.stdout.write(f"{forget_demo(found)} demo sessions removed")
             return
@@ -61,7 +62,9 @@ class Command(BaseCommand):
         except (AlreadyPlayingError, HttpClientError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:
-            raise CommandError("stopped; `manage.py demo --remove` removes what was played") from None
+            raise CommandError(
+                f"stopped; `{settings.COMMAND} demo --remove` removes what was played"
+            ) from None
         finally:
             progress.close()
-        self.stdout.write(f"{events} events played; `manage.py demo --remove` removes them")
+        self.stdout.write(f"{events} events played; `{settings.COMMAND} demo --remove` removes them")

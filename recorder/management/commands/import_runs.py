@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.database.errors import Busy
@@ -71,7 +72,9 @@ class Command(BaseCommand):
             found = Project.objects.get(slug=project)
             report = _import(found, paths, wanted, flush=flush)
         except Project.DoesNotExist as error:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`") from error
+            raise CommandError(
+                f"there is no project {project!r}; see `{settings.COMMAND} project list`"
+            ) from error
         except UnusableError as error:
             raise CommandError(str(error)) from error
         except Busy as busy:

@@ -6,6 +6,7 @@ import sys
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 from django.utils import timezone
 
@@ -14,7 +15,7 @@ from recorder.models import Project, Pruning
 from recorder.operations import retention
 from recorder.operations.integrity_check import QUARANTINE_DAYS
 
-NOT_CONSOLIDATED = "nothing is pruned before it is consolidated: run `manage.py consolidate`"
+NOT_CONSOLIDATED = f"nothing is pruned before it is consolidated: run `{settings.COMMAND} consolidate`"
 
 
 class Command(BaseCommand):
@@ -33,7 +34,7 @@ class Command(BaseCommand):
         """Remove them."""
         projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
         if project and not projects:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         now = timezone.now()
         bodies = sum(self._prune(each, now) for each in projects)
         refused = retention.prune_quarantine(now - timedelta(days=QUARANTINE_DAYS))

@@ -6,6 +6,7 @@ import sys
 from functools import partial
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.management.progress_bar import Progress
@@ -30,7 +31,7 @@ class Command(BaseCommand):
             raise CommandError(f"the server runs (process {pid}); stop it first, or give --force")
         projects = Project.objects.filter(slug=project) if project else Project.objects.order_by("pk")
         if project and not projects:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         for each in projects:
             self._rebuild(each)
 

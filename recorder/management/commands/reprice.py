@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.management.progress_bar import Progress
@@ -29,9 +30,9 @@ class Command(BaseCommand):
             raise CommandError("name a model and its provider, or neither")
         found = Project.objects.filter(slug=project).first()
         if found is None:
-            raise CommandError(f"there is no project {project!r}; see `manage.py project list`")
+            raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         pair = (model, provider) if model and provider else None
-        asked = backfill.request(found, pair, "manage.py reprice")
+        asked = backfill.request(found, pair, f"{settings.COMMAND} reprice")
         self._wait_for(asked)
         changed = f"{asked.changed:,} of {asked.looked_at:,} calls have another cost"
         self.stdout.write(f"{project}: {changed}, {asked.change_nano / 10**9:+,.6f} dollars in all")

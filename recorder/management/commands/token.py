@@ -5,6 +5,7 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
+from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from recorder.access import tokens
@@ -60,7 +61,9 @@ class Command(BaseCommand):
 def _project(slug: str) -> Project:
     project = Project.objects.filter(slug=slug).first()
     if project is None:
-        raise CommandError(f"There is no project {slug!r}; `manage.py project list` shows those there are.")
+        raise CommandError(
+            f"There is no project {slug!r}; `{settings.COMMAND} project list` shows those there are."
+        )
     return project
 
 
