@@ -117,20 +117,24 @@ class _Recall:
         for runs in by_session.values():
             self.wanted.update(runs[-3:])
         self.wanted.update(last.values(), own.values())
-        self.wanted.update(x for x in loops if x.status == "running" and x.producer in asked.producers)
-        self.wanted.update(x for x in loops if x.parent is None and x.parent_loop_id in asked.started)
+        self.wanted.update(x for x in loops if x.status == "running" and x.producer in asked.ending_producers)
+        self.wanted.update(
+            x for x in loops if x.parent is None and x.parent_loop_id in asked.starting_loop_ids
+        )
 
     def _sessions(self):
         asked = self.asked
         self.wanted |= {loop.session for loop in self._of(Loop)}
         for session in self.records.of(Session):
-            spawned = session.parent is None and session.parent_loop_id in asked.started
-            if session.session_id in asked.session_ids | asked.homes or spawned:
+            spawned = session.parent is None and session.parent_loop_id in asked.starting_loop_ids
+            if session.session_id in asked.session_ids | asked.orphan_session_ids or spawned:
                 self.wanted.add(session)
 
     def _groups(self):
         self.wanted |= {loop.group for loop in self._of(Loop) if loop.group is not None}
-        flushed = (loop.group for loop in self.records.of(Loop) if loop.producer in self.asked.producers)
+        flushed = (
+            loop.group for loop in self.records.of(Loop) if loop.producer in self.asked.ending_producers
+        )
         self.wanted |= {group for group in flushed if group is not None and group.status == "running"}
         for group in self.records.of(Group):
             if group.status == "running" and group.session in self.wanted:
@@ -148,11 +152,14 @@ class _Recall:
     def _others(self):
         asked = self.asked
         for ref in self.records.of(ChildRef):
-            if ref.child_loop_id in asked.started or ref.child_session_id in asked.child_sessions:
+            if (
+                ref.child_loop_id in asked.starting_loop_ids
+                or ref.child_session_id in asked.starting_session_ids
+            ):
                 self.wanted.add(ref)
         self.wanted |= {c for c in self.records.of(ModelConfig) if c.key in asked.config_keys}
         for record in self.records.of(EventRecord):
-            if record.loop is None and record.loop_key in asked.started | asked.loop_ids:
+            if record.loop is None and record.loop_key in asked.starting_loop_ids | asked.loop_ids:
                 self.wanted.add(record)
 
     def _of(self, kind):
@@ -172,7 +179,7 @@ class Play:
         for event in events:
             self.count += 1
             if event == FLUSH:
-                changes = Recorder(self.state).flush(producer, NINE, self.count)
+                changes = Recorder(self.state).end_of_stream(producer, NINE, self.count)
             else:
                 changes = Recorder(self.state).feed(self.line(event, producer))
             self.records.keep(changes)
@@ -187,7 +194,7 @@ class Play:
         if following is None:
             self.state = self.records.everything()
         elif following == FLUSH:
-            self.state = self.records.recall(StateKeys(producers=frozenset((producer,))))
+            self.state = self.records.recall(StateKeys(ending_producers=frozenset((producer,))))
         else:
             self.state = self.records.recall(state_keys_of([self.line(following, producer)]))
 

@@ -11,7 +11,7 @@ from pydantic.fields import FieldInfo
 
 from recorder.core.events import (
     AgentStart,
-    Aside,
+    Annotation,
     LoopEvent,
     ParallelLoopEnd,
     ParallelLoopStart,
@@ -22,7 +22,7 @@ from recorder.core.events.base import fields_of
 
 PAGE = Path(__file__).parents[1] / "docs/reference/events.md"
 THEIRS: tuple[type, ...] = (AgentStart, *get_args(LoopEvent), ParallelLoopStart, ParallelLoopEnd)
-OURS: tuple[type, ...] = (*get_args(Aside), SubAgentLinked)
+OURS: tuple[type, ...] = (*get_args(Annotation), SubAgentLinked)
 ADDED = {  # to phi-core's own events
     "AgentStart": ("title", "messages"),
     "AgentEnd": ("outcome", "error"),
@@ -34,7 +34,7 @@ ADDED = {  # to phi-core's own events
     "CompactionEnded": ("summary",),
 }
 _BY_VALIDATOR = {
-    "finite": "content",
+    "without_infinities": "content",
     "_id": "id",
     "_id_or_none": "id",
     "_id_or_empty": 'id or ""',

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from hashlib import blake2b
 
-from recorder.core.content.messages import field, text_of
-from recorder.core.content.text import clean, excerpt, prose
+from recorder.core.content.messages import text_field, text_of
+from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.records import Json
 
 WHO = {"user": "User", "assistant": "Assistant", "toolResult": "Tool result", "tool": "Tool result"}
@@ -47,11 +47,11 @@ def messages(values: Json) -> list[Message]:
 def message(value: Json) -> Message:
     """Read a message: a result is known by its call, an answer by its calls, others by what they say."""
     said: dict[str, Json] = value if isinstance(value, dict) else {"content": value}
-    role, content = field(said, "role"), said.get("content")
-    answered = field(said, "toolCallId") or field(said, "tool_call_id")
+    role, content = text_field(said, "role"), said.get("content")
+    answered = text_field(said, "toolCallId") or text_field(said, "tool_call_id")
     asked = [part for part in _parts(content) if part.get("type") == "toolCall"]
-    calls = (answered,) if answered else tuple(field(part, "id") for part in asked)
-    tools = (field(said, "toolName"),) if answered else tuple(field(part, "name") for part in asked)
+    calls = (answered,) if answered else tuple(text_field(part, "id") for part in asked)
+    tools = (text_field(said, "toolName"),) if answered else tuple(text_field(part, "name") for part in asked)
     body = content if "content" in said else {n: v for n, v in said.items() if n not in PASSING}
     key = _digest([role, answered, body])
     whole = text_of(said)
@@ -60,7 +60,7 @@ def message(value: Json) -> Message:
         key=key,
         name=_digest([role, *calls]) if any(calls) else key,
         size=_size(body),
-        text=excerpt(prose(whole), SHOWN),
+        text=excerpt(strip_markdown(whole), SHOWN),
         calls=calls,
         tools=tuple(clean(tool, SHOWN) for tool in tools),
         whole=clean(whole),

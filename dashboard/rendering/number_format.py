@@ -13,7 +13,7 @@ NONE = "\N{EN DASH}"  # not applicable; never 0
 
 def tokens(count: int | None) -> str:
     """Return a token count in three figures at most: 12.3k."""
-    return NONE if count is None else text.tokens(count)
+    return NONE if count is None else text.format_token_count(count)
 
 
 def exact(count: int | None) -> str:

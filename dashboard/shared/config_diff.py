@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from recorder.core.content.text import clean
-from recorder.core.handlers.model_configs import say
+from recorder.core.handlers.model_configs import format_value
 from recorder.core.records import Json
 
 WORDS = {
@@ -74,4 +74,4 @@ def _fields(snapshot: Json) -> Mapping[str, Json]:
 def _say(name: str, value: Json) -> str:
     if value is None:
         return "none"
-    return clean(say(name, value), 500)
+    return clean(format_value(name, value), 500)

@@ -8,7 +8,7 @@ from django.db.models.functions import RowNumber
 
 from dashboard.shared.compiled_query import compiled
 from recorder.core import records
-from recorder.core.handlers.model_configs import Label, labels, short
+from recorder.core.handlers.model_configs import Label, labels, short_model_name
 from recorder.models import ModelConfig
 
 TOLD_APART = 100  # configs of a project, the first recorded: comparing each with each costs the square
@@ -50,7 +50,10 @@ def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
 def _named(configs: list[ModelConfig]) -> Iterator[tuple[int, Chip]]:
     named = labels(_record(config) for config in configs[:TOLD_APART])
     for config in configs:
-        yield config.pk, _chip(config, named.get(config.key) or Label(short(config.model), config.key[:6]))
+        yield (
+            config.pk,
+            _chip(config, named.get(config.key) or Label(short_model_name(config.model), config.key[:6])),
+        )
 
 
 def _record(config: ModelConfig) -> records.ModelConfig:

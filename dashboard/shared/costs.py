@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from django.db.models import QuerySet
 
 from dashboard.shared.compiled_query import compiled
-from recorder.core.money.billing import merged
+from recorder.core.money.billing import merge_cost_sources
 from recorder.core.records import CostSource
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -192,4 +192,4 @@ def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:
 
 def _merged(known: Spent, more: Spent) -> CostSource:
     words: dict[str, CostSource] = {"computed": "computed", "reported": "reported", "mixed": "mixed"}
-    return merged(words.get(known.cost_source, "none"), words.get(more.cost_source, "none"))
+    return merge_cost_sources(words.get(known.cost_source, "none"), words.get(more.cost_source, "none"))

@@ -27,29 +27,29 @@ class Line:
 
 # Of a line: within its loop or session, after its loop had ended, of a loop that is not known, or about a
 # loop but not of it, as a group's start and end are.
-Standing = Literal["within", "late", "orphan", "beside"]
+Relation = Literal["within", "late", "orphan", "beside"]
 
 
-class Place(NamedTuple):
+class Placement(NamedTuple):
     """Where a line belongs. Without a session it belongs to nothing that is known."""
 
     session: Session | None = None
     loop: Loop | None = None
     turn: Turn | None = None
-    standing: Standing = "within"
+    relation: Relation = "within"
 
 
-NOWHERE = Place()
+NO_PLACEMENT = Placement()
 
 
 @dataclass(slots=True)
 class EventContext:
-    """`id` is the journal's; `at` is when the line was received."""
+    """`id` is the journal's; `received_at` is when the line was received."""
 
     state: State
     id: int
     producer: int
-    at: datetime
+    received_at: datetime
     source: str
     is_demo: bool
     origin: Origin = ""
@@ -68,13 +68,20 @@ class EventContext:
         """The record goes; the caller takes it out of the memory."""
         self.changes[record] = Removed(record)
 
-    def spent(self, record: Turn | Loop) -> None:
+    def add_billed_call(self, record: Turn | Loop) -> None:
         """A turn or a loop ended: what it cost counts."""
-        spent = CallBilled(record)
-        self.changes[spent] = spent
+        add_billed_call = CallBilled(record)
+        self.changes[add_billed_call] = add_billed_call
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
         """Something did not fit: people shall see it."""
         self.touch(
-            Anomaly(session=session, loop=loop, kind=kind, text=clean(text, 500), at=self.at, event=self.id)
+            Anomaly(
+                session=session,
+                loop=loop,
+                kind=kind,
+                text=clean(text, 500),
+                at=self.received_at,
+                event=self.id,
+            )
         )

@@ -8,7 +8,7 @@ from operator import attrgetter
 from typing import Protocol, TypeVar
 
 
-class Placed(Protocol):
+class TreeNode(Protocol):
     """What a loop's place depends on; ids grow in recorded order."""
 
     @property
@@ -21,7 +21,7 @@ class Placed(Protocol):
     def branch_index(self) -> int | None: ...
 
 
-P = TypeVar("P", bound=Placed)
+P = TypeVar("P", bound=TreeNode)
 
 
 def tree_order(loops: Iterable[P]) -> list[P]:

@@ -10,9 +10,9 @@ from datetime import datetime
 from typing import Any, Never
 
 from recorder.core.content.text import clean
-from recorder.core.context import NOWHERE, EventContext, Line, Place, Standing
+from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
 from recorder.core.events import (
-    Aside,
+    Annotation,
     Event,
     LoopEvent,
     SourceEvent,
@@ -27,7 +27,7 @@ from recorder.core.handlers import (
     tool_calls,
     turns,
 )
-from recorder.core.handlers.lineage import session_of
+from recorder.core.handlers.lineage import session_id_of
 from recorder.core.money import billing
 from recorder.core.records import Change, EventRecord, Loop, Turn
 from recorder.core.state import State
@@ -51,25 +51,25 @@ class Recorder:
             self.state, first.id, first.producer, first.received_at, first.source, first.is_demo
         )
         for line in lines:  # one step goes along: to make one a line takes longer than most lines do
-            context.id, context.producer, context.at = line.id, line.producer, line.received_at
+            context.id, context.producer, context.received_at = line.id, line.producer, line.received_at
             context.source, context.is_demo, context.origin = line.source, line.is_demo, line.origin
-            _take(context, line.event)
-        billing.regroup(context.changes)
+            _apply(context, line.event)
+        billing.update_segments(context.changes)
         return list(context.changes.values())
 
-    def flush(self, producer: int, at: datetime, event: int) -> list[Change]:
+    def end_of_stream(self, producer: int, at: datetime, event: int) -> list[Change]:
         """Abort the loops and groups that a producer leaves open: it is done."""
         context = EventContext(self.state, event, producer, at, "", is_demo=False)
-        running = self.state.open.get(producer, ())
+        running = self.state.running_loops.get(producer, ())
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
             loops.abort(context, loop)
-        parallel_groups.leave(context, producer)
-        billing.regroup(context.changes)
+        parallel_groups.abort_of_producer(context, producer)
+        billing.update_segments(context.changes)
         return list(context.changes.values())
 
 
 # What an event says of a loop that runs; each returns the turn to which it belongs.
-_OF_RUNNING: dict[str, Callable[[EventContext, Never, Loop], Turn | None]] = {
+_RUNNING_LOOP_HANDLERS: dict[str, Callable[[EventContext, Never, Loop], Turn | None]] = {
     "TurnStart": turns.start,
     "TurnRequest": turns.request,
     "TurnEnd": turns.end,
@@ -83,29 +83,29 @@ _OF_RUNNING: dict[str, Callable[[EventContext, Never, Loop], Turn | None]] = {
     "InputRejected": handlers_annotations.reject_input,
     "CompactionStarted": compactions.start,
     "CompactionEnded": compactions.end,
-    "PrunApplied": turns.say_nothing,
-    "RevertApplied": turns.say_nothing,
+    "PrunApplied": turns.no_change,
+    "RevertApplied": turns.no_change,
     "AgentEnd": loops.end,
 }
 
 
-def _take(context: EventContext, event: Event) -> None:
+def _apply(context: EventContext, event: Event) -> None:
     """Let an event change what it is about, and write down where it belongs."""
     fields = event.__dict__  # some events have no loop, many no time
-    say = _OF_RUNNING.get(fields["type"])
-    loop = None if say is None else context.state.named(context.producer, fields["loop_id"])
+    say = _RUNNING_LOOP_HANDLERS.get(fields["type"])
+    loop = None if say is None else context.state.find_loop(context.producer, fields["loop_id"])
     if say is not None and loop is not None and loop.status == "running":  # most events by far
         turn = say(context, event, loop)  # type: ignore[arg-type]  # each takes the events of its own type
-        _count(context, fields, loop, turn)
+        _record_in_loop(context, fields, loop, turn)
         return
-    place = _place(context, event)
-    if place.loop is None or place.standing == "beside":
-        _file(context, fields, place)
+    place = _dispatch(context, event)
+    if place.loop is None or place.relation == "beside":
+        _record_outside_loop(context, fields, place)
     else:
-        _count(context, fields, place.loop, place.turn, place.standing)
+        _record_in_loop(context, fields, place.loop, place.turn, place.relation)
 
 
-def _place(context: EventContext, event: Event) -> Place:  # noqa: PLR0911  one arm a family of events
+def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR0911  one arm a family of events
     """Let an event change what it is about, if that is no running loop, and say where it belongs."""
     match event.type:
         case "AgentStart":
@@ -117,12 +117,12 @@ def _place(context: EventContext, event: Event) -> Place:  # noqa: PLR0911  one 
         case "SubAgentLinked":
             return handlers_annotations.link(context, event)
         case "SourceEvent":
-            return _unknown(context, event)
+            return _source_event(context, event)
         case "Unread":
             context.anomaly(
                 "our_bug", "A line broke our own code. It is kept; a rebuild reads it again.", None
             )
-            return NOWHERE
+            return NO_PLACEMENT
         case (
             "AgentSwitched"
             | "ApprovalRequested"
@@ -132,44 +132,44 @@ def _place(context: EventContext, event: Event) -> Place:  # noqa: PLR0911  one 
             | "SessionInfo"
             | "UsageSnapshot"
         ):
-            return _aside(context, event)
+            return _annotation(context, event)
         case _:
-            return _in_no_running_loop(context, event)
+            return _without_running_loop(context, event)
 
 
-def _in_no_running_loop(context: EventContext, event: LoopEvent) -> Place:
-    loop = _find(context, event.loop_id)
+def _without_running_loop(context: EventContext, event: LoopEvent) -> Placement:
+    loop = _find_loop(context, event.loop_id)
     if loop is not None and event.type == "CompactionEnded" and event.block is not None:
         # From a session file, imported after the loop came live.
-        return Place(loop.session, loop, compactions.end(context, event, loop))
+        return Placement(loop.session, loop, compactions.end(context, event, loop))
     if loop is not None:
-        return _late(context, loop)
-    return _orphan(context, event.loop_id) if event.loop_id else NOWHERE
+        return _place_late(context, loop)
+    return _place_orphan(context, event.loop_id) if event.loop_id else NO_PLACEMENT
 
 
-def _find(context: EventContext, loop_id: str | None) -> Loop | None:
-    return None if loop_id is None else context.state.named(context.producer, loop_id)
+def _find_loop(context: EventContext, loop_id: str | None) -> Loop | None:
+    return None if loop_id is None else context.state.find_loop(context.producer, loop_id)
 
 
-def _orphan(context: EventContext, loop_id: str) -> Place:
+def _place_orphan(context: EventContext, loop_id: str) -> Placement:
     """Keep an event of a loop that is not known, with the session that the loop's id begins with, if any."""
-    session = context.state.sessions.get(session_of(loop_id))
+    session = context.state.sessions.get(session_id_of(loop_id))
     if loop_id not in context.state.orphans:
         context.anomaly("orphan", f"Events came of a loop that never started: {loop_id}", session)
-    return Place(session, standing="orphan")
+    return Placement(session, relation="orphan")
 
 
-def _late(context: EventContext, loop: Loop) -> Place:
+def _place_late(context: EventContext, loop: Loop) -> Placement:
     if not loop.late:
         context.anomaly("late", "Events came after the loop had ended.", loop.session, loop)
     loop.late += 1
-    return Place(loop.session, loop, standing="late")
+    return Placement(loop.session, loop, relation="late")
 
 
-def _unknown(context: EventContext, event: SourceEvent) -> Place:
+def _source_event(context: EventContext, event: SourceEvent) -> Placement:
     if event.understood:
-        return _told(context, event)
-    place = _where(context, event.loop_id, event.session_id)
+        return _place_translated(context, event)
+    place = _place_annotation(context, event.loop_id, event.session_id)
     loop = place.loop
     if loop is None or not loop.unknown:
         context.anomaly(
@@ -180,49 +180,49 @@ def _unknown(context: EventContext, event: SourceEvent) -> Place:
     return place
 
 
-def _told(context: EventContext, event: SourceEvent) -> Place:
+def _place_translated(context: EventContext, event: SourceEvent) -> Placement:
     """A foreign line stands where its loop is; what it says was read from it."""
-    loop = _find(context, event.loop_id)
+    loop = _find_loop(context, event.loop_id)
     if loop is not None:
-        return turns.here(context, loop) if loop.status == "running" else Place(loop.session, loop)
+        return turns.placement(context, loop) if loop.status == "running" else Placement(loop.session, loop)
     session = context.state.sessions.get(event.session_id or "")
-    return Place(session, standing="orphan" if session is None else "within")
+    return Placement(session, relation="orphan" if session is None else "within")
 
 
-def _where(context: EventContext, loop_id: str | None, session_id: str | None) -> Place:
-    loop = _find(context, loop_id)
+def _place_annotation(context: EventContext, loop_id: str | None, session_id: str | None) -> Placement:
+    loop = _find_loop(context, loop_id)
     if loop is not None:
         return (
-            turns.here(context, loop)
+            turns.placement(context, loop)
             if loop.status == "running"
-            else Place(loop.session, loop, standing="late")
+            else Placement(loop.session, loop, relation="late")
         )
     session = context.state.sessions.get(session_id or "")
     if session is None and loop_id is not None:
-        return _orphan(context, loop_id)
-    return Place(session)
+        return _place_orphan(context, loop_id)
+    return Placement(session)
 
 
-def _aside(context: EventContext, event: Aside) -> Place:
+def _annotation(context: EventContext, event: Annotation) -> Placement:
     if event.session_id is not None:
-        sessions.find_or_make(context, event.session_id, event.timestamp or context.at)
-    place = _where(context, event.loop_id, event.session_id)
+        sessions.get_or_create(context, event.session_id, event.timestamp or context.received_at)
+    place = _place_annotation(context, event.loop_id, event.session_id)
     if place.session is not None:
-        handlers_annotations.take(context, event, place.session, place.loop)
+        handlers_annotations.apply(context, event, place.session, place.loop)
         context.touch(place.session)
     return place
 
 
-def _count(
+def _record_in_loop(
     context: EventContext,
     fields: dict[str, Any],
     loop: Loop,
     turn: Turn | None,
-    standing: Standing = "within",
+    relation: Relation = "within",
 ) -> None:
     """Write down a line of a loop, and count it there."""
     kind, at, origin, session = fields["type"], fields.get("timestamp"), context.origin, loop.session
-    is_late = standing == "late"
+    is_late = relation == "late"
     sequence = None
     if kind != "MessageUpdate" and (not origin or origin == "read"):
         sequence = loop.sequence
@@ -232,7 +232,7 @@ def _count(
         session.events += 1
     if at is not None and not is_late:
         loop.last_event_at = at
-    session.last_event_at = context.at
+    session.last_event_at = context.received_at
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
     record = EventRecord(context.id, session, loop, turn, name, sequence, at, is_late, origin)
     changes = context.changes
@@ -241,17 +241,17 @@ def _count(
     changes[record] = record
 
 
-def _file(context: EventContext, fields: dict[str, Any], place: Place) -> None:
+def _record_outside_loop(context: EventContext, fields: dict[str, Any], place: Placement) -> None:
     """Write down a line that is of no loop, or about one without being of it."""
-    session, loop, turn, standing = place
+    session, loop, turn, relation = place
     kind, at, origin = fields["type"], fields.get("timestamp"), context.origin
     if session is not None:
         session.events += origin != "read"
-        session.last_event_at = context.at
+        session.last_event_at = context.received_at
         context.touch(session)
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
     record = EventRecord(context.id, session, loop, turn, name, None, at, origin=origin)
-    if standing == "orphan":
+    if relation == "orphan":
         record.loop_key = fields.get("loop_id") or ""
         context.state.add(record)
     context.touch(record)

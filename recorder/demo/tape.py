@@ -18,7 +18,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import cast
 
-from recorder.core.events.fields import instant
+from recorder.core.events.fields import parse_timestamp
 from recorder.core.records import Json
 
 Event = dict[str, Json]
@@ -100,7 +100,7 @@ def _time(event: Event) -> float | None:
     message = event.get("message")
     at = event.get("timestamp") or (message.get("timestamp") if isinstance(message, dict) else None)
     if isinstance(at, str):
-        time = instant(at)
+        time = parse_timestamp(at)
         return time.timestamp() if time else None
     return at / 1000 if isinstance(at, int) else None
 
@@ -185,5 +185,5 @@ def _retimed(value: Json, moved: Callable[[datetime], datetime]) -> Json:
 def _moved_time(value: Json, moved: Callable[[datetime], datetime]) -> Json:
     if isinstance(value, int):
         return int(moved(datetime.fromtimestamp(value / 1000, UTC)).timestamp() * 1000)
-    time = instant(value) if isinstance(value, str) else None
+    time = parse_timestamp(value) if isinstance(value, str) else None
     return moved(time).isoformat(timespec="milliseconds").replace("+00:00", "Z") if time else value

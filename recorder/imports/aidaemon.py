@@ -13,7 +13,7 @@ from itertools import islice
 from pathlib import Path
 
 from recorder.core.formats.aidaemon import USAGE, fingerprint
-from recorder.core.formats.base import Fields, arguments, native
+from recorder.core.formats.base import Fields, encode_event, parse_arguments
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.sqlite_snapshot import columns, fields, opened
 from recorder.imports.submit import Sender
@@ -61,10 +61,10 @@ def _import(project: Project, store: sqlite3.Connection, path: Path, report: Rep
     while batch := list(islice(rows, BATCH)):
         first = sender.sent
         for row in batch:
-            if "data" in row and not isinstance(arguments(row["data"]), dict):
+            if "data" in row and not isinstance(parse_arguments(row["data"]), dict):
                 why = "its data is no JSON object; the row is kept as it is, the rest is imported"
                 report.problem(path, f"{row.get('table', EVENTS)} row {row['id']}: {why}")
-        for rejected in sender.send([native(row) for row in batch]):
+        for rejected in sender.send([encode_event(row) for row in batch]):
             row = batch[rejected.seq - first]
             place = f"{row.get('table', EVENTS)} row {row['id']}"
             report.reject(path, place, rejected)

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 
-from recorder.core.formats.base import Fields, native
+from recorder.core.formats.base import Fields, encode_event
 from recorder.core.formats.cagent.database_rows import ITEMS, SESSIONS
 from recorder.core.records import Json
 from recorder.imports.report import Report, UnusableError
@@ -133,7 +133,7 @@ class _Import:
         if live.exists():
             self.report.live += live.count()
             return
-        rows = [native(row) for row in self.store.rows(self.session_id)]
+        rows = [encode_event(row) for row in self.store.rows(self.session_id)]
         fresh = iter(_new(rows, self._stored()))
         while batch := list(islice(fresh, BATCH)):
             first = self.sender.sent

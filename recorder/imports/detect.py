@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, Literal, cast, get_args
 
-from recorder.core.formats.base import unframed
-from recorder.core.formats.cagent import READ as CAGENT
+from recorder.core.formats.base import strip_sse_framing
+from recorder.core.formats.cagent import TRANSLATORS as CAGENT
 from recorder.core.formats.grida import EVENTS as GRIDA
 from recorder.imports import sqlite_snapshot
 from recorder.imports.report import Report, UnusableError
@@ -120,7 +120,7 @@ def _by_content(head: bytes, by_name: Kind | None) -> Kind:
     lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     if by_name == "phi-session" or lines[0].strip() in (b"{", b"[", b"[{") or lines[0].startswith(b"["):
         return "phi-session"
-    objects = [each for each in map(_object, map(unframed, lines)) if each is not None]
+    objects = [each for each in map(_object, map(strip_sse_framing, lines)) if each is not None]
     if not objects and len(head) < _HEAD:
         raise UnusableError("no line is a JSON object; an event file has one event a line, such as "
                        '{"type":"AgentStart",…}')  # fmt: skip

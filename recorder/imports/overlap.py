@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from recorder.core.events.fields import instant
+from recorder.core.events.fields import parse_timestamp
 from recorder.models import LoopRecord, Project
 
 Numbered = tuple[int, bytes]
@@ -72,7 +72,7 @@ class Known:
 
     def _is_recorded(self, event: dict[str, object], loop_id: str) -> bool:
         at = event.get("timestamp")
-        started_at: datetime | None = instant(at) if isinstance(at, str) else None
+        started_at: datetime | None = parse_timestamp(at) if isinstance(at, str) else None
         session_id = str(event.get("session_id"))
         runs = self._recorded.filter(session__session_id=session_id, loop_id=loop_id)
         return started_at is not None and runs.filter(started_at=started_at).exists()

@@ -14,9 +14,9 @@ from datetime import datetime
 from itertools import islice
 from pathlib import Path
 
-from recorder.core.formats import Refused
+from recorder.core.formats import InvalidLineError
 from recorder.core.formats.phi_session.loop import LoopLines
-from recorder.core.formats.phi_session.reader import GroupLines, SessionLines, sessions, weave
+from recorder.core.formats.phi_session.reader import GroupLines, SessionLines, merge_by_time, read_sessions
 from recorder.imports.detect import opened
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import Sender
@@ -34,8 +34,8 @@ def import_sessions(
 ) -> None:
     """Import the sessions of one file."""
     try:
-        found = sessions(_read(path))
-    except Refused as refused:
+        found = read_sessions(_read(path))
+    except InvalidLineError as refused:
         report.problem(path, f"{refused.path}: {refused.message} ({refused.code}); "
                              "a session file is what phi-core's save_session writes")  # fmt: skip
         return
@@ -69,11 +69,11 @@ class _Import:
     def run(self, *, flush: bool) -> None:
         """Send what is new: loops that ended, then the flush that aborts the rest, then loops still open."""
         fresh = [loop for loop in self.session.loops if self._record(loop) is None]
-        self._send(weave([*(loop for loop in fresh if not loop.is_open), *self._groups(fresh)]))
+        self._send(merge_by_time([*(loop for loop in fresh if not loop.is_open), *self._groups(fresh)]))
         self._send(line for loop in self.session.loops for line in self._missing(loop))
         if flush and any(loop.status == "Aborted" for loop in self.session.loops):
             self.sender.flush()
-        self._send(weave([loop for loop in fresh if loop.is_open]))
+        self._send(merge_by_time([loop for loop in fresh if loop.is_open]))
         if self.session.about:
             self._send(self._unrecorded("SessionInfo", [self.session.about]))
         self.sender.close()
@@ -87,7 +87,7 @@ class _Import:
     def _record(self, loop: LoopLines) -> LoopRecord | None:
         """Return the recorded loop that a loop of the file is."""
         record = self.known.get(_key(loop))
-        if record is not None or not loop.is_retold:
+        if record is not None or not loop.is_reconstructed:
             return record
         runs = (run for run in self.known.values() if run.loop_id == loop.loop_id)
         return next((run for run in runs if _ran_at(run, loop.started_at)), None)
@@ -107,7 +107,7 @@ class _Import:
             return []
         if record.status != "running" or record.producer.name != self.sender.producer:
             self.report.live += record.producer.name != self.sender.producer
-            return self._unrecorded("CompactionEnded", loop.only_here)
+            return self._unrecorded("CompactionEnded", loop.file_only)
         lines = [timed.line for timed in loop.lines]
         stored = self._stored(loop=record)
         return lines[len(stored) :] if list(map(fingerprint, lines[: len(stored)])) == stored else []

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from recorder.core.events import Unread
-from recorder.core.formats import Limits, Parsed, Refused, base, native
+from recorder.core.formats import InvalidLineError, Limits, ParsedLine, base, native
 from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import Change
 from recorder.core.state import State, StateKeys
@@ -146,7 +146,7 @@ def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[Li
     taken = _taken(appended)
     lines = [line for each in taken for line in each.lines]
     return replace(
-        state_keys_of(lines), producers=frozenset(each.producer for each in taken if each.flush)
+        state_keys_of(lines), ending_producers=frozenset(each.producer for each in taken if each.flush)
     ), lines
 
 
@@ -154,7 +154,7 @@ def _read(batch: Batch, unread: Unread | None) -> Read:
     return Read(batch, [unread] * len(batch.lines) if unread else _parsed(batch))
 
 
-def _parsed(batch: Batch) -> Sequence[Parsed | Refused]:
+def _parsed(batch: Batch) -> Sequence[ParsedLine | InvalidLineError]:
     read = native.parse_all if batch.format == "native" else base.parse_all
     return read(batch.lines, limits=_limits())
 

@@ -11,7 +11,7 @@ from django.conf import settings
 from recorder.core.content.messages import role_of, text_of
 from recorder.core.events import MessageEnd
 from recorder.core.insights import facts
-from recorder.core.insights.facts import Lie, Said
+from recorder.core.insights.facts import InvalidAnswer, Passage
 from recorder.insights import queries, store
 from recorder.insights.llm_client import Away, Model
 from recorder.insights.queries import Loop
@@ -68,10 +68,14 @@ def ask_all(projects: Sequence[int]) -> Asked | None:
 
 
 def _ask(asking: Model, loop: Loop, asked: Asked) -> None:
-    said = facts.sent(_said(loop.id))
+    said = facts.select_passages(_said(loop.id))
     try:
-        answer = facts.read(loop.agent_id, asking.ask(facts.messages(said)), said) if said else facts.Answer()
-    except Lie:
+        answer = (
+            facts.parse_answer(loop.agent_id, asking.ask(facts.prompt_messages(said)), said)
+            if said
+            else facts.Answer()
+        )
+    except InvalidAnswer:
         asked.lies += 1
         store.note_failure(loop.id, TRIES)
         return
@@ -91,7 +95,7 @@ def _waiting(projects: Sequence[int]) -> list[Loop]:
     ]
 
 
-def _said(loop: int) -> Iterator[Said]:
+def _said(loop: int) -> Iterator[Passage]:
     """Return what people and the model said in a loop, in recorded order, as far as anybody asks."""
     rows = EventRecord.objects.filter(loop=loop, type="MessageEnd").exclude(origin__in=("told", "kept"))
     lines = list(rows.order_by("pk").values_list("pk", flat=True)[:EVENTS])
@@ -99,4 +103,4 @@ def _said(loop: int) -> Iterator[Said]:
         said = dict(queries.events(lines[at : at + queries.LINES]))
         for line, event in sorted(said.items()):
             if isinstance(event, MessageEnd):
-                yield Said(line, role_of(event.message), text_of(event.message))
+                yield Passage(line, role_of(event.message), text_of(event.message))

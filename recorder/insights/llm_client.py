@@ -18,7 +18,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from recorder.core.insights.facts import ANSWER, Lie
+from recorder.core.insights.facts import ANSWER, InvalidAnswer
 
 BYTES = 4 * ANSWER
 REFUSED = (400, 413, 422)  # of this question, and of no other
@@ -42,7 +42,7 @@ class Model:
         asked = {"model": self.name, "messages": messages, "temperature": 0, "stream": False}
         status, answer = self._post(json.dumps(asked).encode())
         if status in REFUSED:
-            raise Lie("it does not take what it was asked")
+            raise InvalidAnswer("it does not take what it was asked")
         if status != http.client.OK:
             raise Away(f"it answers {status}")
         return _content(answer)
@@ -65,7 +65,7 @@ class Model:
         if time.monotonic() >= until:
             raise Away(self._why(TimeoutError(), until))
         if len(answer) > BYTES:
-            raise Lie("the answer is too long")
+            raise InvalidAnswer("the answer is too long")
         return response.status, answer
 
     def _why(self, error: Exception, until: float) -> str:
@@ -106,7 +106,7 @@ def _content(answer: bytes) -> str:
     try:
         return _Completion.model_validate_json(answer).choices[0].message.content
     except ValidationError as error:
-        raise Lie("the answer is not a chat completion") from error
+        raise InvalidAnswer("the answer is not a chat completion") from error
 
 
 @contextmanager

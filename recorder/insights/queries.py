@@ -8,9 +8,9 @@ from datetime import datetime
 
 from recorder.core.content.messages import text_of
 from recorder.core.events import ToolExecutionEnd, ToolExecutionStart
-from recorder.core.formats import Refused
+from recorder.core.formats import InvalidLineError
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.insights.solutions import telling
+from recorder.core.insights.solutions import error_line
 from recorder.core.insights.tool_steps import Call, step_of, subject_of
 from recorder.database import sql
 from recorder.journal.read import texts
@@ -68,7 +68,7 @@ def events(lines: Collection[int]) -> Iterator[tuple[int, object]]:
     for line, text in texts(lines).items():
         try:
             yield line, parse(text, limits=NO_LIMITS)
-        except Refused:
+        except InvalidLineError:
             continue
 
 
@@ -98,7 +98,7 @@ def _call(
         subject=subject_of(arguments),
         arguments_key=key,
         state="cut" if state == "running" else state,
-        error=telling(_answer(ended.result)) if isinstance(ended, ToolExecutionEnd) else "",
+        error=error_line(_answer(ended.result)) if isinstance(ended, ToolExecutionEnd) else "",
         started_at=began_at,
         ended_at=ended_at,
     )

@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 
 from django.db import transaction
 
-from recorder.core.insights.findings import Found, key, median
+from recorder.core.insights.findings import Finding, finding_key, median
 from recorder.database import sql
 from recorder.insights import queries
 from recorder.insights.queries import Loop
@@ -44,7 +44,7 @@ class Lesson:
     """A loop, and what it shows."""
 
     loop: Loop
-    found: Sequence[Found] = field(default=())
+    found: Sequence[Finding] = field(default=())
 
 
 def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
@@ -137,18 +137,18 @@ def _rows(project: int, keys: Collection[str], *, is_demo: bool) -> dict[str, In
     return found
 
 
-def _row(project: int, found: Found, at: datetime, *, is_demo: bool) -> Insight:
+def _row(project: int, found: Finding, at: datetime, *, is_demo: bool) -> Insight:
     row = Insight(project_id=project, kind=found.kind, key=found.key, is_demo=is_demo)
     row.agent_id, row.steps, row.about, row.said = found.agent_id, found.steps, found.about, found.said
     row.is_changed, row.durations = found.is_changed, {}
     row.first_at, row.last_at = found.first_at or at, found.last_at or at
     if found.kind == "procedure" and len(found.steps) > 2:
-        row.head = key("procedure", found.agent_id, found.steps[:-1])
-        row.tail = key("procedure", found.agent_id, found.steps[1:])
+        row.head = finding_key("procedure", found.agent_id, found.steps[:-1])
+        row.tail = finding_key("procedure", found.agent_id, found.steps[1:])
     return row
 
 
-def _count(row: Insight, found: Found, at: datetime) -> None:
+def _count(row: Insight, found: Finding, at: datetime) -> None:
     row.times += found.times
     row.worked += found.worked
     row.loops += 1
@@ -159,7 +159,7 @@ def _count(row: Insight, found: Found, at: datetime) -> None:
     row.last_at = max(row.last_at, found.last_at or at)
 
 
-def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Found]]) -> None:
+def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Finding]]) -> None:
     rows = [_evidence(insights[found.key], loop, found) for loop, found in shown]
     InsightEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
     sql.write(
@@ -168,7 +168,7 @@ def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Foun
     )
 
 
-def _evidence(insight: int, loop: Loop, found: Found) -> InsightEvidence:
+def _evidence(insight: int, loop: Loop, found: Finding) -> InsightEvidence:
     row = InsightEvidence(insight_id=insight, loop=loop.id, times=found.times, worked=found.worked)
     row.events, row.text = found.events, found.text
     return row

@@ -16,8 +16,8 @@ from django.db import connection, transaction
 
 from recorder.core.content.text import clean
 from recorder.core.events import Event
-from recorder.core.formats import Foreign, Refused
-from recorder.core.formats.base import Fields, Reading, native
+from recorder.core.formats import ForeignLine, InvalidLineError
+from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.database import sql
@@ -39,7 +39,7 @@ from recorder.journal.delta.encoding import fingerprint
 from recorder.journal.delta.match import Own
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.read import fingerprints
-from recorder.journal.translation import READERS, Translation
+from recorder.journal.translation import READERS, ProjectTranslator
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 
 KEPT_BYTES = 64 * 1024
@@ -69,7 +69,7 @@ class Journal:
         # By producer and number: lines that are not yet in the table.
         self._written: dict[int, dict[int, bytes]] = {}
         self._quarantined: list[tuple[sql.Value, ...]] = []
-        self._translation = Translation(project)
+        self._translation = ProjectTranslator(project)
         self._seen: dict[int, datetime] = {}
         self._windows = Windows()
         self.claimed: dict[int, int] = {}  # producer: its new epoch
@@ -110,7 +110,7 @@ class Journal:
         if batch.claim:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
-            said = self._translation.reader(producer).flush(batch.received_at)
+            said = self._translation.reader(producer).end_of_stream(batch.received_at)
             lines += self._readings(self._sender(producer, batch.received_at), said)
         flush = self._flush(self._sender(producer, batch.received_at)) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
@@ -165,13 +165,13 @@ class Journal:
         sender = self._sender(producer, batch.received_at)
         fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
         for seq, (raw, parsed) in enumerate(fresh, start=first):
-            said = self._understood(producer, batch, parsed) if isinstance(parsed, Foreign) else parsed
-            if isinstance(said, Refused):
+            said = self._understood(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
+            if isinstance(said, InvalidLineError):
                 refused = Rejected(seq, said.code, said.path, said.message)
                 rejected.append(refused)
                 self._quarantine(producer, refused, batch, raw)
                 continue
-            if isinstance(said, Reading):
+            if isinstance(said, Translation):
                 lines += self._readings(sender, said.events)
             elif said.type == "Unread":
                 self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
@@ -190,10 +190,10 @@ class Journal:
             self._written.setdefault(producer.pk, {}),
         )
 
-    def _line(self, sender: Sender, said: Event | Reading, raw: bytes, seq: int) -> Line:
+    def _line(self, sender: Sender, said: Event | Translation, raw: bytes, seq: int) -> Line:
         """Write one line down."""
         line = next(self._ids)
-        if isinstance(said, Reading):
+        if isinstance(said, Translation):
             stored = sender.window.store(line, raw, said.name, said.loop_id)
             fed = sender.line(line, said.original(sender.source), said.origin)
         else:  # many events have no loop
@@ -207,7 +207,9 @@ class Journal:
         own, pieces = stored
         self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
 
-    def _understood(self, producer: Producer, batch: Batch, foreign: Foreign) -> Reading | Refused:
+    def _understood(
+        self, producer: Producer, batch: Batch, foreign: ForeignLine
+    ) -> Translation | InvalidLineError:
         return self._translation.understood(producer, foreign, batch.received_at)
 
     def _readings(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
@@ -215,7 +217,7 @@ class Journal:
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])
         found = []
-        for raw in map(native, events):
+        for raw in map(encode_event, events):
             line = next(self._ids)
             self._add(line, sender, None, "read", len(raw), (raw, None))
             found.append(sender.line(line, parse(raw, limits=NO_LIMITS), "read"))
@@ -267,7 +269,7 @@ def _broken(seq: int, traceback: str) -> Rejected:
     return Rejected(seq, "our_bug", "", message)
 
 
-def note_readers(translation: Translation) -> None:
+def note_readers(translation: ProjectTranslator) -> None:
     """Write down where the readers of foreign lines have got to."""
     sql.write(
         "UPDATE recorder_producer SET reading = %s WHERE id = %s",

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from io import BytesIO
 
 from recorder.core.events import Event
-from recorder.core.formats import Parsed, Refused
+from recorder.core.formats import InvalidLineError, ParsedLine
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, Origin
 from recorder.database.sql import Value
@@ -73,7 +73,7 @@ class Read:
     """A batch and what each of its lines says, or why it is refused."""
 
     batch: Batch
-    parsed: Sequence[Parsed | Refused]
+    parsed: Sequence[ParsedLine | InvalidLineError]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +105,7 @@ class Appended:
     def feed(self, recorder: Recorder) -> list[Change]:
         changes = recorder.feed(*self.lines)
         if self.flush:
-            changes += recorder.flush(self.producer, self.received_at, self.flush)
+            changes += recorder.end_of_stream(self.producer, self.received_at, self.flush)
         return changes
 
 

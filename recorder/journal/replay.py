@@ -14,13 +14,13 @@ from datetime import datetime
 from typing import NamedTuple
 
 from recorder.core.events import Unread
-from recorder.core.formats import Refused
-from recorder.core.formats.base import Fields, Reader, native
+from recorder.core.formats import InvalidLineError
+from recorder.core.formats.base import Fields, Reader, encode_event
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.journal import append
-from recorder.journal.translation import READERS, Translation
+from recorder.journal.translation import READERS, ProjectTranslator
 from recorder.models import JournalEvent, Producer
 
 log = logging.getLogger(__name__)
@@ -42,7 +42,7 @@ class Replay:
 
     def __init__(self, project: int) -> None:
         self.unreadable = 0
-        self._translation = Translation(project)
+        self._translation = ProjectTranslator(project)
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
 
@@ -53,7 +53,9 @@ class Replay:
                 self._readings[entry.producer_id].append((entry, raw))
             elif entry.kind == "flush":
                 if entry.producer.format in READERS:
-                    yield from self._read(entry, self._reader(entry.producer).flush(entry.received_at))
+                    yield from self._read(
+                        entry, self._reader(entry.producer).end_of_stream(entry.received_at)
+                    )
                 yield EndOfStream(entry.pk, entry.producer_id, entry.received_at)
             else:
                 yield from self._line(entry, raw)
@@ -69,7 +71,7 @@ class Replay:
             else:
                 event = parse(raw, limits=NO_LIMITS)
                 yield Line(*_about(entry), event, entry.producer.is_demo)
-        except Refused:
+        except InvalidLineError:
             self.unreadable += 1
         except Exception:
             log.exception("line %d of the journal breaks its reader", entry.pk)
@@ -78,14 +80,14 @@ class Replay:
     def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         foreign = parse_foreign(raw, limits=NO_LIMITS)
         said = self._translation.understood(self._anew(entry.producer), foreign, entry.received_at)
-        if isinstance(said, Refused):
+        if isinstance(said, InvalidLineError):
             raise said
         yield from self._read(entry, said.events)
         about = _about(entry)
         yield Line(*about, said.original(about[-1]), entry.producer.is_demo, said.origin)
 
     def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
-        raws = [native(event) for event in events]
+        raws = [encode_event(event) for event in events]
         stored = self._readings.pop(entry.producer_id, [])
         keys = [each.pk for each, _ in stored]
         if [raw for _, raw in stored] != raws:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from datetime import datetime
 
-from recorder.core.formats import Foreign, Refused
+from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.aidaemon import AidaemonReader
-from recorder.core.formats.base import NextLoop, Reader, Reading
+from recorder.core.formats.base import NextLoop, Reader, Translation
 from recorder.core.formats.cagent import CagentReader
 from recorder.core.formats.cagent.database_rows import CagentStoreReader
 from recorder.core.formats.grida import GridaReader
@@ -23,7 +23,7 @@ READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
 }
 
 
-class Translation:
+class ProjectTranslator:
     """The reading of one project's foreign lines within one transaction."""
 
     def __init__(self, project: int) -> None:
@@ -38,13 +38,15 @@ class Translation:
             self._readers[producer.pk] = make(producer.reading, str(producer.pk), self._next_loop)
         return self._readers[producer.pk]
 
-    def understood(self, producer: Producer, foreign: Foreign, at: datetime) -> Reading | Refused:
+    def understood(
+        self, producer: Producer, foreign: ForeignLine, at: datetime
+    ) -> Translation | InvalidLineError:
         """Return what a producer's next line says, or why it cannot be taken."""
         if foreign.fields is None:
-            return Reading("sse")
+            return Translation("sse")
         try:
             return self.reader(producer).read(foreign.fields, at)
-        except Refused as refused:
+        except InvalidLineError as refused:
             return refused
 
     def states(self) -> Iterator[tuple[int, Json]]:

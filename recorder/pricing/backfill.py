@@ -15,7 +15,7 @@ from decimal import Decimal
 from django.db import connection, transaction
 
 from recorder.core.money import billing
-from recorder.core.money.prices import MOST_NANO, Pair
+from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
 from recorder.database import row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
@@ -41,7 +41,7 @@ SOURCES = {
 _ENDED = {Turn: "r.state = 'done'", Loop: "r.is_one_call AND r.ended_at IS NOT NULL"}
 
 
-def request(project: Project, pair: Pair | None, by: str) -> Repricing:
+def request(project: Project, pair: PriceKey | None, by: str) -> Repricing:
     """Create a re-pricing job for one pair of model and provider, or for all pairs when `pair` is None.
 
     Prices that hold now are first made valid for all recorded calls.
@@ -93,11 +93,11 @@ class _Batch:
     def loop(self, call: Turn | Loop) -> Loop:
         return self.loops[_pk(call.loop)] if isinstance(call, Turn) else call
 
-    def pair(self, call: Turn | Loop) -> Pair | None:
+    def pair(self, call: Turn | Loop) -> PriceKey | None:
         config = self.configs.get(_pk(call.config))
         if isinstance(call, Turn):
-            return billing.pair_of(call.model, call.provider, config)
-        return billing.pair_of("", "", config)
+            return billing.price_key_of(call.model, call.provider, config)
+        return billing.price_key_of("", "", config)
 
 
 def _step(job: Repricing) -> invalidation.Invalidation:
@@ -158,7 +158,7 @@ def _price(job: Repricing, batch: _Batch) -> None:
         if isinstance(call, Turn):
             call.loop = loop
         sums.count(call, loop.segment, -1)
-        if billing.price_again(call, call.end_event or 0, rows.get(pair, ())):
+        if billing.reprice(call, call.end_event or 0, rows.get(pair, ())):
             batch.changed.append(call)
             batch.differences.append((call.cost_nano or 0) - before)
         sums.count(call, loop.segment)
@@ -196,7 +196,7 @@ def _add_up(parts: str, key: str, whole: str, pks: Collection[int]) -> None:
 
 
 def _whole(nano: Decimal | int | None) -> int | None:
-    return None if nano is None else min(int(nano), MOST_NANO)
+    return None if nano is None else min(int(nano), MAX_NANO)
 
 
 def _by_key(kind: type[Loop] | type[ModelConfig], keys: Collection[int]) -> list[Record]:

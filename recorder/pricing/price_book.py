@@ -16,7 +16,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from recorder.core.content.text import clean
-from recorder.core.money.prices import Band, Pair, Price, Rates
+from recorder.core.money.prices import Band, Price, PriceKey, Rates
 from recorder.database import sql
 from recorder.journal import append
 from recorder.pricing import price_list
@@ -37,7 +37,7 @@ _IS_OWN, _EDITION = COLUMNS.index("is_own"), COLUMNS.index("edition")
 _SELECT = f"SELECT {', '.join(COLUMNS)} FROM {TABLE} WHERE project_id = %s"
 
 
-def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Price]]:
+def prices(project: int, pairs: Collection[PriceKey]) -> Mapping[PriceKey, Sequence[Price]]:
     """Return the price rows of each pair, oldest first.
 
     Copies entries of the price list that the project lacks, so call it within the recording transaction.
@@ -51,15 +51,15 @@ def prices(project: int, pairs: Collection[Pair]) -> Mapping[Pair, Sequence[Pric
     return {pair: [_price(*row[:-1]) for row in found] for pair, found in rows.items()}
 
 
-def all_prices(project: int) -> Mapping[Pair, Sequence[Price]]:
+def all_prices(project: int) -> Mapping[PriceKey, Sequence[Price]]:
     """Return every price row of a project, oldest first for each pair."""
-    found: dict[Pair, list[Price]] = {}
+    found: dict[PriceKey, list[Price]] = {}
     for row in sql.read(f"{_SELECT} ORDER BY id", project):
         found.setdefault((row[1], row[2]), []).append(_price(*row[:-1]))
     return found
 
 
-def add(project: int, pair: Pair, bands: Sequence[Band], valid_from: datetime | None, by: str) -> None:
+def add(project: int, pair: PriceKey, bands: Sequence[Band], valid_from: datetime | None, by: str) -> None:
     """Add an override: what a model costs from `valid_from` on. Recorded calls keep their cost.
 
     `by` is the user's name; the rates of `bands` are dollars per million tokens.
@@ -79,7 +79,7 @@ def withdraw(project: int, price: int) -> None:
     sql.write(f"{statement} AND is_own", [(_last_event(), price, project)])
 
 
-def let_hold(project: int, pairs: Collection[Pair]) -> None:
+def let_hold(project: int, pairs: Collection[PriceKey]) -> None:
     """Make the prices of some pairs that hold now the only ones, for all recorded calls."""
     append.lock(project)
     prices(project, pairs)  # copies entries of a price list that is newer than the last recorded call
@@ -89,7 +89,7 @@ def let_hold(project: int, pairs: Collection[Pair]) -> None:
     sql.write(f"UPDATE {TABLE} SET until_event = 0 {of_pair} NOT NULL", rows)
 
 
-def pairs(project: int) -> set[Pair]:
+def pairs(project: int) -> set[PriceKey]:
     """Return every pair of model and provider that the price book has a row of."""
     rows = sql.read(f"SELECT DISTINCT model, provider FROM {TABLE} WHERE project_id = %s", project)
     return {(model, provider) for model, provider in rows}
@@ -105,11 +105,11 @@ def forget_unused(project: int) -> None:
     sql.write(f"{statement} AND {unnamed}", [[project, project, project]])
 
 
-def _rows(project: int, pairs: Collection[Pair]) -> dict[Pair, list[_Row]]:
+def _rows(project: int, pairs: Collection[PriceKey]) -> dict[PriceKey, list[_Row]]:
     if not pairs:
         return {}
     models = sql.list_param(sorted({model for model, _ in pairs}))
-    found: dict[Pair, list[_Row]] = {}
+    found: dict[PriceKey, list[_Row]] = {}
     for row in sql.read(f"{_SELECT} AND {sql.in_list('model')} ORDER BY id", project, models):
         if (row[1], row[2]) in pairs:
             found.setdefault((row[1], row[2]), []).append(tuple(row))
@@ -121,7 +121,7 @@ def _is_of_list(row: _Row) -> bool:
     return not row[_IS_OWN] and price_list.edition() in (row[_EDITION], row[-1])
 
 
-def _copy_from_list(project: int, pair: Pair, rows: list[_Row]) -> None:
+def _copy_from_list(project: int, pair: PriceKey, rows: list[_Row]) -> None:
     """Copy the list's entries of a pair if they are new; a pair without an entry gets an empty row."""
     edition = price_list.edition()
     entries = price_list.listed(*pair)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from django.db import connection
 
-from recorder.core.money.prices import MOST_NANO
+from recorder.core.money.prices import MAX_NANO
 from recorder.core.records import CallBilled, Loop, ModelConfig, Segment, SegmentChanged, Turn
 from recorder.database import row_mapper, sql
 
@@ -65,7 +65,7 @@ class Sums:
     def write(self, project: int) -> None:
         """Add the sums to the table, by hour and by day."""
         rows = [
-            (project, span, *_columns(key), *(max(-MOST_NANO, min(MOST_NANO, count)) for count in sums))
+            (project, span, *_columns(key), *(max(-MAX_NANO, min(MAX_NANO, count)) for count in sums))
             for span, by_key in (("hour", self.by_key), ("day", self._by_day()))
             for key, sums in by_key.items()
             if any(sums)
@@ -175,7 +175,7 @@ def _columns(key: RollupKey) -> tuple[sql.Value, ...]:
 def _addition() -> str:
     """Return the UPSERT that adds; sums of hostile counts are capped where a column would overflow."""
     least = "LEAST" if connection.vendor == "postgresql" else "MIN"
-    sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MOST_NANO})" for name in FIGURES)
+    sums = ", ".join(f"{name} = {least}({TABLE}.{name} + excluded.{name}, {MAX_NANO})" for name in FIGURES)
     columns = ("project_id", "span", "start", "config_id", "agent_id", "segment", *FIGURES)
     conflict = "(project_id, span, start, COALESCE(config_id, 0), agent_id, segment)"
     return f"{sql.insert(TABLE, columns)} ON CONFLICT {conflict} DO UPDATE SET {sums}"

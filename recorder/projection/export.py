@@ -6,10 +6,10 @@ import json
 from collections.abc import Iterator
 from typing import TypeVar, cast
 
-from recorder.core.formats.base import unframed
+from recorder.core.formats.base import strip_sse_framing
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.phi_session.schema import LoopObject, SessionObject
-from recorder.core.phi_session.writer import Entry, Kept, loop_object, session_object
+from recorder.core.phi_session.writer import Entry, RecordedLoop, loop_object, session_object
 from recorder.core.records import ChildRef, Compaction, EventRecord, Group, Loop, ModelConfig, Record, Turn
 from recorder.core.records import Session as SessionRecord
 from recorder.database.row_mapper import Kind, table
@@ -73,9 +73,9 @@ class _Export:
         (found,) = (loop for loop in self.loops if loop.id == pk)
         return loop_object(self._kept(found), self.loops)
 
-    def _kept(self, loop: Loop) -> Kept:
+    def _kept(self, loop: Loop) -> RecordedLoop:
         turns = self._of(Turn, loop)
-        return Kept(
+        return RecordedLoop(
             loop, turns, self._of(ChildRef, loop), self._of(Compaction, loop), list(self._entries(loop))
         )
 
@@ -87,7 +87,7 @@ class _Export:
         if len(lines) < len(keys) and (day := pruned(keys)) is not None:
             raise Pruned(day)
         for record in records:
-            yield Entry(record, read_object(unframed(lines[record.id]), NO_LIMITS))
+            yield Entry(record, read_object(strip_sse_framing(lines[record.id]), NO_LIMITS))
 
     def _of(self, kind: type[R], loop: Loop, also: str = "") -> list[R]:
         records = self._read(kind, f"WHERE r.loop_id = %s {also}", loop.id)

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from itertools import chain
 
 from recorder.core.money import billing
-from recorder.core.money.prices import Pair
+from recorder.core.money.prices import PriceKey
 from recorder.core.records import (
     Approval,
     ChildRef,
@@ -68,15 +68,15 @@ class StateLoader:
         if needs.loop_ids and needs.session_ids:
             named = f"SELECT id FROM recorder_session WHERE project_id = %s AND {in_list('session_id')}"
             self._read_runs(f"r.session_id IN ({named})", project, list_param(needs.session_ids))
-        if needs.producers:
+        if needs.ending_producers:
             running = f"r.status = 'running' AND {in_list('r.producer_id')}"
-            self._read(Loop, f"WHERE {running}", list_param(needs.producers))
+            self._read(Loop, f"WHERE {running}", list_param(needs.ending_producers))
             branches = f"recorder_looprecord l WHERE l.group_id = r.id AND {in_list('l.producer_id')}"
             where = f"WHERE r.status = 'running' AND EXISTS (SELECT 1 FROM {branches})"
-            self._read(Group, where, list_param(needs.producers))
-        if needs.started:
+            self._read(Group, where, list_param(needs.ending_producers))
+        if needs.starting_loop_ids:
             waits = f"r.parent_id IS NULL AND {in_list('r.parent_loop_id')} AND r.start_event IS NOT NULL"
-            self._read(Loop, f"WHERE {waits} AND {OF_PROJECT}", list_param(needs.started), project)
+            self._read(Loop, f"WHERE {waits} AND {OF_PROJECT}", list_param(needs.starting_loop_ids), project)
 
     def _read_runs(self, within: str, *values: Value) -> None:
         last = f"""r.run > (SELECT MAX(o.run) - {RUNS} FROM recorder_looprecord o
@@ -98,12 +98,14 @@ class StateLoader:
 
     def _read_sessions(self) -> None:
         needs, project = self.needs, self.project
-        if named := needs.session_ids | needs.homes:
+        if named := needs.session_ids | needs.orphan_session_ids:
             where = f"WHERE r.project_id = %s AND {in_list('r.session_id')}"
             self._read(Session, where, project, list_param(named))
-        if needs.started:
+        if needs.starting_loop_ids:
             waits = f"r.parent_id IS NULL AND r.parent_loop_id > '' AND {in_list('r.parent_loop_id')}"
-            self._read(Session, f"WHERE r.project_id = %s AND {waits}", project, list_param(needs.started))
+            self._read(
+                Session, f"WHERE r.project_id = %s AND {waits}", project, list_param(needs.starting_loop_ids)
+            )
         self._read_missing(Session, self._keys(Loop, "session"))
         if self._of(Session):
             sessions = list_param(self._of(Session))
@@ -124,8 +126,8 @@ class StateLoader:
         self._read(ToolCall, f"WHERE r.state = 'running' AND {in_list('r.loop_id')}", running)
         self._read(Compaction, f"WHERE r.state = 'running' AND {in_list('r.loop_id')}", running)
         self._read(TextBlock, f"WHERE {in_list('r.loop_id')}", running)
-        self._read_refs("r.child_loop_id", self.needs.started)
-        self._read_refs("r.child_session_id", self.needs.child_sessions)
+        self._read_refs("r.child_loop_id", self.needs.starting_loop_ids)
+        self._read_refs("r.child_session_id", self.needs.starting_session_ids)
 
     def _read_refs(self, column: str, ids: frozenset[str]) -> None:
         if ids:
@@ -141,12 +143,12 @@ class StateLoader:
     def _read_orphans(self) -> None:
         """Read all orphans of loops that start, and one of each other loop: it tells that there are some."""
         orphans = "JOIN recorder_journalevent j ON j.id = r.id WHERE r.loop_id IS NULL AND j.project_id = %s"
-        if self.needs.started:
+        if self.needs.starting_loop_ids:
             self._read(
                 EventRecord,
                 f"{orphans} AND {in_list('r.loop_key')}",
                 self.project,
-                list_param(self.needs.started),
+                list_param(self.needs.starting_loop_ids),
             )
         if self.needs.loop_ids:
             first = f"""r.id IN (SELECT (SELECT MIN(e.id) FROM recorder_eventrecord e
@@ -182,11 +184,11 @@ class StateLoader:
                     if pk is not None:
                         setattr(record, name, known.get(pk) or _known_by_key(target, pk))
 
-    def _pairs(self) -> frozenset[Pair]:
+    def _pairs(self) -> frozenset[PriceKey]:
         """Return by which models and providers the lines to be fed may be priced."""
         configs = [config for config in self._of(ModelConfig).values() if isinstance(config, ModelConfig)]
-        known = (billing.pair_of("", "", config) for config in configs)
-        return self.needs.pairs.union(pair for pair in known if pair is not None)
+        known = (billing.price_key_of("", "", config) for config in configs)
+        return self.needs.price_keys.union(pair for pair in known if pair is not None)
 
     def _config_count(self) -> int:
         if not self.needs.config_keys:
@@ -227,14 +229,26 @@ def holds_any(project: int, needs: StateKeys, producers: frozenset[int], loop_id
     looked for in all projects: that another has the same ids costs a reading and nothing else.
     """
     looked_for: tuple[tuple[str, str, tuple[Value, ...], str, frozenset[str]], ...] = (
-        ("session", "project_id = %s AND", (project,), "session_id", needs.session_ids | needs.homes),
+        (
+            "session",
+            "project_id = %s AND",
+            (project,),
+            "session_id",
+            needs.session_ids | needs.orphan_session_ids,
+        ),
         ("looprecord", "", (), "loop_id", needs.loop_ids),
         ("looprecord", f"{in_list('producer_id')} AND", (list_param(producers),), "loop_id", loop_ids),
-        ("eventrecord", "loop_id IS NULL AND", (), "loop_key", needs.loop_ids | needs.started),
-        ("looprecord", "parent_id IS NULL AND", (), "parent_loop_id", needs.started),
-        ("session", "parent_id IS NULL AND parent_loop_id > '' AND", (), "parent_loop_id", needs.started),
-        ("childloopref", "child_id IS NULL AND", (), "child_loop_id", needs.started),
-        ("childloopref", "child_id IS NULL AND", (), "child_session_id", needs.child_sessions),
+        ("eventrecord", "loop_id IS NULL AND", (), "loop_key", needs.loop_ids | needs.starting_loop_ids),
+        ("looprecord", "parent_id IS NULL AND", (), "parent_loop_id", needs.starting_loop_ids),
+        (
+            "session",
+            "parent_id IS NULL AND parent_loop_id > '' AND",
+            (),
+            "parent_loop_id",
+            needs.starting_loop_ids,
+        ),
+        ("childloopref", "child_id IS NULL AND", (), "child_loop_id", needs.starting_loop_ids),
+        ("childloopref", "child_id IS NULL AND", (), "child_session_id", needs.starting_session_ids),
     )
     asked: list[str] = []
     values: list[Value] = []

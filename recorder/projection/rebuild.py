@@ -80,12 +80,12 @@ def _save(project: int, told: Sequence[Line | EndOfStream], slots: dict[str, int
     """Feed lines in order to a recorder that remembers what they touch."""
     lines = [line for line in told if isinstance(line, Line)]
     flushed = frozenset(flush.producer for flush in told if isinstance(flush, EndOfStream))
-    wanted = replace(state_keys_of(lines), producers=flushed)
+    wanted = replace(state_keys_of(lines), ending_producers=flushed)
     recorder = Recorder(store.load_state(project, wanted, {line.producer for line in lines} | flushed))
     changes: list[Change] = []
     for each in told:
         if isinstance(each, EndOfStream):
-            changes += recorder.flush(each.producer, each.received_at, each.id)
+            changes += recorder.end_of_stream(each.producer, each.received_at, each.id)
         else:
             changes += recorder.feed(each)
     for change in changes:

@@ -17,7 +17,7 @@ from typing import TypeAlias
 
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
-from recorder.core.handlers.lineage import session_of
+from recorder.core.handlers.lineage import session_id_of
 from recorder.core.recorder import Line
 from recorder.core.records import Loop
 from recorder.core.state import State, StateKeys
@@ -29,7 +29,7 @@ MOST_LINES = 10_000  # fed to one memory: it grows with them
 MOST_PROJECTS = 8
 MOST_BESIDE, MOST_CONFIGS = 16, 100  # loops, and configs or pairs: read with what lines need
 KINDS = tuple(each.name for each in fields(StateKeys))
-READ_ALWAYS = ("config_keys", "pairs", "producers")  # seldom new, or seldom without a record
+READ_ALWAYS = ("config_keys", "price_keys", "ending_producers")  # seldom new, or seldom without a record
 NOTHING = StateKeys()
 
 
@@ -59,14 +59,16 @@ class CachedState:
 
     def with_running(self, needs: StateKeys, producers: frozenset[int]) -> tuple[StateKeys, frozenset[int]]:
         """Return wider needs, with what goes on: else producers that take turns would read in turns."""
-        running = nlargest(MOST_BESIDE, chain.from_iterable(self.state.open.values()), key=_heard_of)
+        running = nlargest(MOST_BESIDE, chain.from_iterable(self.state.running_loops.values()), key=_heard_of)
         wider = replace(
             needs,
             session_ids=needs.session_ids.union(loop.session.session_id for loop in running),
-            homes=needs.homes.union(session_of(loop.loop_id) for loop in running),
+            orphan_session_ids=needs.orphan_session_ids.union(
+                session_id_of(loop.loop_id) for loop in running
+            ),
             loop_ids=needs.loop_ids.union(loop.loop_id for loop in running),
             config_keys=needs.config_keys.union(islice(self.needs.config_keys, MOST_CONFIGS)),
-            pairs=needs.pairs.union(islice(self.needs.pairs, MOST_CONFIGS)),
+            price_keys=needs.price_keys.union(islice(self.needs.price_keys, MOST_CONFIGS)),
         )
         return wider, producers.union(loop.producer for loop in running)
 

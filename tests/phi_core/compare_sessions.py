@@ -2,7 +2,7 @@
 
 import json
 
-from recorder.core.events.fields import instant
+from recorder.core.events.fields import parse_timestamp
 
 
 def differences(theirs, ours):
@@ -67,7 +67,7 @@ def key(loop):
 
 def time(text):
     """Cut a time to the microsecond, so that zones and nanoseconds compare."""
-    return instant(text) if isinstance(text, str) else text
+    return parse_timestamp(text) if isinstance(text, str) else text
 
 
 def plain(value):
@@ -76,7 +76,7 @@ def plain(value):
         return {name: plain(inside) for name, inside in value.items() if inside is not None}
     if isinstance(value, list):
         return [plain(inside) for inside in value]
-    return (instant(value) or value) if isinstance(value, str) else value
+    return (parse_timestamp(value) or value) if isinstance(value, str) else value
 
 
 def _spawn_agrees(theirs, ours):

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from types import SimpleNamespace
 
-from recorder.core.formats import Refused
+from recorder.core.formats import InvalidLineError
 from tests.phi_core.session_recorder import SessionRecorder
 
 FOLDER = Path(__file__).parents[1] / "tapes/phi-core"
@@ -56,7 +56,7 @@ def run(case):
             case "event":
                 try:
                     recorder.on_event(op["event"])
-                except Refused as refused:
+                except InvalidLineError as refused:
                     seen.refused.append(refused.code)
             case "flush":
                 recorder.flush()

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from recorder.core.formats.native import parse, read_object
 from recorder.core.phi_session.schema import LoopObject, SessionObject
-from recorder.core.phi_session.writer import Body, Entry, Kept, Options, loop_object, session_object
+from recorder.core.phi_session.writer import Body, Entry, Options, RecordedLoop, loop_object, session_object
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import (
     CallBilled,
@@ -84,7 +84,7 @@ class SessionRecorder:
         """Abort what is open and complete every session."""
         number = len(self._bodies) + 1
         self._bodies[number] = {}
-        changes = self._recorder.flush(_PRODUCER, self._now, number)
+        changes = self._recorder.end_of_stream(_PRODUCER, self._now, number)
         for session in list(self._open):
             self._complete(session)
             if self._after_task is not None:
@@ -115,7 +115,7 @@ class SessionRecorder:
 
     def current_loop(self, loop_id: str) -> LoopObject | None:
         """Return a loop while it runs."""
-        loop = self.memory.own.get((_PRODUCER, loop_id))
+        loop = self.memory.latest_of_producer.get((_PRODUCER, loop_id))
         if loop is None or loop.status != "running":
             return None
         return loop_object(self._recall(loop), self._loops[loop.session], self._options)
@@ -171,12 +171,12 @@ class SessionRecorder:
     def _object(self, session: Session) -> SessionObject:
         return session_object(session, self._loops.get(session, []), self._recall, self._options)
 
-    def _recall(self, loop: Loop) -> Kept:
+    def _recall(self, loop: Loop) -> RecordedLoop:
         of = self._kept(loop)
         entries = [
             Entry(record, self._bodies[record.id]) for record in sorted(of.entries, key=lambda r: r.id)
         ]
-        return Kept(loop, of.turns, of.refs, of.compactions, entries)
+        return RecordedLoop(loop, of.turns, of.refs, of.compactions, entries)
 
 
 def _encode(event: str | Mapping[str, Json]) -> bytes:

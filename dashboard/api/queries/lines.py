@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from dashboard.shared.session_json.schemas import rfc3339
-from recorder.core.formats.base import unframed
+from recorder.core.formats.base import strip_sse_framing
 from recorder.journal.read import Pruned, texts
 from recorder.models import EventRecord, Session
 
@@ -69,4 +69,4 @@ def _wrapped(line: EventRecord, raw: bytes | None) -> bytes:
         about |= {"event": None, "pruned_on": day.isoformat() if day else None}
         return json.dumps(about).encode() + b"\n"
     # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
-    return json.dumps(about)[:-1].encode() + b', "event": ' + unframed(raw) + b"}\n"
+    return json.dumps(about)[:-1].encode() + b', "event": ' + strip_sse_framing(raw) + b"}\n"

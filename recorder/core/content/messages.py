@@ -21,7 +21,7 @@ class Answer(NamedTuple):
 
 def role_of(message: Json) -> str:
     """Return the role of a message, "" if it has none."""
-    return field(message, "role") if isinstance(message, dict) else ""
+    return text_field(message, "role") if isinstance(message, dict) else ""
 
 
 def text_of(message: Json) -> str:
@@ -32,7 +32,7 @@ def text_of(message: Json) -> str:
     if not isinstance(content, list):
         return ""
     blocks = [block for block in content if isinstance(block, dict) and block.get("type") == "text"]
-    return "\n".join([field(block, "text") for block in blocks])
+    return "\n".join([text_field(block, "text") for block in blocks])
 
 
 def answer_of(message: Json) -> Answer | None:
@@ -40,10 +40,10 @@ def answer_of(message: Json) -> Answer | None:
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return None
     return Answer(
-        field(message, "model"),
-        field(message, "provider"),
-        field(message, "stopReason"),
-        field(message, "error_message"),
+        text_field(message, "model"),
+        text_field(message, "provider"),
+        text_field(message, "stopReason"),
+        text_field(message, "error_message"),
     )
 
 
@@ -52,19 +52,19 @@ def first_answer(messages: Iterable[Json]) -> Answer | None:
     return next((answer for message in messages if (answer := answer_of(message))), None)
 
 
-def each(messages: Json) -> Iterator[Json]:
+def iter_messages(messages: Json) -> Iterator[Json]:
     """Go through a list of messages, or nothing."""
     if isinstance(messages, list):
         yield from messages
 
 
-def backwards(messages: Json) -> Iterator[Json]:
+def reversed_messages(messages: Json) -> Iterator[Json]:
     """Go through a list of messages from its end, or nothing."""
     if isinstance(messages, list):
         yield from reversed(messages)
 
 
-def field(value: dict[str, Json], name: str) -> str:
+def text_field(value: dict[str, Json], name: str) -> str:
     """Return a text field of an object, "" if it is none."""
     found = value.get(name)
     return found if isinstance(found, str) else ""

@@ -16,7 +16,7 @@ _LEADING = re.compile(r"\n[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
 _INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
 _LINE = 200  # characters
-_GLANCE = 4_000  # characters looked at for one line; arguments can be megabytes
+_SCAN_LIMIT = 4_000  # characters looked at for one line; arguments can be megabytes
 
 
 def clean(text: str, limit: int | None = None) -> str:
@@ -34,13 +34,13 @@ def excerpt(text: str, limit: int) -> str:
         return begin if len(begin) <= limit else begin[: limit - 1].rstrip() + "…"  # as below, seen at once
     line = " ".join(text[: limit * 2].split())
     if len(line) <= limit and len(text) > limit * 2:
-        line = " ".join(text[: max(limit * 4, _GLANCE)].split())
+        line = " ".join(text[: max(limit * 4, _SCAN_LIMIT)].split())
     return clean(line) if len(line) <= limit else clean(line[: limit - 1].rstrip()) + "…"
 
 
-def prose(text: str) -> str:
+def strip_markdown(text: str) -> str:
     """Return what a model wrote without the marks of Markdown, for a line that shows it plainly."""
-    said = text[:_GLANCE]
+    said = text[:_SCAN_LIMIT]
     if "|" in said:
         said = _TABLE.sub("", said)
     said = _LEADING.sub("\n", f"\n{said}")[1:]
@@ -61,7 +61,7 @@ def one_line(arguments: Json) -> str:
     return "" if arguments is None else excerpt(_plain(arguments), _LINE)
 
 
-def tokens(count: int) -> str:
+def format_token_count(count: int) -> str:
     """Return a token count: exact below 1,000, then three figures at most: 1.2k 12.3k 148k 1.80M."""
     if count < 1_000:
         return str(count)

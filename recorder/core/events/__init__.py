@@ -36,7 +36,7 @@ from recorder.core.events.phi_core import (
     TurnRequest,
     TurnStart,
 )
-from recorder.core.events.phi_core_types import Kind, KindName, OutcomeWord, Trigger, Usage
+from recorder.core.events.phi_core_types import Continuation, ContinuationName, OutcomeWord, Trigger, Usage
 
 LoopEvent = (
     AgentEnd
@@ -56,27 +56,31 @@ LoopEvent = (
     | PrunApplied
     | RevertApplied
 )
-Aside = (
+Annotation = (
     AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
 )
-Inward = SourceEvent | Unread  # nobody sends these: they stand for lines that say nothing we understand
-Event = AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Aside | SubAgentLinked | Inward
+InternalEvent = (
+    SourceEvent | Unread
+)  # nobody sends these: they stand for lines that say nothing we understand
+Event = (
+    AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Annotation | SubAgentLinked | InternalEvent
+)
 
 __all__ = [
     "AgentEnd",
     "AgentStart",
     "AgentSwitched",
+    "Annotation",
     "ApprovalRequested",
     "ApprovalResolved",
-    "Aside",
     "CompactionEnded",
     "CompactionStarted",
+    "Continuation",
+    "ContinuationName",
     "ErrorRaised",
     "Event",
     "InputRejected",
-    "Inward",
-    "Kind",
-    "KindName",
+    "InternalEvent",
     "LoopEvent",
     "MessageEnd",
     "MessageStart",

@@ -25,7 +25,7 @@ def event(model: type[_M]) -> type[_M]:
     return model
 
 
-def made(model: type[_M], **fields: object) -> _M:
+def construct(model: type[_M], **fields: object) -> _M:
     """Return an event of fields that need no check; those that are left out stand at their default."""
     new = object.__new__(model)
     held = new.__dict__

@@ -37,7 +37,7 @@ def is_id(value: object) -> TypeGuard[str]:
     return len(value.encode()) <= ID_BYTES
 
 
-def instant(text: str) -> datetime | None:
+def parse_timestamp(text: str) -> datetime | None:
     """Read an RFC 3339 time as UTC, cut to the microsecond; None if it is not one."""
     found = _TIME.fullmatch(text)
     if found is None:
@@ -50,7 +50,7 @@ def instant(text: str) -> datetime | None:
         return None
 
 
-def finite(value: Json) -> Json:
+def without_infinities(value: Json) -> Json:
     """Put null where a number is beyond a float: JSON has no word for what it became."""
     if value is None or isinstance(value, str) or _is_finite(value):
         return value
@@ -95,7 +95,7 @@ def _ids(value: object) -> tuple[str, ...]:
 
 
 def _timestamp(value: object) -> datetime:
-    if isinstance(value, str) and (time := instant(value)) is not None:
+    if isinstance(value, str) and (time := parse_timestamp(value)) is not None:
         return time
     raise PydanticCustomError(
         "bad_timestamp", "a timestamp is RFC 3339 text with a zone and at most 9 fractional digits"
@@ -125,7 +125,7 @@ def _snapshot(value: Json) -> Json:
         if name not in value:
             raise PydanticCustomError("missing_field", "a config snapshot names its model and provider")
         _text(value[name])
-    return finite(value)
+    return without_infinities(value)
 
 
 def ids_of(model: type) -> tuple[str, ...]:
@@ -152,4 +152,6 @@ Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 TurnIndex = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
 Flag = Annotated[bool, Field(strict=True)]
 Snapshot = Annotated[Content, PlainValidator(_snapshot)]
-Kept = Annotated[Content, PlainValidator(finite)]  # content of which more than texts is kept in a column
+StoredContent = Annotated[
+    Content, PlainValidator(without_infinities)
+]  # content of which more than texts is kept in a column

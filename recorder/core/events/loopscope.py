@@ -12,10 +12,10 @@ from recorder.core.events.fields import (
     Count,
     Flag,
     Id,
-    Kept,
     OptionalId,
     OptionalText,
     OptionalTimestamp,
+    StoredContent,
     Text,
 )
 
@@ -51,8 +51,8 @@ class ApprovalRequested:
     tool_call_id: OptionalId = None
     command: OptionalText = None
     risk: OptionalText = None
-    warnings: Kept = None
-    options: Kept = None
+    warnings: StoredContent = None
+    options: StoredContent = None
 
 
 @event
@@ -112,7 +112,7 @@ class UsageSnapshot:
     scope: Literal["session", "loop"]
     context_length: Count | None = None
     context_limit: Count | None = None
-    cost: Kept = None
+    cost: StoredContent = None
     currency: OptionalText = None
     cumulative: Flag = True
 
@@ -130,7 +130,7 @@ class SessionInfo:
     working_dir: OptionalText = None
     scope: Literal["ephemeral", "persistent"] | None = None
     agent_id: OptionalId = None  # this and the next four: an imported session file says them
-    formation: Kept = None
+    formation: StoredContent = None
     created_at: OptionalTimestamp = None
     last_active_at: OptionalTimestamp = None
     parent_spawn_ref: Content = None

@@ -11,12 +11,12 @@ from recorder.core.events.fields import (
     Flag,
     Id,
     Ids,
-    Kept,
     LoopIdOrEmpty,
     OptionalId,
     OptionalText,
     OptionalTimestamp,
     Snapshot,
+    StoredContent,
     Text,
     Timestamp,
     TurnIndex,
@@ -35,7 +35,7 @@ class AgentStart:
     timestamp: Timestamp
     parent_loop_id: OptionalId = None
     continuation_kind: ContinuationKind = INITIAL
-    metadata: Kept = None
+    metadata: StoredContent = None
     config_snapshot: Snapshot = None
     title: OptionalText = None
     messages: Content = None  # what an imported loop that has not ended already holds
@@ -89,7 +89,7 @@ class TurnEnd:
     timestamp: Timestamp
     tool_results: Content
     turn_index: TurnIndex | None = None
-    cost: Kept = None
+    cost: StoredContent = None
 
 
 @event
@@ -129,7 +129,7 @@ class ToolExecutionStart:
     loop_id: Id
     tool_call_id: Id
     tool_name: Text
-    args: Kept
+    args: StoredContent
     timestamp: OptionalTimestamp = None
 
 
@@ -226,7 +226,7 @@ class CompactionEnded:
     loops_compacted: Count | None
     timestamp: Timestamp
     summary: OptionalText = None
-    block: Kept = None  # phi-core's compaction_block, from an imported session
+    block: StoredContent = None  # phi-core's compaction_block, from an imported session
 
 
 @event

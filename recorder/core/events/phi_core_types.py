@@ -7,11 +7,11 @@ from typing import Annotated, Literal
 from pydantic import PlainValidator
 from pydantic_core import PydanticCustomError
 
-from recorder.core.events.base import event, made
+from recorder.core.events.base import construct, event
 from recorder.core.events.fields import Count
 
 Trigger = Literal["User", "SubAgent", "Continuation", "Branch"]
-KindName = Literal["Initial", "Default", "Compaction", "Rerun", "Branch"]
+ContinuationName = Literal["Initial", "Default", "Compaction", "Rerun", "Branch"]
 OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit"]
 
 
@@ -29,20 +29,20 @@ class Usage:
 
 
 @event
-class Kind:
+class Continuation:
     """How a loop continues another one; reruns and branches carry a tag."""
 
-    name: KindName = "Initial"
+    name: ContinuationName = "Initial"
     tag: str | None = None
 
 
-def _kind(value: object) -> Kind:
+def _kind(value: object) -> Continuation:
     if value in ("Initial", "Default", "Compaction"):
         return _PLAIN[str(value)]
     if isinstance(value, dict) and len(value) == 1:
         name, inside = next(iter(value.items()))
         if name in ("Rerun", "Branch") and isinstance(inside, dict) and isinstance(inside.get("tag"), str):
-            return made(Kind, name=name, tag=inside["tag"])
+            return construct(Continuation, name=name, tag=inside["tag"])
     raise PydanticCustomError(
         "wrong_type",
         'a continuation kind is Initial, Default, Compaction or {"Rerun" or "Branch": {"tag": text}}',
@@ -58,7 +58,7 @@ def _trigger(value: object) -> Trigger:
     raise PydanticCustomError("wrong_type", "a trigger is User, SubAgent, Continuation or Branch")
 
 
-_PLAIN = {name: Kind(name=name) for name in ("Initial", "Default", "Compaction")}
+_PLAIN = {name: Continuation(name=name) for name in ("Initial", "Default", "Compaction")}
 INITIAL = _PLAIN["Initial"]
-ContinuationKind = Annotated[Kind, PlainValidator(_kind)]
+ContinuationKind = Annotated[Continuation, PlainValidator(_kind)]
 TurnTrigger = Annotated[Trigger, PlainValidator(_trigger)]

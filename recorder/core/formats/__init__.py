@@ -10,13 +10,13 @@ from recorder.core.records import Json
 
 
 @dataclass(frozen=True, slots=True)
-class Foreign:
+class ForeignLine:
     """A line of another runtime, parsed and not yet understood. None: it only frames others."""
 
     fields: dict[str, Json] | None
 
 
-Parsed = Event | Foreign
+ParsedLine = Event | ForeignLine
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class Limits:
 DEFAULT_LIMITS = Limits()
 
 
-class Refused(Exception):
+class InvalidLineError(Exception):
     """A line with a permanent fault: a reject code of the protocol, the field, and a sentence for people."""
 
     def __init__(self, code: str, path: str, message: str) -> None:
@@ -40,7 +40,7 @@ class Refused(Exception):
         self.path = path
         self.message = message
 
-    def bare(self) -> Refused:
+    def without_traceback(self) -> InvalidLineError:
         """Return it without where it was raised: that holds the line and, by way of callers, itself."""
         self.__context__ = None
         return self.with_traceback(None)

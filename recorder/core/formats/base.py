@@ -14,9 +14,9 @@ from datetime import UTC, datetime
 from typing import Protocol
 
 from recorder.core.events import SourceEvent
-from recorder.core.events.base import made
-from recorder.core.events.fields import instant, is_id
-from recorder.core.formats import DEFAULT_LIMITS, Foreign, Limits, Refused
+from recorder.core.events.base import construct
+from recorder.core.events.fields import is_id, parse_timestamp
+from recorder.core.formats import DEFAULT_LIMITS, ForeignLine, InvalidLineError, Limits
 from recorder.core.formats.native import read_object
 from recorder.core.records import Json, Origin
 
@@ -25,7 +25,7 @@ COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_to
 
 
 @dataclass(slots=True)
-class Reading:
+class Translation:
     """What one foreign line says: native events, and where the line itself belongs."""
 
     name: str  # the line's own type
@@ -42,7 +42,7 @@ class Reading:
 
     def original(self, source: str) -> SourceEvent:
         """Return the line as an event that changes nothing: what it means came in `events`."""
-        return made(
+        return construct(
             SourceEvent,
             source=source,
             name=self.name,
@@ -60,10 +60,10 @@ class Reader(Protocol):
     def state(self) -> Json:
         """What has to be known to go on from here."""
 
-    def read(self, line: Fields, at: datetime) -> Reading:
+    def read(self, line: Fields, at: datetime) -> Translation:
         """Read a line that was received at a time. Raises Refused, and then nothing of it counts."""
 
-    def flush(self, at: datetime) -> list[Fields]:
+    def end_of_stream(self, at: datetime) -> list[Fields]:
         """Return what is still to be said when the producer is done."""
 
 
@@ -73,75 +73,77 @@ _FRAMING = re.compile(rb"(event|id|retry)?:")
 NextLoop = Callable[[str], int]
 
 
-def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Foreign:
+def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ForeignLine:
     """Read a line of any runtime: a JSON object, bare or as server-sent events frame it. Raises Refused."""
     if _FRAMING.match(line):
-        return Foreign(None)
-    return Foreign(read_object(unframed(line), limits))
+        return ForeignLine(None)
+    return ForeignLine(read_object(strip_sse_framing(line), limits))
 
 
-def parse_all(lines: Iterable[bytes], *, limits: Limits) -> list[Foreign | Refused]:
+def parse_all(lines: Iterable[bytes], *, limits: Limits) -> list[ForeignLine | InvalidLineError]:
     """Read lines: of each, what `parse` returns or raises."""
-    found: list[Foreign | Refused] = []
+    found: list[ForeignLine | InvalidLineError] = []
     for line in lines:
         try:
             found.append(parse(line, limits=limits))
-        except Refused as refused:
-            found.append(refused.bare())
+        except InvalidLineError as refused:
+            found.append(refused.without_traceback())
     return found
 
 
-def unframed(line: bytes) -> bytes:
+def strip_sse_framing(line: bytes) -> bytes:
     """Return the JSON of a line that may come as the data of a server-sent event."""
     return line.removeprefix(b"data:").lstrip() if line.startswith(b"data:") else line
 
 
-def native(event: Fields) -> bytes:
+def encode_event(event: Fields) -> bytes:
     """Return an event as the line that says it."""
     return json.dumps(event, separators=(",", ":")).encode()
 
 
-def stamp(at: datetime) -> str:
+def format_time(at: datetime) -> str:
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-def time_of(value: Json) -> datetime | None:
+def parse_time(value: Json) -> datetime | None:
     """Read a time; None for Go's zero time, and for what is none."""
-    at = instant(value) if isinstance(value, str) else None
+    at = parse_timestamp(value) if isinstance(value, str) else None
     return None if at is None or at.year <= 1 else at
 
 
-def text(fields: Fields, name: str) -> str:
+def text_field(fields: Fields, name: str) -> str:
     """Return a text field, "" if it is none."""
     found = fields.get(name)
     return found if isinstance(found, str) else ""
 
 
-def count(fields: Fields, name: str) -> int:
+def count_field(fields: Fields, name: str) -> int:
     """Return a counter, 0 if it is none."""
     found = fields.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else 0
 
 
-def inside(fields: Fields, name: str) -> Fields:
+def object_field(fields: Fields, name: str) -> Fields:
     """Return an object within, empty if it is none."""
     found = fields.get(name)
     return found if isinstance(found, dict) else {}
 
 
-def needed_id(fields: Fields, name: str) -> str:
+def required_id(fields: Fields, name: str) -> str:
     """Return an id that the line cannot do without. Raises Refused."""
     found = fields.get(name)
     if is_id(found):
         return found
     if found is None or found == "":
-        raise Refused("missing_field", name, "the field is missing")
+        raise InvalidLineError("missing_field", name, "the field is missing")
     if isinstance(found, str):
-        raise Refused("bad_id", name, "an id has 1 to 512 bytes and no control, surrogate or bidi characters")
-    raise Refused("wrong_type", name, "an id is a string")
+        raise InvalidLineError(
+            "bad_id", name, "an id has 1 to 512 bytes and no control, surrogate or bidi characters"
+        )
+    raise InvalidLineError("wrong_type", name, "an id is a string")
 
 
-def arguments(value: Json) -> Json:
+def parse_arguments(value: Json) -> Json:
     """Return the arguments of a tool call, which some runtimes write as text that holds JSON."""
     if not isinstance(value, str):
         return value

@@ -7,13 +7,13 @@ from datetime import UTC, datetime
 from typing import cast
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats import Refused
-from recorder.core.formats.base import Fields, NextLoop, Reading, needed_id, stamp, text
+from recorder.core.formats import InvalidLineError
+from recorder.core.formats.base import Fields, NextLoop, Translation, format_time, required_id, text_field
 from recorder.core.records import Json
 
 AGENT = "grida"
 OUTCOMES = {"finish": "completed", "abort": "cancelled", "error": "failed"}
-EVENTS = STARTED, FINISHED, ASKED = "turn-started", "turn-finished", "approval-requested"
+EVENTS = STARTED, FINISHED, APPROVAL_REQUESTED = "turn-started", "turn-finished", "approval-requested"
 _NOTHING: Fields = {"input": 0, "output": 0}
 _LAST_MS = 253_402_300_799_000  # the year 9999
 
@@ -29,30 +29,30 @@ class GridaReader:
     def state(self) -> Json:
         return cast("Json", self._open)
 
-    def read(self, line: Fields, at: datetime) -> Reading:
+    def read(self, line: Fields, at: datetime) -> Translation:
         """Read a frame's data. Raises Refused."""
         kind = line.get("type")
         if not is_id(kind):
-            raise Refused("bad_type", "type", "an event has a type, which is text")
-        session_id = needed_id(line, "session_id")
+            raise InvalidLineError("bad_type", "type", "an event has a type, which is text")
+        session_id = required_id(line, "session_id")
         if not is_id(f"{session_id}.{10**9}"):
-            raise Refused("bad_id", "session_id", "the id is too long")
+            raise InvalidLineError("bad_id", "session_id", "the id is too long")
         told_at = _time(line.get("at"))
-        now = stamp(told_at or at)
-        reading = Reading(kind, session_id=session_id, timestamp=told_at)
+        now = format_time(told_at or at)
+        reading = Translation(kind, session_id=session_id, timestamp=told_at)
         if kind == STARTED:
             reading.events = list(self._start(session_id, line, now))
-        elif kind == FINISHED and text(line, "reason") in OUTCOMES:
+        elif kind == FINISHED and text_field(line, "reason") in OUTCOMES:
             reading.loop_id = self._open.get(session_id)
             reading.events = list(self._finish(session_id, line, now))
-        elif kind == ASKED:
+        elif kind == APPROVAL_REQUESTED:
             reading.events = [self._ask(session_id, now)]
         else:
             reading.understood = False  # a type or a reason of a later version
         reading.loop_id = self._open.get(session_id, reading.loop_id)
         return reading
 
-    def flush(self, _at: datetime) -> list[Fields]:
+    def end_of_stream(self, _at: datetime) -> list[Fields]:
         """Nothing is left to be said; what runs is cut off."""
         self._open = {}
         return []
@@ -62,7 +62,7 @@ class GridaReader:
             yield _end(cut, now, "cancelled", "Another turn began.")
         number = self._next_loop(session_id)
         loop_id = self._open[session_id] = f"{session_id}.{number}"
-        message_id = text(line, "message_id")
+        message_id = text_field(line, "message_id")
         yield {
             "type": "AgentStart",
             "agent_id": AGENT,
@@ -77,7 +77,7 @@ class GridaReader:
     def _finish(self, session_id: str, line: Fields, now: str) -> Iterator[Fields]:
         if session_id not in self._open:  # its start was before we listened
             yield from self._start(session_id, line, now)
-        yield _end(self._open.pop(session_id), now, OUTCOMES[text(line, "reason")], "")
+        yield _end(self._open.pop(session_id), now, OUTCOMES[text_field(line, "reason")], "")
 
     def _ask(self, session_id: str, now: str) -> Fields:
         return {

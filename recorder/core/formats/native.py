@@ -18,10 +18,10 @@ from jiter import from_json
 from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
-from recorder.core.events import Event, Inward, MessageEnd, MessageStart, SourceEvent
-from recorder.core.events.base import fields_of, made
-from recorder.core.events.fields import ID_BYTES, finite, ids_of, instant, is_id
-from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
+from recorder.core.events import Event, InternalEvent, MessageEnd, MessageStart, SourceEvent
+from recorder.core.events.base import construct, fields_of
+from recorder.core.events.fields import ID_BYTES, ids_of, is_id, parse_timestamp, without_infinities
+from recorder.core.formats import DEFAULT_LIMITS, InvalidLineError, Limits
 from recorder.core.records import Json
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
@@ -46,14 +46,16 @@ _OWN = frozenset(
     "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo".split()
 )
 
-KNOWN: dict[str, type[Event]] = {
-    fields_of(model)["type"].default: model for model in get_args(Event) if model not in get_args(Inward)
+EVENT_TYPES: dict[str, type[Event]] = {
+    fields_of(model)["type"].default: model
+    for model in get_args(Event)
+    if model not in get_args(InternalEvent)
 }
-_CHECKS = {model: TypeAdapter(model).validator.validate_python for model in KNOWN.values()}
-_IDS = {model: ids_of(model) for model in KNOWN.values()}
+_CHECKS = {model: TypeAdapter(model).validator.validate_python for model in EVENT_TYPES.values()}
+_IDS = {model: ids_of(model) for model in EVENT_TYPES.values()}
 _READ = {
     model: frozenset(field.alias or key for key, field in fields_of(model).items())
-    for model in KNOWN.values()
+    for model in EVENT_TYPES.values()
 }
 _READ_OF_UNKNOWN = frozenset(("type", "loop_id", "session_id", "timestamp"))
 
@@ -71,9 +73,9 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
     """Read one line. Raises Refused with the protocol's code."""
     fields, is_quick = _object(line, limits)
     name = fields.get("type")
-    model = KNOWN.get(name) if isinstance(name, str) else None
+    model = EVENT_TYPES.get(name) if isinstance(name, str) else None
     if model is None and not is_id(name):
-        raise Refused("bad_type", "type", "an event has a type, which is text")
+        raise InvalidLineError("bad_type", "type", "an event has a type, which is text")
     if not is_quick:
         _refuse_doubled(fields, _READ_OF_UNKNOWN if model is None else _READ[model], "")
         for inside in _COUNTED if model else ():
@@ -81,21 +83,21 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
                 _refuse_doubled(usage, frozenset(usage), f"{inside}.")
     if model is None:
         return _source_event(str(name), fields)
-    event = event_of(model, fields)
+    event = validate_event(model, fields)
     if limits.id_bytes < ID_BYTES:
         _refuse_long_ids(event, model, limits.id_bytes)
     return event
 
 
-def parse_all(lines: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) -> list[Event | Refused]:
+def parse_all(lines: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) -> list[Event | InvalidLineError]:
     """Read lines that follow each other: of each, what `parse` returns or raises."""
-    found: list[Event | Refused] = []
+    found: list[Event | InvalidLineError] = []
     messages = _Messages(limits)
     for line in lines:
         try:
             found.append(messages.read(line) or parse(line, limits=limits))
-        except Refused as refused:
-            found.append(refused.bare())
+        except InvalidLineError as refused:
+            found.append(refused.without_traceback())
     return found
 
 
@@ -123,42 +125,42 @@ class _Messages:
             if message is None:
                 return None
             self._text, self._message = text, message
-        return made(_MESSAGES[name], loop_id=loop_id.decode(), message=self._message)
+        return construct(_MESSAGES[name], loop_id=loop_id.decode(), message=self._message)
 
 
-def event_of(model: type[Event], fields: dict[str, Json]) -> Event:
+def validate_event(model: type[Event], fields: dict[str, Json]) -> Event:
     """Check the fields of one event."""
     try:
         event: Event = _CHECKS[model](fields)
     except ValidationError as error:
         raise _refusal(error) from None
     if event.type in _OWN and not (fields.get("loop_id") or fields.get("session_id")):
-        raise Refused("missing_field", "session_id", "the event names neither a loop nor a session")
+        raise InvalidLineError("missing_field", "session_id", "the event names neither a loop nor a session")
     return event
 
 
 def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
     """Read one JSON object. Raises Refused if it is none, or too large or too deep."""
-    return {name: finite(value) for name, value in _object(line, limits)[0].items()}
+    return {name: without_infinities(value) for name, value in _object(line, limits)[0].items()}
 
 
 def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
     """Return a line's object, and whether it was read the quick way: then no key is given twice."""
     if len(line) > limits.event_bytes:
-        raise Refused("too_large", "", f"an event has at most {limits.event_bytes} bytes")
+        raise InvalidLineError("too_large", "", f"an event has at most {limits.event_bytes} bytes")
     is_plain = _brackets(line) <= limits.depth
     value = _quick(line) if is_plain else _quick_within(line, limits.depth)
     is_quick = value is not None
     if not is_plain and not is_quick and _depth(line) > limits.depth:
-        raise Refused("too_deep", "", f"JSON is nested at most {limits.depth} deep")
+        raise InvalidLineError("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
         value = value or _load(line.decode())
     except UnicodeDecodeError as error:
-        raise Refused("bad_utf8", "", f"byte {error.start} is not UTF-8") from None
+        raise InvalidLineError("bad_utf8", "", f"byte {error.start} is not UTF-8") from None
     except json.JSONDecodeError as error:
-        raise Refused("bad_json", "", str(error)) from None
+        raise InvalidLineError("bad_json", "", str(error)) from None
     if not isinstance(value, dict):
-        raise Refused("not_object", "", "an event is a JSON object")
+        raise InvalidLineError("not_object", "", "an event is a JSON object")
     return value, is_quick
 
 
@@ -226,7 +228,7 @@ def _depth(line: bytes) -> int:
 
 def _refuse_doubled(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
     if isinstance(fields, _Doubled) and (twice := sorted(fields.twice & read)):
-        raise Refused("dup_key", path + twice[0], "the key is given twice")
+        raise InvalidLineError("dup_key", path + twice[0], "the key is given twice")
 
 
 def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
@@ -234,27 +236,27 @@ def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
         held: str | tuple[str, ...] | None = getattr(event, name)
         for each in (held,) if isinstance(held, str) else held or ():
             if len(each.encode()) > longest:
-                raise Refused("bad_id", name, f"an id has at most {longest} bytes")
+                raise InvalidLineError("bad_id", name, f"an id has at most {longest} bytes")
 
 
 def _source_event(name: str, fields: dict[str, Json]) -> SourceEvent:
     loop_id, session_id, time = fields.get("loop_id"), fields.get("session_id"), fields.get("timestamp")
-    return made(
+    return construct(
         SourceEvent,
         source="native",
         name=name,
         loop_id=loop_id if is_id(loop_id) else None,
         session_id=session_id if is_id(session_id) else None,
-        timestamp=instant(time) if isinstance(time, str) else None,
+        timestamp=parse_timestamp(time) if isinstance(time, str) else None,
     )
 
 
-def _refusal(error: ValidationError) -> Refused:
+def _refusal(error: ValidationError) -> InvalidLineError:
     first: ErrorDetails = error.errors(include_url=False, include_context=False)[0]
     kind, path = first["type"], ".".join(str(step) for step in first["loc"])
     if kind in _CODES:
-        return Refused(kind, path, first["msg"])
+        return InvalidLineError(kind, path, first["msg"])
     if kind == "missing":
-        return Refused("missing_field", path, "the field is missing")
+        return InvalidLineError("missing_field", path, "the field is missing")
     is_beyond = kind in _RANGE or first["input"] in _INFINITE
-    return Refused("out_of_range" if is_beyond else "wrong_type", path, first["msg"])
+    return InvalidLineError("out_of_range" if is_beyond else "wrong_type", path, first["msg"])

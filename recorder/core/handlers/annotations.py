@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from recorder.core.content.text import clean
-from recorder.core.context import NOWHERE, EventContext, Place
+from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.events import (
     AgentSwitched,
+    Annotation,
     ApprovalRequested,
     ApprovalResolved,
-    Aside,
     ErrorRaised,
     InputRejected,
     Notice,
@@ -30,7 +30,7 @@ def reject_input(context: EventContext, event: InputRejected, loop: Loop) -> Tur
     return turns.open_turn(context, loop)
 
 
-def take(context: EventContext, event: Aside, session: Session, loop: Loop | None) -> None:
+def apply(context: EventContext, event: Annotation, session: Session, loop: Loop | None) -> None:
     """Let one of our events change what it is about."""
     running = loop if loop is not None and loop.status == "running" else None
     match event:
@@ -44,8 +44,8 @@ def take(context: EventContext, event: Aside, session: Session, loop: Loop | Non
         case ErrorRaised():
             _error(context, event, running)
         case SessionInfo():
-            sessions.info(session, event)
-            lineage.spawned_as(context, session, event.parent_spawn_ref)
+            sessions.apply_info(session, event)
+            lineage.set_spawn_from_import(context, session, event.parent_spawn_ref)
         case UsageSnapshot():
             if running is not None and event.context_length is not None:
                 running.context_tokens = event.context_length
@@ -53,21 +53,21 @@ def take(context: EventContext, event: Aside, session: Session, loop: Loop | Non
             _note(context, event, session, loop)
 
 
-def link(context: EventContext, event: SubAgentLinked) -> Place:
+def link(context: EventContext, event: SubAgentLinked) -> Placement:
     """A loop is the sub-agent of a tool call in another session."""
     state = context.state
     parent = state.latest.get(event.parent_loop_id or "")
     child_session = state.sessions.get(event.child_session_id)
     if parent is not None:
-        lineage.refer(context, _ref(context, event, parent))
+        lineage.add_child_ref(context, _ref(context, event, parent))
         context.touch(parent)
         context.touch(parent.session)
-        return turns.here(context, parent)
+        return turns.placement(context, parent)
     if child_session is not None:
-        lineage.spawned_by(context, child_session, event)
-        return Place(child_session)
+        lineage.set_spawn_from_link(context, child_session, event)
+        return Placement(child_session)
     context.anomaly("orphan", "A sub-agent was linked to a loop that is not known.", None)
-    return NOWHERE
+    return NO_PLACEMENT
 
 
 def _error(context: EventContext, event: ErrorRaised, loop: Loop | None) -> None:

@@ -27,13 +27,13 @@ def request(context: EventContext, event: ApprovalRequested, session: Session, l
         risk=clean(event.risk or "", 100),
         warnings=event.warnings,
         options=event.options,
-        requested_at=event.timestamp or context.at,
+        requested_at=event.timestamp or context.received_at,
         request_event=context.id,
     )
     context.add(approval)
     _count(context, session, loop, 1)
     if loop is not None:
-        sessions.doing(loop, f"{_WAITING} {approval.command}".rstrip())
+        sessions.set_activity(loop, f"{_WAITING} {approval.command}".rstrip())
 
 
 def resolve(context: EventContext, event: ApprovalResolved, session: Session, loop: Loop | None) -> None:
@@ -46,27 +46,27 @@ def resolve(context: EventContext, event: ApprovalResolved, session: Session, lo
         return
     approval.decision_scope = event.scope or ""
     approval.reason = clean(event.reason or "")
-    approval.resolved_at = event.timestamp or context.at
+    approval.resolved_at = event.timestamp or context.received_at
     _settle(context, approval, event.decision or "", inferred=event.inferred)
-    _say(context, approval)
+    _update_activity(context, approval)
 
 
-def tool_runs(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
+def grant_by_tool_start(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited runs: somebody must have granted it."""
     _settle_of_tool(context, loop, tool_call_id, "granted", at)
 
 
-def tool_denied(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
+def deny_by_tool_end(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
     """A tool that waited returned without running: it was denied."""
     _settle_of_tool(context, loop, tool_call_id, "denied", at)
 
 
-def cut(context: EventContext, loop: Loop) -> None:
+def cancel_of_loop(context: EventContext, loop: Loop) -> None:
     """A loop that waited will never hear the answer."""
     _settle_all(context, loop.session, lambda a: a.loop is loop, "cancelled")
 
 
-def session_goes_on(context: EventContext, session: Session) -> None:
+def settle_of_ended_loops(context: EventContext, session: Session) -> None:
     """A session that waited after its loop had ended goes on: the question is settled, we do not know how."""
     _settle_all(context, session, lambda a: a.loop is None or a.loop.status != "running", "")
 
@@ -74,33 +74,33 @@ def session_goes_on(context: EventContext, session: Session) -> None:
 def _settle_of_tool(
     context: EventContext, loop: Loop, tool_call_id: str, decision: str, at: datetime | None
 ) -> None:
-    approval = context.state.approval_of.get((loop, tool_call_id))
+    approval = context.state.approvals_by_tool.get((loop, tool_call_id))
     if approval is not None:
-        approval.resolved_at = at or context.at
+        approval.resolved_at = at or context.received_at
         _settle(context, approval, decision, inferred=True)
-        _say(context, approval)
+        _update_activity(context, approval)
 
 
 def _settle_all(
     context: EventContext, session: Session, which: Callable[[Approval], bool], decision: str
 ) -> None:
-    for approval in [a for a in context.state.approvals.get(session, ()) if which(a)]:
-        approval.resolved_at = context.at
+    for approval in [a for a in context.state.open_approvals.get(session, ()) if which(a)]:
+        approval.resolved_at = context.received_at
         _settle(context, approval, decision, inferred=True)
 
 
 def _settle(context: EventContext, approval: Approval, decision: str, *, inferred: bool) -> None:
     approval.decision, approval.inferred, approval.resolve_event = decision, inferred, context.id
-    context.state.approvals[approval.session].remove(approval)
+    context.state.open_approvals[approval.session].remove(approval)
     if approval.loop is not None:
-        context.state.approval_of.pop((approval.loop, approval.tool_call_id), None)
+        context.state.approvals_by_tool.pop((approval.loop, approval.tool_call_id), None)
     _count(context, approval.session, approval.loop, -1)
     context.touch(approval)
 
 
 def _count(context: EventContext, session: Session, loop: Loop | None, change: int) -> None:
     session.waiting += change
-    waiting = context.state.approvals.get(session, [])
+    waiting = context.state.open_approvals.get(session, [])
     session.waiting_since = waiting[0].requested_at if waiting else None
     context.touch(session)
     if loop is not None:
@@ -108,20 +108,20 @@ def _count(context: EventContext, session: Session, loop: Loop | None, change: i
         context.touch(loop)
 
 
-def _say(context: EventContext, settled: Approval) -> None:
+def _update_activity(context: EventContext, settled: Approval) -> None:
     """A loop that runs on no longer says that it waits, unless for something else."""
     loop = settled.loop
     if loop is None or loop.status != "running":
         return
-    others = [each for each in context.state.approvals.get(settled.session, ()) if each.loop is loop]
+    others = [each for each in context.state.open_approvals.get(settled.session, ()) if each.loop is loop]
     words = _WAITING if others else _SETTLED.get(settled.decision, "Answered")
-    sessions.doing(loop, f"{words} {(others or [settled])[-1].command}".rstrip())
+    sessions.set_activity(loop, f"{words} {(others or [settled])[-1].command}".rstrip())
 
 
 def _find(
     context: EventContext, event: ApprovalResolved, session: Session, loop: Loop | None
 ) -> Approval | None:
-    waiting = context.state.approvals.get(session, [])
+    waiting = context.state.open_approvals.get(session, [])
     if event.approval_id:
         return next((a for a in waiting if a.approval_id == event.approval_id), None)
     if event.tool_call_id:

@@ -11,7 +11,7 @@ from recorder.core.records import Compaction, Loop, Turn
 
 def start(context: EventContext, event: CompactionStarted, loop: Loop) -> Turn | None:
     """A compaction began."""
-    unfinished = context.state.compactions.pop(loop, None)
+    unfinished = context.state.running_compactions.pop(loop, None)
     if unfinished is not None:
         unfinished.state = "cut"
         context.touch(unfinished)
@@ -19,13 +19,13 @@ def start(context: EventContext, event: CompactionStarted, loop: Loop) -> Turn |
     compaction.messages_before, compaction.tokens_before = event.message_count, event.estimated_tokens
     compaction.started_at, compaction.start_event = event.timestamp, context.id
     context.add(compaction)
-    sessions.doing(loop, "Compacting the context")
+    sessions.set_activity(loop, "Compacting the context")
     return compaction.turn
 
 
 def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | None:
     """A compaction is over; its own counts replace those it began with."""
-    compaction = context.state.compactions.pop(loop, None)
+    compaction = context.state.running_compactions.pop(loop, None)
     if compaction is None:
         # An imported block tells more of a compaction that was counted when it came live.
         is_known = event.block is not None and loop.compactions > 0

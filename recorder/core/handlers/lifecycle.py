@@ -5,7 +5,7 @@ from __future__ import annotations
 from recorder.core.events import AgentEnd
 from recorder.core.records import Outcome, Status
 
-NEXT: dict[Status, frozenset[Status]] = {
+TRANSITIONS: dict[Status, frozenset[Status]] = {
     "pending": frozenset(("running",)),
     "running": frozenset(("completed", "rejected", "aborted")),
     "completed": frozenset(),
@@ -21,9 +21,9 @@ _BY_STOP: dict[str, Outcome] = {
 }
 
 
-def may(status: Status, following: Status) -> bool:
+def can_change(status: Status, following: Status) -> bool:
     """Say whether a loop goes from one status to the other."""
-    return following in NEXT[status]
+    return following in TRANSITIONS[status]
 
 
 def outcome_of_stop(stop_reason: str, error: str) -> Outcome:

@@ -13,7 +13,7 @@ LAST_RUNS = 3  # of a loop id in a session: as many as a store recalls
 DEEPEST = 200  # sessions above each other; what goes deeper stays unlinked, as a circle does
 
 
-def session_of(loop_id: str) -> str:
+def session_id_of(loop_id: str) -> str:
     """Return the session that phi-core reads out of a loop id: what stands before its first dot."""
     return loop_id.split(".", 1)[0]
 
@@ -40,8 +40,8 @@ def link_parent(context: EventContext, loop: Loop) -> None:
     if parent_id == loop.loop_id:
         context.anomaly("self_parent", "The loop names itself as its parent.", session, loop)
         return
-    context.state.wait_for_parent(loop)
-    if session_of(parent_id) == session.session_id:
+    context.state.index_awaiting_parent(loop)
+    if session_id_of(parent_id) == session.session_id:
         return
     if loop.role == "normal":
         loop.role = "sub_agent"
@@ -52,37 +52,37 @@ def link_parent(context: EventContext, loop: Loop) -> None:
 def adopt_children(context: EventContext, loop: Loop) -> None:
     """Link those that named this loop as their parent before it started."""
     state = context.state
-    for child in state.waiting.pop((loop.session, loop.loop_id), ()):
+    for child in state.loops_awaiting_parent.pop((loop.session, loop.loop_id), ()):
         if not _descends(loop, child):
             child.parent = loop
             _was_not_foreign(context, child)
             context.touch(child)
         else:
-            state.wait_for_parent(child)
-    for session in state.spawned.pop(loop.loop_id, ()):
+            state.index_awaiting_parent(child)
+    for session in state.sessions_awaiting_parent.pop(loop.loop_id, ()):
         if session.parent is None and session.parent_loop_id == loop.loop_id:
             _spawn_from(context, session, loop)
 
 
 def link_refs(context: EventContext, loop: Loop) -> None:
     """Link the tool calls that already named this loop as the one they ran."""
-    for ref in context.state.refs.pop(loop.loop_id, ()):
+    for ref in context.state.unlinked_refs.pop(loop.loop_id, ()):
         if ref.child is None:
             _link(context, ref, loop)
         if ref.child is None:
-            context.state.refs.setdefault(loop.loop_id, []).append(ref)
+            context.state.unlinked_refs.setdefault(loop.loop_id, []).append(ref)
 
 
 def link_session_refs(context: EventContext, first: Loop) -> None:
     """Link a session whose first loop starts to the tool calls that already named it."""
-    for ref in context.state.session_refs.pop(first.session.session_id, ()):
+    for ref in context.state.unlinked_refs_of_session.pop(first.session.session_id, ()):
         if ref.child is None and not ref.child_loop_id:
             _link(context, ref, first)
         elif ref.child is None:
             _fill_spawn(context, first.session, ref)
 
 
-def refer(context: EventContext, ref: ChildRef) -> None:
+def add_child_ref(context: EventContext, ref: ChildRef) -> None:
     """Record that a tool call ran a sub-agent's loop, known yet or not."""
     context.add(ref)
     ref.loop.session.sub_agents += 1
@@ -96,27 +96,27 @@ def refer(context: EventContext, ref: ChildRef) -> None:
         _fill_spawn(context, session, ref)
 
 
-def spawned_by(context: EventContext, session: Session, said: SubAgentLinked) -> None:
+def set_spawn_from_link(context: EventContext, session: Session, said: SubAgentLinked) -> None:
     """Note where a session comes from when only its own side is known."""
     if session.spawn_tool_call_id:
         return
     session.has_spawn = True
-    session.parent_session_id = said.parent_session_id or session_of(said.parent_loop_id or "")
+    session.parent_session_id = said.parent_session_id or session_id_of(said.parent_loop_id or "")
     session.parent_loop_id = said.parent_loop_id or ""
     session.spawn_tool_call_id = said.tool_call_id or ""
     session.spawn_tool_name = clean(said.tool_name or "", 512)
     _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
 
 
-def spawned_as(context: EventContext, session: Session, said: Json) -> None:
+def set_spawn_from_import(context: EventContext, session: Session, said: Json) -> None:
     """Note where an imported session file says that its session comes from."""
     if not isinstance(said, dict) or session.spawn_tool_call_id:
         return
     session.has_spawn = True
-    session.parent_session_id = clean(messages.field(said, "parent_session_id"), 512)
-    session.parent_loop_id = clean(messages.field(said, "parent_loop_id"), 512)
-    session.spawn_tool_call_id = clean(messages.field(said, "tool_call_id"), 512)
-    session.spawn_tool_name = clean(messages.field(said, "tool_name"), 512)
+    session.parent_session_id = clean(messages.text_field(said, "parent_session_id"), 512)
+    session.parent_loop_id = clean(messages.text_field(said, "parent_loop_id"), 512)
+    session.spawn_tool_call_id = clean(messages.text_field(said, "tool_call_id"), 512)
+    session.spawn_tool_name = clean(messages.text_field(said, "tool_name"), 512)
     _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
 
 
@@ -150,7 +150,7 @@ def _fill_spawn(context: EventContext, session: Session, ref: ChildRef) -> None:
 
 def _spawned_from(context: EventContext, session: Session, parent_id: str) -> None:
     session.has_spawn = True
-    session.parent_session_id, session.parent_loop_id = session_of(parent_id), parent_id
+    session.parent_session_id, session.parent_loop_id = session_id_of(parent_id), parent_id
     _spawn_from(context, session, context.state.latest.get(parent_id))
 
 
@@ -158,7 +158,7 @@ def _spawn_from(context: EventContext, session: Session, parent: Loop | None) ->
     if parent is not None and not _comes_from(parent.session, session):
         session.parent = parent
     elif session.parent is None and session.parent_loop_id:
-        context.state.spawned.setdefault(session.parent_loop_id, []).append(session)
+        context.state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
     context.touch(session)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from recorder.core.content import messages
-from recorder.core.content.text import clean, prose
-from recorder.core.context import EventContext, Place
+from recorder.core.content.text import clean, strip_markdown
+from recorder.core.context import EventContext, Placement
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
 from recorder.core.handlers.model_configs import find_or_add, infer_config
@@ -25,36 +25,36 @@ _ENDED = {
 }
 
 
-def start(context: EventContext, event: AgentStart) -> Place:
+def start(context: EventContext, event: AgentStart) -> Placement:
     """A loop starts: an announced one, or one more run."""
-    session = sessions.find_or_make(context, event.session_id, event.timestamp)
+    session = sessions.get_or_create(context, event.session_id, event.timestamp)
     sessions.activate(session, event.agent_id, event.timestamp)
-    approvals.session_goes_on(context, session)
+    approvals.settle_of_ended_loops(context, session)
     loop = _next_run(context, session, event)
     _describe(context, loop, event)
     _give_role(context, loop, event)
     lineage.link_parent(context, loop)
-    context.state.started(loop)
+    context.state.index_started(loop)
     if session.head is None:
         lineage.link_session_refs(context, loop)
     lineage.link_refs(context, loop)
     lineage.adopt_children(context, loop)
-    sessions.opened(session, loop)
-    sessions.call(context, loop, event.title or "")
-    sessions.doing(loop, "Starting")
+    sessions.count_start(session, loop)
+    sessions.set_title(context, loop, event.title or "")
+    sessions.set_activity(loop, "Starting")
     _adopt_orphans(context, loop)
     _adopt(context, loop, event.adopts)
     context.touch(loop)
-    return Place(session, loop)
+    return Placement(session, loop)
 
 
 def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     """A loop ended by itself."""
     is_unbilled = billing.is_unbilled(loop)
-    token_counts.settle(loop, event.usage)
-    turn = context.state.turns.get(loop)
+    token_counts.replace_with_final_usage(loop, event.usage)
+    turn = context.state.last_turns.get(loop)
     turns.cut(context, loop)
-    if answer := messages.first_answer(messages.each(event.messages)):
+    if answer := messages.first_answer(messages.iter_messages(event.messages)):
         infer_config(context, loop, answer)
     if is_unbilled:
         billing.loop_ended(context, loop, event)
@@ -63,18 +63,18 @@ def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
     _title_from(context, loop, event.messages)
     if loop.role == "judge":
-        parallel_groups.judged(context, loop, event.messages)
+        parallel_groups.record_judgement(context, loop, event.messages)
     loop.end_event = context.id
     _close(context, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
-    sessions.doing(loop, _how_it_ended(loop, event.messages))
+    sessions.set_activity(loop, _how_it_ended(loop, event.messages))
     return turn if turn is not None and turn.state == "open" else None
 
 
 def abort(context: EventContext, loop: Loop) -> None:
     """A loop was cut off; its last event is where it ended."""
     turns.cut(context, loop)
-    _close(context, loop, "aborted", "aborted", loop.last_event_at or context.at)
-    sessions.doing(loop, _ENDED["aborted"])
+    _close(context, loop, "aborted", "aborted", loop.last_event_at or context.received_at)
+    sessions.set_activity(loop, _ENDED["aborted"])
     parallel_groups.abort(context, loop)
 
 
@@ -148,40 +148,42 @@ def _adopt(context: EventContext, loop: Loop, key: str | None) -> None:
 
 
 def _last_outcome(context: EventContext, loop: Loop, given: Json) -> Outcome:
-    turn = context.state.turns.get(loop)
+    turn = context.state.last_turns.get(loop)
     if turn is not None and turn.state == "done":
         return lifecycle.outcome_of_stop(turn.stop_reason, turn.error)
-    if last := messages.first_answer(messages.backwards(given)):
+    if last := messages.first_answer(messages.reversed_messages(given)):
         return lifecycle.outcome_of_stop(last.stop_reason, last.error)
     return "completed"
 
 
 def _title_from(context: EventContext, loop: Loop, given: Json) -> None:
     if not loop.title:
-        prompts = (messages.text_of(m) for m in messages.each(given) if messages.role_of(m) == "user")
-        sessions.call(context, loop, next(prompts, ""))
+        prompts = (
+            messages.text_of(m) for m in messages.iter_messages(given) if messages.role_of(m) == "user"
+        )
+        sessions.set_title(context, loop, next(prompts, ""))
 
 
 def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
     if isinstance(given, Ended):
         return given.activity
     if loop.outcome == "completed":
-        answers = (m for m in messages.backwards(given) if messages.role_of(m) == "assistant")
+        answers = (m for m in messages.reversed_messages(given) if messages.role_of(m) == "assistant")
         said = next(filter(None, map(messages.text_of, answers)), "")
-        return prose(said) if said else _ENDED["completed"]
+        return strip_markdown(said) if said else _ENDED["completed"]
     reason = loop.error if loop.outcome in ("failed", "rejected", "limit") else ""
     return f"{_ENDED[loop.outcome]}: {reason}" if reason else _ENDED[loop.outcome]
 
 
 def _close(context: EventContext, loop: Loop, status: Status, outcome: Outcome, at: datetime) -> None:
-    if not lifecycle.may(loop.status, status):
+    if not lifecycle.can_change(loop.status, status):
         return
     loop.status, loop.outcome, loop.ended_at = status, outcome, at
     loop.duration_ms = None if loop.started_at is None else max(0, (at - loop.started_at) // _MS)
-    context.spent(loop)
-    context.state.open.get(loop.producer, {}).pop(loop, None)
+    context.add_billed_call(loop)
+    context.state.running_loops.get(loop.producer, {}).pop(loop, None)
     if outcome != "completed":
-        approvals.cut(context, loop)
-    sessions.closed(loop.session, at)
+        approvals.cancel_of_loop(context, loop)
+    sessions.count_end(loop.session, at)
     context.touch(loop)
     context.touch(loop.session)

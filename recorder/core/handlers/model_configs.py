@@ -10,13 +10,21 @@ from functools import lru_cache
 
 from recorder.core.content import messages
 from recorder.core.content.messages import Answer
-from recorder.core.content.text import clean, tokens
+from recorder.core.content.text import clean, format_token_count
 from recorder.core.context import EventContext
 from recorder.core.records import Json, Loop, ModelConfig
 
 _SLOTS = 16  # colours
 _NOT_SETTINGS = ("model", "provider", "config_id", "name")
-_TELLING = ("thinking_level", "temperature", "reasoning", "context_window", "max_tokens", "provider", "api")
+_DISTINGUISHING = (
+    "thinking_level",
+    "temperature",
+    "reasoning",
+    "context_window",
+    "max_tokens",
+    "provider",
+    "api",
+)
 _WORDS = {"thinking_level": "thinking", "context_window": "context", "max_tokens": "max output"}
 _SIZES = ("context_window", "max_tokens")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
@@ -44,7 +52,7 @@ def _hash(canonical: str) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 
-def inferred(answer: Answer, loop_id: str) -> Json:
+def inferred_snapshot(answer: Answer, loop_id: str) -> Json:
     """Guess the config of a loop that named none, as phi-core does: from its first answer and its id."""
     first, last = loop_id.find("."), loop_id.rfind(".")
     config_id = loop_id[first + 1 : last] if 0 <= first < last else None
@@ -54,7 +62,7 @@ def inferred(answer: Answer, loop_id: str) -> Json:
 def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
     """Take the config of a loop that named none from its first answer."""
     if loop.config is None:
-        loop.config = find_or_add(context, inferred(answer, loop.loop_id))
+        loop.config = find_or_add(context, inferred_snapshot(answer, loop.loop_id))
         loop.config_inferred = True
 
 
@@ -66,9 +74,9 @@ def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
         given = snapshot if isinstance(snapshot, dict) else {}
         config = ModelConfig(
             key=key,
-            model=clean(messages.field(given, "model"), 512),
-            provider=clean(messages.field(given, "provider"), 512),
-            config_id=clean(messages.field(given, "config_id"), 512),
+            model=clean(messages.text_field(given, "model"), 512),
+            provider=clean(messages.text_field(given, "provider"), 512),
+            config_id=clean(messages.text_field(given, "config_id"), 512),
             snapshot=snapshot,
             slot=context.state.config_count % _SLOTS + 1,
         )
@@ -80,7 +88,7 @@ def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:
     """Name each config by its model; those of one model also by the parameter they differ in."""
     by_model: dict[str, list[ModelConfig]] = {}
     for config in configs:
-        by_model.setdefault(short(config.model), []).append(config)
+        by_model.setdefault(short_model_name(config.model), []).append(config)
     return {
         config.key: Label(model, _parameter(config, alike))
         for model, alike in by_model.items()
@@ -88,7 +96,7 @@ def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:
     }
 
 
-def short(model: str) -> str:
+def short_model_name(model: str) -> str:
     """Return a model's name without the path before it."""
     return model.rsplit("/", 1)[-1]
 
@@ -104,13 +112,13 @@ def _parameter(config: ModelConfig, alike: list[ModelConfig]) -> str:
     differing = [name for name in _names(mine, others) if any(mine.get(name) != o.get(name) for o in others)]
     for name in differing:
         if all(mine.get(name) != other.get(name) for other in others):
-            return _say(name, mine.get(name))
+            return _format_setting(name, mine.get(name))
     if differing:
-        return ", ".join(_say(name, mine.get(name)) for name in differing[:2])
-    return _told_by_id(config, alike)
+        return ", ".join(_format_setting(name, mine.get(name)) for name in differing[:2])
+    return _label_by_id(config, alike)
 
 
-def _told_by_id(config: ModelConfig, alike: list[ModelConfig]) -> str:
+def _label_by_id(config: ModelConfig, alike: list[ModelConfig]) -> str:
     """Tell configs of the same settings apart by their ids; a plain one that is alone needs no more."""
     if name := _own_name(config):
         return name
@@ -131,7 +139,7 @@ def _own_name(config: ModelConfig) -> str:
 def _names(mine: Mapping[str, Json], others: list[dict[str, Json]]) -> list[str]:
     """Return all settings, those that people tell configs apart by first."""
     every = set(mine).union(*others)
-    return [name for name in _TELLING if name in every] + sorted(every.difference(_TELLING))
+    return [name for name in _DISTINGUISHING if name in every] + sorted(every.difference(_DISTINGUISHING))
 
 
 def _settings(config: ModelConfig) -> dict[str, Json]:
@@ -140,19 +148,19 @@ def _settings(config: ModelConfig) -> dict[str, Json]:
     return {**settings, "provider": config.provider}
 
 
-def _say(name: str, value: Json) -> str:
+def _format_setting(name: str, value: Json) -> str:
     if name in ("provider", "api") and isinstance(value, str):
         return value
     words = _WORDS.get(name, name.replace("_", " "))
     if value is None:
         return f"no {words}"
-    return f"{words} {say(name, value)}"
+    return f"{words} {format_value(name, value)}"
 
 
-def say(name: str, value: Json) -> str:
+def format_value(name: str, value: Json) -> str:
     """Return a setting's value in words: sizes as tokens, switches as on and off."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name in _SIZES and isinstance(value, int):
-        return tokens(value)
+        return format_token_count(value)
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)

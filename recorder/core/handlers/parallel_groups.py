@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from recorder.core.content import messages
-from recorder.core.context import EventContext, Place
+from recorder.core.context import EventContext, Placement
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
 from recorder.core.handlers import lineage, sessions
-from recorder.core.handlers.verdict import named, verdict
+from recorder.core.handlers.verdict import named_branches, verdict
 from recorder.core.money import billing, token_counts
 from recorder.core.records import Group, Json, Loop, Session
 from recorder.core.state import State
 
 
-def start(context: EventContext, event: ParallelLoopStart) -> Place:
+def start(context: EventContext, event: ParallelLoopStart) -> Placement:
     """A group begins: its branches are pending until they start."""
-    session = sessions.find_or_make(context, event.session_id, event.timestamp)
+    session = sessions.get_or_create(context, event.session_id, event.timestamp)
     group = Group(
         session=session,
         ordinal=session.groups + 1,
@@ -27,10 +27,10 @@ def start(context: EventContext, event: ParallelLoopStart) -> Place:
     for index, loop_id in enumerate(group.loop_ids):
         _announce(context, group, index, loop_id)
     branches = context.state.branches.get(group)
-    return Place(session, branches[0] if branches else None, standing="beside")
+    return Placement(session, branches[0] if branches else None, relation="beside")
 
 
-def end(context: EventContext, event: ParallelLoopEnd) -> Place:
+def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
     """A group is over; a selected loop without a group makes a group of one."""
     group = _group_of(context, event)
     if group is None:
@@ -38,13 +38,13 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Place:
         context.anomaly(
             "unknown_group", "A parallel group ended, but neither it nor its winner began.", session
         )
-        return Place(session)
+        return Placement(session)
     if group.status == "completed":
         context.anomaly(
             "duplicate_end", "A parallel group ended twice; its first winner stays.", group.session
         )
-        return Place(group.session)
-    token_counts.put(group, event.evaluation_usage)
+        return Placement(group.session)
+    token_counts.set_counts(group, event.evaluation_usage)
     billing.group_ended(context, group, event.evaluation_usage, event.timestamp)
     group.status, group.ended_at, group.end_event = "completed", event.timestamp, context.id
     group.selected_loop_id = event.selected_loop_id
@@ -52,29 +52,31 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Place:
     group.verdict = verdict(
         selected=group.selected_config_index,
         names=None if group.judge is None else group.named,
-        judge_spent=token_counts.is_any(group),
+        judge_spent=token_counts.has_tokens(group),
     )
     context.touch(group)
     selected = _select(context, group)
     _no_longer_running(context.state, group)
-    return Place(group.session, selected, standing="beside")
+    return Placement(group.session, selected, relation="beside")
 
 
 def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
     """Return the running group that a loop which starts now without a parent must be the judge of."""
-    running = state.groups.get(session)
+    running = state.running_groups.get(session)
     if not running:
         return None
     group = next(reversed(running))
     return group if group.judge is None and loop_id not in group.loop_ids else None
 
 
-def judged(context: EventContext, judge: Loop, said: Json) -> None:
+def record_judgement(context: EventContext, judge: Loop, said: Json) -> None:
     """A judge answered: note which branches it names."""
-    answers = [message for message in messages.each(said) if messages.role_of(message) == "assistant"]
-    for group in context.state.groups.get(judge.session, ()):
+    answers = [
+        message for message in messages.iter_messages(said) if messages.role_of(message) == "assistant"
+    ]
+    for group in context.state.running_groups.get(judge.session, ()):
         if group.judge is judge and answers:
-            group.named = named(messages.text_of(answers[-1]), len(group.loop_ids))
+            group.named = named_branches(messages.text_of(answers[-1]), len(group.loop_ids))
             context.touch(group)
 
 
@@ -87,9 +89,9 @@ def abort(context: EventContext, loop: Loop) -> None:
         context.touch(group)
 
 
-def leave(context: EventContext, producer: int) -> None:
+def abort_of_producer(context: EventContext, producer: int) -> None:
     """A producer is done: groups of its branches, none of which still runs, will not end any more."""
-    running = [group for of_session in context.state.groups.values() for group in of_session]
+    running = [group for of_session in context.state.running_groups.values() for group in of_session]
     for group in sorted(running, key=lambda group: group.start_event or 0):
         branches = context.state.branches.get(group, ())
         if any(loop.producer == producer for loop in branches) and all(
@@ -157,10 +159,10 @@ def _select(context: EventContext, group: Group) -> Loop | None:
         context.touch(loop)
     if selected is not None and session.head is not None and session.head.group is group:
         session.head = selected
-        sessions.settle(session)
+        sessions.update_status(session)
     context.touch(session)
     return selected
 
 
 def _no_longer_running(state: State, group: Group) -> None:
-    state.groups.get(group.session, {}).pop(group, None)
+    state.running_groups.get(group.session, {}).pop(group, None)

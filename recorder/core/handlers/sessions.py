@@ -12,7 +12,7 @@ from recorder.core.records import Json, Loop, Session
 _ACTIVITY = 300  # characters
 
 
-def find_or_make(context: EventContext, session_id: str, at: datetime) -> Session:
+def get_or_create(context: EventContext, session_id: str, at: datetime) -> Session:
     """Return the session, made on the spot if nothing is known of it."""
     session = context.state.sessions.get(session_id)
     if session is None:
@@ -23,7 +23,7 @@ def find_or_make(context: EventContext, session_id: str, at: datetime) -> Sessio
             status="pending",
             created_at=at,
             last_active_at=at,
-            last_event_at=context.at,
+            last_event_at=context.received_at,
             is_demo=context.is_demo,
         )
         context.add(session)
@@ -40,25 +40,25 @@ def activate(session: Session, agent_id: str, at: datetime) -> None:
     session.last_active_at = at
 
 
-def opened(session: Session, loop: Loop) -> None:
+def count_start(session: Session, loop: Loop) -> None:
     """Count a loop that runs now; branches and main loops also lead their session."""
     session.loops += 1
     session.open_loops += 1
     session.ended_at = None
     if session.head is None or loop.role not in ("judge", "compaction"):
         session.head = loop
-    settle(session)
+    update_status(session)
 
 
-def closed(session: Session, at: datetime) -> None:
+def count_end(session: Session, at: datetime) -> None:
     """Count a loop that no longer runs."""
     session.open_loops -= 1
     if not session.open_loops:
         session.ended_at = at
-    settle(session)
+    update_status(session)
 
 
-def settle(session: Session) -> None:
+def update_status(session: Session) -> None:
     """A session runs while any loop runs; afterwards it is what its head became."""
     if session.open_loops:
         session.status, session.outcome = "running", ""
@@ -66,7 +66,7 @@ def settle(session: Session) -> None:
         session.status, session.outcome = session.head.status, session.head.outcome
 
 
-def call(context: EventContext, loop: Loop, title: str) -> None:
+def set_title(context: EventContext, loop: Loop, title: str) -> None:
     """Give a loop, and a session that has none, its title."""
     title = excerpt(title, 200)
     if not title:
@@ -77,7 +77,7 @@ def call(context: EventContext, loop: Loop, title: str) -> None:
         loop.session.title = title
 
 
-def doing(loop: Loop, text: str, line: str = "") -> None:
+def set_activity(loop: Loop, text: str, line: str = "") -> None:
     """Say in one line what a loop does, or how it ended: the text, then `line`, which is one already."""
     said = excerpt(text, _ACTIVITY)
     if line:
@@ -86,7 +86,7 @@ def doing(loop: Loop, text: str, line: str = "") -> None:
     loop.session.activity = loop.activity
 
 
-def info(session: Session, said: SessionInfo) -> None:
+def apply_info(session: Session, said: SessionInfo) -> None:
     """Take over what the runtime says of the session."""
     if title := excerpt(said.title or "", 200):
         session.title, session.title_given = title, True

@@ -30,7 +30,7 @@ def update(context: EventContext, event: MessageUpdate, loop: Loop) -> Turn | No
     """A piece of text came."""
     if isinstance(event.delta, dict) and len(event.delta) == 1:
         name, inside = next(iter(event.delta.items()))
-        text = messages.field(inside, "delta") if isinstance(inside, dict) else ""
+        text = messages.text_field(inside, "delta") if isinstance(inside, dict) else ""
         if name in _KINDS and text:
             _write(context, loop, _KINDS[name], clean(text))
     return turns.open_turn(context, loop)
@@ -53,15 +53,15 @@ def _prompt(context: EventContext, loop: Loop, message: Json, *, in_turn: bool) 
         loop.foreseen = loop.foreseen or "limit"
         loop.error = clean(text, 2_000)
     elif not loop.title:
-        sessions.call(context, loop, text)
+        sessions.set_title(context, loop, text)
 
 
 def _write(
     context: EventContext, loop: Loop, kind: Literal["text", "thinking", "tool_call"], text: str
 ) -> None:
     if loop.activity != _DOING[kind]:
-        sessions.doing(loop, _DOING[kind])
-    blocks = context.state.blocks.get(loop, [])
+        sessions.set_activity(loop, _DOING[kind])
+    blocks = context.state.text_blocks.get(loop, [])
     last = blocks[-1] if blocks else None
     if last is not None and last.kind == kind and (room := BLOCK - len(last.text)):
         last.text += text[:room]

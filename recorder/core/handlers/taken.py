@@ -10,7 +10,7 @@ from typing import NamedTuple
 from recorder.core.content import messages
 from recorder.core.content.fingerprints import arguments_key, text_key
 from recorder.core.content.messages import Answer
-from recorder.core.content.text import excerpt, one_line, prose
+from recorder.core.content.text import excerpt, one_line, strip_markdown
 from recorder.core.records import Json
 
 
@@ -50,4 +50,4 @@ def said(message: Json | Said) -> Said | None:
     if answer is None:
         return None
     text = messages.text_of(message)
-    return Said(answer, excerpt(prose(text), 200), text_key(text))
+    return Said(answer, excerpt(strip_markdown(text), 200), text_key(text))

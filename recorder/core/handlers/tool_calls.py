@@ -21,7 +21,7 @@ def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn 
     tool.turn = turn
     asked = taken.asked(event.args)
     tool.summary, tool.arguments_key = asked.line, asked.key
-    tool.started_at, tool.times_received = at or context.at, at is None
+    tool.started_at, tool.times_received = at or context.received_at, at is None
     tool.start_event = context.id
     context.add(tool)
     loop.tool_calls += 1
@@ -29,8 +29,8 @@ def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn 
     if turn is not None:
         turn.tool_calls += 1
         context.touch(turn)
-    approvals.tool_runs(context, loop, call_id, at)
-    sessions.doing(loop, tool.tool_name, tool.summary)
+    approvals.grant_by_tool_start(context, loop, call_id, at)
+    sessions.set_activity(loop, tool.tool_name, tool.summary)
     return turn
 
 
@@ -49,7 +49,7 @@ def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn 
     if tool is not None:
         tool.progress = excerpt(event.text, 500)
         context.touch(tool)
-    sessions.doing(loop, f"{event.tool_name}: {event.text}" if event.tool_name else event.text)
+    sessions.set_activity(loop, f"{event.tool_name}: {event.text}" if event.tool_name else event.text)
     return turns.open_turn(context, loop)
 
 
@@ -60,19 +60,19 @@ def end(context: EventContext, event: ToolExecutionEnd, loop: Loop) -> Turn | No
     if tool is None:
         tool = _tool(event, loop)
         tool.turn = turn
-        approvals.tool_denied(context, loop, event.tool_call_id, event.timestamp)
+        approvals.deny_by_tool_end(context, loop, event.tool_call_id, event.timestamp)
     _finish(context, tool, event)
     result = event.result
     child_id = result.get("child_loop_id") if isinstance(result, dict) else None
     if is_id(child_id):
-        lineage.refer(context, _ref(context, event, loop, child_id))
+        lineage.add_child_ref(context, _ref(context, event, loop, child_id))
     return turn
 
 
 def _finish(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) -> None:
     at, has_failed = event.timestamp, event.is_error
     tool.state = "failed" if has_failed else "done"
-    tool.ended_at, tool.end_event = at or context.at, context.id
+    tool.ended_at, tool.end_event = at or context.received_at, context.id
     if at is None:
         tool.times_received = True
     tool.duration_ms = event.duration_ms
@@ -88,7 +88,7 @@ def _finish(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) -> N
 
 
 def _running(context: EventContext, loop: Loop) -> dict[str, ToolCall]:
-    return context.state.tools.get(loop, {})
+    return context.state.running_tools.get(loop, {})
 
 
 def _tool(event: ToolExecutionStart | ToolExecutionEnd, loop: Loop) -> ToolCall:
@@ -101,6 +101,6 @@ def _ref(context: EventContext, event: ToolExecutionEnd, loop: Loop, child_id: s
         tool_call_id=event.tool_call_id,
         tool_name=clean(event.tool_name, 512),
         child_loop_id=child_id,
-        child_session_id=lineage.session_of(child_id),
+        child_session_id=lineage.session_id_of(child_id),
         event=context.id,
     )

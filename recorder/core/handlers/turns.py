@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean
-from recorder.core.context import EventContext, Place
+from recorder.core.context import EventContext, Placement
 from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
 from recorder.core.handlers import lifecycle, model_configs, sessions, taken
 from recorder.core.money import billing, token_counts, usage
@@ -23,7 +23,7 @@ def start(context: EventContext, event: TurnStart, loop: Loop) -> Turn:
         start_event=context.id,
     )
     context.add(turn)
-    sessions.doing(loop, "Asking the model")
+    sessions.set_activity(loop, "Asking the model")
     return turn
 
 
@@ -40,8 +40,8 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     """A turn ends; one that never started is kept for its usage."""
     turn = open_turn(context, loop) or _unannounced(context, event, loop)
     turn.state, turn.ended_at, turn.end_event = "done", event.timestamp, context.id
-    token_counts.put(turn, event.usage)
-    token_counts.spend(loop, event.usage)
+    token_counts.set_counts(turn, event.usage)
+    token_counts.add_turn_usage(loop, event.usage)
     loop.turns += 1
     loop.session.turns += 1
     said = taken.said(event.message)
@@ -55,35 +55,35 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     return turn
 
 
-def say_nothing(context: EventContext, _event: PrunApplied | RevertApplied, loop: Loop) -> Turn | None:
+def no_change(context: EventContext, _event: PrunApplied | RevertApplied, loop: Loop) -> Turn | None:
     """Nothing of the open turn changes."""
     return open_turn(context, loop)
 
 
-def here(context: EventContext, loop: Loop) -> Place:
+def placement(context: EventContext, loop: Loop) -> Placement:
     """Where a line belongs that changes nothing about turns."""
-    return Place(loop.session, loop, open_turn(context, loop))
+    return Placement(loop.session, loop, open_turn(context, loop))
 
 
 def open_turn(context: EventContext, loop: Loop) -> Turn | None:
     """Return the turn that runs now."""
-    turn = context.state.turns.get(loop)
+    turn = context.state.last_turns.get(loop)
     return turn if turn is not None and turn.state == "open" else None
 
 
 def clear_text(context: EventContext, loop: Loop) -> None:
     """Drop the text of the message that was being streamed."""
-    for block in context.state.blocks.pop(loop, ()):
+    for block in context.state.text_blocks.pop(loop, ()):
         context.remove(block)
 
 
 def cut(context: EventContext, loop: Loop) -> None:
     """The loop is over: what still runs in it was cut off."""
     _cut_turn(context, loop)
-    for tool in context.state.tools.pop(loop, {}).values():
+    for tool in context.state.running_tools.pop(loop, {}).values():
         tool.state = "cut"
         context.touch(tool)
-    compaction = context.state.compactions.pop(loop, None)
+    compaction = context.state.running_compactions.pop(loop, None)
     if compaction is not None:
         compaction.state = "cut"
         context.touch(compaction)
@@ -105,7 +105,7 @@ def _unannounced(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
 
 
 def _next_ordinal(context: EventContext, loop: Loop) -> int:
-    last = context.state.turns.get(loop)
+    last = context.state.last_turns.get(loop)
     return 0 if last is None else last.ordinal + 1
 
 

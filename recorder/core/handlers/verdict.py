@@ -8,7 +8,7 @@ Verdict = Literal["judged", "rule", "fallback", "none"]
 NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 
-def named(reply: str, branches: int) -> list[int]:
+def named_branches(reply: str, branches: int) -> list[int]:
     """Return the branches that a judge's reply names, counted from 1.
 
     phi-core asks for the number of the best response; of a reply without one it takes a branch by rule.

@@ -14,7 +14,7 @@ Kind = Literal["procedure", "solution", "fact"]
 
 
 @dataclass(slots=True)
-class Found:
+class Finding:
     """One insight as one loop shows it: how often, how often it worked, how long it took."""
 
     kind: Kind
@@ -33,7 +33,9 @@ class Found:
 
     @property
     def key(self) -> str:
-        return key(self.kind, self.agent_id, self.steps, self.about, self.said, is_changed=self.is_changed)
+        return finding_key(
+            self.kind, self.agent_id, self.steps, self.about, self.said, is_changed=self.is_changed
+        )
 
     def count(self, *, worked: bool, began_at: datetime | None, ended_at: datetime | None) -> None:
         """Add one occurrence."""
@@ -46,7 +48,7 @@ class Found:
         self.last_at = max(self.last_at or ended_at, ended_at)
 
 
-def key(
+def finding_key(
     kind: Kind,
     agent_id: str,
     steps: tuple[str, ...],

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recorder.core.insights.findings import Found
-from recorder.core.insights.tool_steps import Call, runs
+from recorder.core.insights.findings import Finding
+from recorder.core.insights.tool_steps import Call, group_steps
 
 SHORTEST, LONGEST = 2, 5
 MOST = 500  # of one loop
 
 
-def procedures(agent_id: str, calls: Sequence[Call]) -> list[Found]:
+def procedures(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
     """Return each sequence of 2 to 5 different steps, and how often it stands in the loop without overlap."""
-    steps = list(runs(calls))
-    found: dict[tuple[str, ...], Found] = {}
+    steps = list(group_steps(calls))
+    found: dict[tuple[str, ...], Finding] = {}
     free: dict[tuple[str, ...], int] = {}  # where the next of its kind may begin
     for at in range(len(steps)):
         for size in range(SHORTEST, LONGEST + 1):
@@ -26,7 +26,7 @@ def procedures(agent_id: str, calls: Sequence[Call]) -> list[Found]:
                 continue
             free[names] = at + size
             first, last = part[0].calls[0], part[-1].calls[-1]
-            each = found.setdefault(names, Found("procedure", agent_id, names, events=[first.start]))
+            each = found.setdefault(names, Finding("procedure", agent_id, names, events=[first.start]))
             each.count(
                 worked=all(run.is_done for run in part), began_at=first.started_at, ended_at=last.ended_at
             )

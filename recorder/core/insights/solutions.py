@@ -6,16 +6,16 @@ import re
 from collections.abc import Sequence
 
 from recorder.core.content.text import clean
-from recorder.core.insights.findings import Found
-from recorder.core.insights.tool_steps import Call, runs
+from recorder.core.insights.findings import Finding
+from recorder.core.insights.tool_steps import Call, group_steps
 
 MOST = 200  # of one loop
 STEPS = 6  # the last ones before it was tried again
 AHEAD = 200  # calls in which the same thing is looked for
 TEXT = 300
-_GLANCE = 20_000  # characters of an answer, from its beginning and from its end
+_SCAN_LIMIT = 20_000  # characters of an answer, from its beginning and from its end
 _ANSI = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
-_TELLING = re.compile(
+_ERROR_WORDS = re.compile(
     r"error|exception|fail|denied|refused|not found|no such|cannot|invalid|missing|timed? ?out", re.IGNORECASE
 )
 _CHANGING = (
@@ -26,20 +26,20 @@ _CHANGING = (
 )
 
 
-def solutions(agent_id: str, calls: Sequence[Call]) -> list[Found]:
+def solutions(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
     """Return, for each error after which the same thing was tried again, what was done in between."""
-    found: dict[str, Found] = {}
+    found: dict[str, Finding] = {}
     for at, failed in enumerate(calls):
         if failed.state != "failed" or (again := _again(calls, at)) is None:
             continue
         tried = calls[again]
         between = [call for call in calls[at + 1 : again] if call.start > failed.end]
-        each = Found(
+        each = Finding(
             "solution",
             agent_id,
-            tuple(run.step for run in runs(between))[-STEPS:],
+            tuple(run.step for run in group_steps(between))[-STEPS:],
             about=failed.step,
-            said=normal(failed.error),
+            said=normalize_error(failed.error),
             is_changed=tried.arguments_key != failed.arguments_key,
             events=[failed.end, tried.end],
             text=failed.error,
@@ -52,19 +52,19 @@ def solutions(agent_id: str, calls: Sequence[Call]) -> list[Found]:
     return list(found.values())
 
 
-def telling(answer: str) -> str:
+def error_line(answer: str) -> str:
     """Return the line of an answer that says most about an error: the last that names one, or the first."""
-    if len(answer) > 2 * _GLANCE:
-        answer = answer[:_GLANCE] + "\n" + answer[-_GLANCE:]
+    if len(answer) > 2 * _SCAN_LIMIT:
+        answer = answer[:_SCAN_LIMIT] + "\n" + answer[-_SCAN_LIMIT:]
     lines = [" ".join(line.split()) for line in _ANSI.sub("", answer).splitlines()]
     said = [line for line in lines if any(char.isalnum() for char in line)]
     if not said:
         return ""
-    named = [line for line in said if _TELLING.search(line)]
+    named = [line for line in said if _ERROR_WORDS.search(line)]
     return clean((named or said[:1])[-1], TEXT)
 
 
-def normal(text: str) -> str:
+def normalize_error(text: str) -> str:
     """Return an error without what changes each time: numbers, what is quoted, folders."""
     for pattern, instead in _CHANGING:
         text = pattern.sub(instead, text)

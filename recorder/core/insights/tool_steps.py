@@ -23,7 +23,7 @@ _WORD = re.compile(r"\s*(?:[^\s;&|<>]*/)?([\w.+-]+)(?:\s+([a-z][a-z-]+)(?=\s|$))
 _WITH_VERBS = frozenset(
     "apt bundle cargo docker gh git go helm kubectl make npm pip pnpm poetry terraform uv yarn".split()
 )
-_GLANCE = 2_000  # characters of a command; it may be a whole script
+_SCAN_LIMIT = 2_000  # characters of a command; it may be a whole script
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class Run:
         return self.calls[-1].state == "done"
 
 
-def runs(calls: Sequence[Call]) -> Iterator[Run]:
+def group_steps(calls: Sequence[Call]) -> Iterator[Run]:
     """Return the steps of a loop."""
     for step, alike in groupby(calls, key=lambda call: call.step):
         yield Run(step, tuple(alike))
@@ -81,7 +81,7 @@ def subject_of(arguments: Json) -> str:
 
 
 def _program(command: str) -> str:
-    rest = command[:_GLANCE]
+    rest = command[:_SCAN_LIMIT]
     while (before := _BEFORE.match(rest)) is not None:
         rest = rest[before.end() :]
     word = _WORD.match(rest)

@@ -11,9 +11,9 @@ from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import AgentEnd, TurnEnd, Usage
 from recorder.core.money import prices, token_counts, usage
-from recorder.core.money.prices import MOST_NANO, Pair
+from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.segments import segment
-from recorder.core.money.usage import NOBODY
+from recorder.core.money.usage import UNKNOWN_PROVIDERS
 from recorder.core.records import (
     Change,
     CostSource,
@@ -34,7 +34,7 @@ class _Call(NamedTuple):
 
     used: Usage
     counted: usage.Convention | None
-    pair: Pair | None
+    pair: PriceKey | None
     at: datetime
     said: int | None = None  # nano-dollars
 
@@ -44,50 +44,54 @@ def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
     loop = turn.loop
     turn.config = loop.config
     counted = usage.convention(loop.config, turn.provider, loop.session.source)
-    pair = pair_of(turn.model, turn.provider, loop.config)
-    _bill(context, turn, _Call(event.usage, counted, pair, event.timestamp, prices.reported(event.cost)))
+    pair = price_key_of(turn.model, turn.provider, loop.config)
+    _bill(
+        context,
+        turn,
+        _Call(event.usage, counted, pair, event.timestamp, prices.parse_reported_cost(event.cost)),
+    )
     _add(loop, turn)
     _add(loop.session, turn)
-    context.spent(turn)
+    context.add_billed_call(turn)
 
 
 def is_unbilled(loop: Loop) -> bool:
     """Say whether no turn of a loop has told what it used."""
-    return loop.cost_source in ("none", "computed") and not usage.spent(token_counts.of(loop))
+    return loop.cost_source in ("none", "computed") and not usage.has_tokens(token_counts.usage_of(loop))
 
 
 def loop_ended(context: EventContext, loop: Loop, event: AgentEnd) -> None:
     """Bill a loop whose turns said nothing as one call."""
-    if not usage.spent(event.usage):
+    if not usage.has_tokens(event.usage):
         return
     loop.is_one_call = True
     counted = usage.convention(loop.config, source=loop.session.source)
-    _bill(context, loop, _Call(event.usage, counted, pair_of("", "", loop.config), event.timestamp))
+    _bill(context, loop, _Call(event.usage, counted, price_key_of("", "", loop.config), event.timestamp))
     _add(loop.session, loop)
 
 
-def group_ended(context: EventContext, group: Group, spent: Usage, at: datetime) -> None:
+def group_ended(context: EventContext, group: Group, add_billed_call: Usage, at: datetime) -> None:
     """Bill what choosing cost, unless the judge's own loop says it; whose price it has is not known."""
     if group.judge is None:
-        _bill(context, group, _Call(spent, None, None, at))
+        _bill(context, group, _Call(add_billed_call, None, None, at))
 
 
-def pair_of(model: str, provider: str, config: ModelConfig | None) -> Pair | None:
+def price_key_of(model: str, provider: str, config: ModelConfig | None) -> PriceKey | None:
     """Return by what a call is priced: who answered if that is known, else the config."""
-    if model and provider not in NOBODY:
+    if model and provider not in UNKNOWN_PROVIDERS:
         return clean(model, NAME), clean(provider, NAME)
-    if config is None or not config.model or config.provider in NOBODY:
+    if config is None or not config.model or config.provider in UNKNOWN_PROVIDERS:
         return None
     return config.model, config.provider
 
 
-def pair_of_snapshot(snapshot: Json) -> Pair | None:
+def price_key_of_snapshot(snapshot: Json) -> PriceKey | None:
     """Return the pair that a config will have."""
     given = snapshot if isinstance(snapshot, dict) else {}
-    return pair_of(messages.field(given, "model"), messages.field(given, "provider"), None)
+    return price_key_of(messages.text_field(given, "model"), messages.text_field(given, "provider"), None)
 
 
-def regroup(changes: dict[Change, Change]) -> None:
+def update_segments(changes: dict[Change, Change]) -> None:
     """Note of the loops that changed which count in another segment of the ledger from now on."""
     for loop in [record for record in changes if type(record) is Loop]:
         now = segment(
@@ -102,7 +106,7 @@ def regroup(changes: dict[Change, Change]) -> None:
             loop.segment = now
 
 
-def price_again(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool:
+def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool:
     """Price a call that has ended by rows that hold now; say whether that changed anything."""
     if call.cost_source == "reported" or call.unreconciled or call.ended_at is None:
         return False
@@ -128,7 +132,7 @@ def _buckets_of(call: Turn | Loop) -> usage.Buckets:
     )
 
 
-def merged(known: CostSource, more: CostSource) -> CostSource:
+def merge_cost_sources(known: CostSource, more: CostSource) -> CostSource:
     """Return where a sum comes from."""
     if more == "none" or known == more:
         return known
@@ -149,7 +153,7 @@ def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> No
         if not isinstance(record, Group):
             record.price = price.id
     else:
-        record.unpriced = int(usage.spent(call.used))
+        record.unpriced = int(usage.has_tokens(call.used))
 
 
 def _add(record: Spend, call: Spend) -> None:
@@ -159,9 +163,9 @@ def _add(record: Spend, call: Spend) -> None:
     record.unpriced += call.unpriced
     if call.cost_nano is not None:
         record.cost_nano = _sum(record.cost_nano, call.cost_nano)
-        record.cost_source = merged(record.cost_source, call.cost_source)
+        record.cost_source = merge_cost_sources(record.cost_source, call.cost_source)
 
 
 def _sum(known: int | None, more: int | None) -> int:
     total = (known or 0) + (more or 0)
-    return total if total < MOST_NANO else MOST_NANO
+    return total if total < MAX_NANO else MAX_NANO

@@ -14,8 +14,8 @@ from operator import mul
 
 from recorder.core.money.usage import Buckets
 
-Pair = tuple[str, str]  # model and provider, as they stand on the wire
-MOST_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
+PriceKey = tuple[str, str]  # model and provider, as they stand on the wire
+MAX_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
@@ -31,7 +31,7 @@ class Rates:
     reasoning: Decimal
 
     @cached_property
-    def whole(self) -> tuple[tuple[int, ...], int]:
+    def scaled_integers(self) -> tuple[tuple[int, ...], int]:
         """Return nano-dollars a token, times ten to a power to be whole numbers, and that power: 0 mostly."""
         held = (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output)
         rates = [rate.scaleb(3, _EXACT).normalize(_EXACT) for rate in (*held, self.reasoning)]
@@ -69,11 +69,11 @@ class Price:
     until_event: int | None = None
     bands: tuple[Band, ...] = ()
 
-    def stands(self, event: int) -> bool:
+    def was_listed(self, event: int) -> bool:
         """Say whether the row was there when an event was recorded."""
         return self.after_event < event and (self.until_event is None or event <= self.until_event)
 
-    def holds(self, at: datetime) -> bool:
+    def applies_at(self, at: datetime) -> bool:
         """Say whether it is for calls at that time."""
         if self.valid_from is not None and at < self.valid_from:
             return False
@@ -87,27 +87,27 @@ class Price:
         return self.bands[0].rates
 
 
-PriceBook = Mapping[Pair, Sequence[Price]]  # each pair's rows, oldest first
+PriceBook = Mapping[PriceKey, Sequence[Price]]  # each pair's rows, oldest first
 
 
 def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
     """Return the row that prices a call: the project's own, else the newest list's; None if unknown."""
-    standing = [row for row in rows if row.stands(event)]
-    own = [row for row in standing if row.is_own and row.holds(at)]
+    standing = [row for row in rows if row.was_listed(event)]
+    own = [row for row in standing if row.is_own and row.applies_at(at)]
     if own:
         return max(own, key=lambda row: (row.valid_from is not None, row.valid_from or at, row.id))
     found = None
     for row in reversed(standing):
         if not row.is_own and (found is None or row.edition == found.edition):
             found = row
-            if row.holds(at):
+            if row.applies_at(at):
                 break
     return found if found is not None and found.bands else None
 
 
 def cost(tokens: Buckets, price: Price) -> int:
     """Return nano-dollars, rounded half to even once a call."""
-    rates, power = price.rates(tokens.prompt).whole
+    rates, power = price.rates(tokens.prompt).scaled_integers
     counts = (
         tokens.uncached,
         tokens.cache_read,
@@ -119,10 +119,10 @@ def cost(tokens: Buckets, price: Price) -> int:
     nano: int = sum(map(mul, counts, rates))
     if power:
         nano = round(nano, -power) // 10**power
-    return min(nano, MOST_NANO)
+    return min(nano, MAX_NANO)
 
 
-def reported(said: object) -> int | None:
+def parse_reported_cost(said: object) -> int | None:
     """Read what a runtime says that a call cost, in dollars; None if it says nothing that can be right."""
     if said is None or isinstance(said, bool) or not isinstance(said, int | float | str):
         return None
@@ -136,7 +136,7 @@ def reported(said: object) -> int | None:
 
 
 def _nano(exact: Decimal) -> int:
-    return min(int(exact.to_integral_value(context=_EXACT)), MOST_NANO)
+    return min(int(exact.to_integral_value(context=_EXACT)), MAX_NANO)
 
 
 def _within(daily: str, clock: str) -> bool:

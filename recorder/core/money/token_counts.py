@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from recorder.core.events import Usage
-from recorder.core.events.base import made
+from recorder.core.events.base import construct
 from recorder.core.records import Loop, Tokens
 
 _MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
 
 
-def put(record: Tokens, usage: Usage) -> None:
+def set_counts(record: Tokens, usage: Usage) -> None:
     """Set the counts of a record."""
     record.input_tokens = usage.input
     record.output_tokens = usage.output
@@ -20,9 +20,9 @@ def put(record: Tokens, usage: Usage) -> None:
     record.cache_write_1h_tokens = usage.cache_write_1h
 
 
-def of(record: Tokens) -> Usage:
+def usage_of(record: Tokens) -> Usage:
     """Return the counts of a record as usage."""
-    return made(
+    return construct(
         Usage,
         input=record.input_tokens,
         output=record.output_tokens,
@@ -34,21 +34,21 @@ def of(record: Tokens) -> Usage:
     )
 
 
-def is_any(record: Tokens) -> bool:
+def has_tokens(record: Tokens) -> bool:
     """Say whether a record has any count that is not zero."""
-    return any(of(record).__dict__.values())
+    return any(usage_of(record).__dict__.values())
 
 
-def spend(loop: Loop, usage: Usage) -> None:
+def add_turn_usage(loop: Loop, usage: Usage) -> None:
     """Add a finished turn to its loop and session."""
     _add(loop, usage, 1)
     _add(loop.session, usage, 1)
 
 
-def settle(loop: Loop, usage: Usage) -> None:
+def replace_with_final_usage(loop: Loop, usage: Usage) -> None:
     """Let a loop's own figure at its end replace the sum of its turns."""
-    _add(loop.session, of(loop), -1)
-    put(loop, usage)
+    _add(loop.session, usage_of(loop), -1)
+    set_counts(loop, usage)
     _add(loop.session, usage, 1)
 
 

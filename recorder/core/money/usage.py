@@ -34,7 +34,7 @@ _OF_PROVIDER: dict[str, Convention] = {
 }
 # cagent counts so itself, whoever answered; aidaemon knows of no cache.
 _OF_SOURCE: dict[str, Convention] = {"cagent": "beside", "aidaemon": "beside"}
-NOBODY = ("", "unknown")  # what a runtime writes for a provider that did not answer
+UNKNOWN_PROVIDERS = ("", "unknown")  # what a runtime writes for a provider that did not answer
 
 
 class Buckets(NamedTuple):
@@ -59,14 +59,14 @@ def convention(config: ModelConfig | None, provider: str = "", source: str = "")
     api = api_of(config)
     if api in _OF_API:
         return _OF_API[api]
-    if provider in NOBODY and config is not None:
+    if provider in UNKNOWN_PROVIDERS and config is not None:
         provider = config.provider
     return _OF_PROVIDER.get(provider.strip().lower())
 
 
 def buckets(usage: Usage, counted: Convention | None) -> Buckets | None:
     """Return the buckets, or None when they do not reconcile. `total_tokens` is never looked at."""
-    if not spent(usage):
+    if not has_tokens(usage):
         return Buckets()
     if counted is None:
         return None
@@ -80,7 +80,7 @@ def buckets(usage: Usage, counted: Convention | None) -> Buckets | None:
     )
 
 
-def spent(usage: Usage) -> bool:
+def has_tokens(usage: Usage) -> bool:
     """Say whether any token was counted."""
     return bool(usage.input or usage.output or usage.reasoning or usage.cache_read or usage.cache_write)
 

@@ -54,7 +54,7 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class RecordedLoop:
     """What is kept of one loop; entries in recorded order."""
 
     loop: Loop
@@ -76,7 +76,7 @@ DEFAULT = Options()
 
 
 def session_object(
-    session: Session, loops: Sequence[Loop], kept: Callable[[Loop], Kept], options: Options = DEFAULT
+    session: Session, loops: Sequence[Loop], kept: Callable[[Loop], RecordedLoop], options: Options = DEFAULT
 ) -> SessionObject:
     """Return the Session object of phi-core's files. `kept` is asked once a loop."""
     children = _children(loops)
@@ -109,7 +109,7 @@ def usage_object(tokens: Tokens) -> UsageObject:
     }
 
 
-def loop_object(kept: Kept, loops: Sequence[Loop], options: Options = DEFAULT) -> LoopObject:
+def loop_object(kept: RecordedLoop, loops: Sequence[Loop], options: Options = DEFAULT) -> LoopObject:
     """Return one loop of `loops`, all those of its session, as phi-core's LoopRecord."""
     return _loop_object(kept, _children(loops).get(kept.loop, []), options)
 
@@ -122,7 +122,7 @@ def _children(loops: Sequence[Loop]) -> dict[Loop, list[str]]:
     return found
 
 
-def _loop_object(kept: Kept, children: list[str], options: Options) -> LoopObject:
+def _loop_object(kept: RecordedLoop, children: list[str], options: Options) -> LoopObject:
     loop = kept.loop
     bodies = {entry.record.id: entry.body for entry in kept.entries}
     start, end = bodies.get(loop.start_event or 0, {}), bodies.get(loop.end_event or 0, {})
@@ -133,10 +133,11 @@ def _loop_object(kept: Kept, children: list[str], options: Options) -> LoopObjec
         "agent_id": loop.agent_id,
         "parent_loop_id": loop.parent_loop_id,
         "continuation_kind": _kind(loop),
-        "started_at": messages.field(start, "timestamp") or stamp(_began(loop)),
-        "ended_at": messages.field(end, "timestamp") or (stamp(loop.ended_at) if loop.ended_at else None),
+        "started_at": messages.text_field(start, "timestamp") or stamp(_began(loop)),
+        "ended_at": messages.text_field(end, "timestamp")
+        or (stamp(loop.ended_at) if loop.ended_at else None),
         "status": _STATUS[loop.status],
-        "rejection": messages.field(end, "rejection") or loop.rejection,
+        "rejection": messages.text_field(end, "rejection") or loop.rejection,
         "config": loop.config.snapshot if loop.config is not None else None,
         "messages": phi_session_bodies.messages(end.get("messages") or start.get("messages") or []),
         "turns": _turns(kept, bodies, options),
@@ -153,7 +154,7 @@ def _loop_object(kept: Kept, children: list[str], options: Options) -> LoopObjec
     return made
 
 
-def _turns(kept: Kept, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
+def _turns(kept: RecordedLoop, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
     inputs: dict[Turn, list[Json]] = {}
     for entry in kept.entries:
         turn, message = entry.record.turn, entry.body.get("message")
@@ -179,9 +180,12 @@ def _turn(turn: Turn, bodies: dict[int, Body], inputs: list[Json], options: Opti
         "usage": usage_object(turn),
         "input_messages": inputs,
         "output_message": phi_session_bodies.message(end.get("message")),
-        "tool_results": [_stamped(turn, result) for result in messages.each(end.get("tool_results"))],
-        "started_at": messages.field(start, "timestamp") or stamp(turn.started_at),
-        "ended_at": messages.field(end, "timestamp") or (stamp(turn.ended_at) if turn.ended_at else None),
+        "tool_results": [
+            _stamped(turn, result) for result in messages.iter_messages(end.get("tool_results"))
+        ],
+        "started_at": messages.text_field(start, "timestamp") or stamp(turn.started_at),
+        "ended_at": messages.text_field(end, "timestamp")
+        or (stamp(turn.ended_at) if turn.ended_at else None),
     }
     if options.capture_turn_requests and request is not None:
         made["request_payload"] = request.get("payload")
@@ -194,7 +198,7 @@ def _stamped(turn: Turn, result: Json) -> Json:
     return {**result, "turnId": {"loopId": turn.loop.loop_id, "turnIndex": turn.turn_index}}
 
 
-def _events(kept: Kept, options: Options) -> list[EventObject]:
+def _events(kept: RecordedLoop, options: Options) -> list[EventObject]:
     shown: Iterable[Entry] = kept.entries
     if not options.include_streaming_events:
         shown = (entry for entry in kept.entries if entry.record.type != "MessageUpdate")

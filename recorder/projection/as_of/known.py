@@ -21,7 +21,7 @@ from recorder.core.events import (
     TurnStart,
     Usage,
 )
-from recorder.core.events.base import made
+from recorder.core.events.base import construct
 from recorder.core.handlers.taken import Asked, Ended, Said
 from recorder.core.money import token_counts
 from recorder.core.records import Json, Tokens
@@ -167,7 +167,7 @@ def _read(kind: type[_R], table: str, where: str, *values: Value) -> Iterator[_R
 
 
 def _turn_start(loop_id: str, at: datetime | None, turn: _OfTurn) -> Event:
-    return made(
+    return construct(
         TurnStart,
         type="TurnStart",
         loop_id=loop_id,
@@ -179,7 +179,7 @@ def _turn_start(loop_id: str, at: datetime | None, turn: _OfTurn) -> Event:
 
 def _turn_end(loop: OfLoop, at: datetime | None, turn: _OfTurn) -> Event:
     answer = Answer(turn.model, turn.provider, turn.stop_reason, "")
-    return made(
+    return construct(
         TurnEnd,
         type="TurnEnd",
         loop_id=loop.loop_id,
@@ -194,7 +194,7 @@ def _turn_end(loop: OfLoop, at: datetime | None, turn: _OfTurn) -> Event:
 
 
 def _tool_start(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
-    return made(
+    return construct(
         ToolExecutionStart,
         type="ToolExecutionStart",
         loop_id=loop_id,
@@ -206,7 +206,7 @@ def _tool_start(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
 
 
 def _tool_end(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
-    return made(
+    return construct(
         ToolExecutionEnd,
         type="ToolExecutionEnd",
         loop_id=loop_id,
@@ -221,7 +221,7 @@ def _tool_end(loop_id: str, at: datetime | None, tool: _OfTool) -> Event:
 
 
 def _agent_end(loop: OfLoop, at: datetime | None) -> Event:
-    return made(
+    return construct(
         AgentEnd,
         type="AgentEnd",
         loop_id=loop.loop_id,
@@ -235,4 +235,4 @@ def _agent_end(loop: OfLoop, at: datetime | None) -> Event:
 
 
 def _usage(counts: _Counts) -> Usage:
-    return token_counts.of(Tokens(**dict(zip(_TOKENS, counts, strict=True))))
+    return token_counts.usage_of(Tokens(**dict(zip(_TOKENS, counts, strict=True))))

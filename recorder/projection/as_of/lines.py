@@ -19,8 +19,8 @@ from recorder.core.events import (
     SourceEvent,
     TurnRequest,
 )
-from recorder.core.events.base import made
-from recorder.core.formats import Refused
+from recorder.core.events.base import construct
+from recorder.core.formats import InvalidLineError
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.recorder import Line
 from recorder.core.records import Json, Loop, Origin
@@ -179,7 +179,7 @@ class _Stretch:
         if form == "native" or row.origin == "read":
             try:
                 return parse(text, limits=NO_LIMITS)
-            except Refused:
+            except InvalidLineError:
                 pass
         return self._retold(row, form)
 
@@ -198,7 +198,7 @@ class _Stretch:
 
     def _retold(self, row: Row, form: str) -> Event:
         """Return a line that only stands where it stood."""
-        return made(
+        return construct(
             SourceEvent,
             source=form,
             name=row.type,
@@ -214,11 +214,11 @@ class _Stretch:
 
 # Of messages at most the prompt is told that named their loop.
 _BARE: Mapping[str, Callable[[str, Json], Event]] = {
-    "MessageStart": lambda loop, _: made(MessageStart, loop_id=loop, message=None),
-    "MessageUpdate": lambda loop, _: made(MessageUpdate, loop_id=loop, message=None, delta=None),
-    "MessageEnd": lambda loop, prompt: made(MessageEnd, loop_id=loop, message=prompt),
+    "MessageStart": lambda loop, _: construct(MessageStart, loop_id=loop, message=None),
+    "MessageUpdate": lambda loop, _: construct(MessageUpdate, loop_id=loop, message=None, delta=None),
+    "MessageEnd": lambda loop, prompt: construct(MessageEnd, loop_id=loop, message=prompt),
 }
 
 
 def _request(loop_id: str, at: datetime) -> TurnRequest:
-    return made(TurnRequest, loop_id=loop_id, turn_index=0, payload=None, timestamp=at)
+    return construct(TurnRequest, loop_id=loop_id, turn_index=0, payload=None, timestamp=at)

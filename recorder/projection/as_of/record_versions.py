@@ -14,7 +14,7 @@ from datetime import datetime
 from threading import Lock
 from typing import Any, TypeAlias, get_args
 
-from recorder.core.money.prices import Pair, Price
+from recorder.core.money.prices import Price, PriceKey
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, EventRecord, Loop, Record, Removed, Session, TextBlock
 from recorder.core.state import State
@@ -30,7 +30,7 @@ from recorder.projection.as_of.passed import Count, Passed, passing
 KEPT = 40_000  # events whose histories a process keeps: about 1 kB each
 
 Values: TypeAlias = tuple[Value, ...]
-_Prices: TypeAlias = Mapping[Pair, Sequence[Price]]
+_Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 
 
 def _values_of(kind: type[Record]) -> Callable[[Record], Values]:
@@ -98,12 +98,12 @@ class History:
         span = Span(self.sessions, self._end, until)
         known = Known(span)
         messages = passing(span, known.loops, self._passed)
-        for each in told(span, known, messages, self._memory.named):
+        for each in told(span, known, messages, self._memory.find_loop):
             if isinstance(each, Line):
                 self._told += 1
                 self._keep(each.id, self._recorder.feed(each))
             else:
-                self._keep(each[2], self._recorder.flush(*each))
+                self._keep(each[2], self._recorder.end_of_stream(*each))
         self._end = until
 
     def _count(self, then: dict[Record, Values], event: int) -> None:

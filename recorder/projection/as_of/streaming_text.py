@@ -47,11 +47,11 @@ def _written(loop: Loop, pieces: Mapping[int, bytes]) -> tuple[list[TextBlock], 
     """Return what a recorder makes of some pieces, and what it says the loop is doing."""
     state, writer = State(), copy(loop)
     writer.session, writer.status, writer.group = copy(loop.session), "running", None
-    state.started(writer)
+    state.index_started(writer)
     recorder = Recorder(state)
     for pk, raw in pieces.items():
         recorder.feed(Line(pk, loop.producer, loop.session.created_at, "", parse(raw, limits=NO_LIMITS)))
-    return state.blocks.get(writer, []), writer.activity
+    return state.text_blocks.get(writer, []), writer.activity
 
 
 def _field(record: Record, name: str, then: Mapping[Record, Values]) -> Value:

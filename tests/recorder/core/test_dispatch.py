@@ -3,8 +3,8 @@
 from typing import get_args
 
 from recorder.core.events import LoopEvent
-from recorder.core.recorder import _OF_RUNNING
+from recorder.core.recorder import _RUNNING_LOOP_HANDLERS
 
 
 def test_each_event_of_a_loop_says_something_of_it_while_it_runs():
-    assert set(_OF_RUNNING) == {model.type for model in get_args(LoopEvent)}
+    assert set(_RUNNING_LOOP_HANDLERS) == {model.type for model in get_args(LoopEvent)}

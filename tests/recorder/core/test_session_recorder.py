@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.core.formats import Refused
+from recorder.core.formats import InvalidLineError
 from tests.build import (
     agent_end,
     agent_start,
@@ -48,7 +48,7 @@ def test_a_line_may_come_as_bytes_text_or_an_object():
 def test_a_broken_line_is_refused_and_changes_nothing():
     recorder = SessionRecorder()
 
-    with pytest.raises(Refused):
+    with pytest.raises(InvalidLineError):
         recorder.on_event(b"{")
 
     assert recorder.sessions() == recorder.records == []

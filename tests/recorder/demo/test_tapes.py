@@ -7,7 +7,7 @@ from itertools import pairwise
 import pytest
 
 from recorder.core.events import SourceEvent
-from recorder.core.events.fields import instant
+from recorder.core.events.fields import parse_timestamp
 from recorder.core.formats import native
 from recorder.demo.schedule import PROGRAMME, SECONDS, moments
 from recorder.demo.tape import line, load
@@ -54,7 +54,9 @@ def test_a_play_has_ids_of_its_own_and_names_the_same_loop_the_same_everywhere(a
 @ACTS
 def test_times_are_told_from_the_moment_it_begins_and_never_go_back(act):
     events = played(act)
-    times = [instant(event["timestamp"]) for event in events if isinstance(event.get("timestamp"), str)]
+    times = [
+        parse_timestamp(event["timestamp"]) for event in events if isinstance(event.get("timestamp"), str)
+    ]
     assert NOW <= times[0] < NOW + timedelta(seconds=2)
     assert all(after >= before - timedelta(milliseconds=1) for before, after in pairwise(times))
     assert times[-1] - times[0] < timedelta(minutes=2)

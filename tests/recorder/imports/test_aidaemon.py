@@ -15,7 +15,7 @@ from time import monotonic, sleep
 import pytest
 from django.core.management import CommandError, call_command
 
-from recorder.core.formats.aidaemon.events import READ
+from recorder.core.formats.aidaemon.events import TRANSLATORS
 from recorder.journal.read import texts
 from recorder.models import (
     Anomaly,
@@ -220,7 +220,7 @@ def test_a_row_that_cannot_be_read_is_kept_raw(project, line):
 
 
 def test_every_type_that_aidaemon_writes_is_understood():
-    assert len(READ) == 17
+    assert len(TRANSLATORS) == 17
 
 
 def test_wherever_the_rows_are_cut_and_however_often_they_come_the_records_are_the_same(project):

@@ -8,7 +8,7 @@ from django.core.management import call_command
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from recorder.core.formats.cagent import READ
+from recorder.core.formats.cagent import TRANSLATORS
 from recorder.database import row_mapper
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.read import texts
@@ -109,9 +109,9 @@ def notices():
 
 def test_no_type_of_the_runtime_is_unknown_and_all_but_two_are_on_the_tapes():
     told = {json.loads(each)["type"] for path in TAPES for each in tape(path)}
-    assert told <= set(READ)
-    assert len(READ) == 32
-    assert set(READ) - told == set()
+    assert told <= set(TRANSLATORS)
+    assert len(TRANSLATORS) == 32
+    assert set(TRANSLATORS) - told == set()
 
 
 def test_a_nested_stream_is_a_session_of_its_own_tied_to_the_call_that_ran_it(project):

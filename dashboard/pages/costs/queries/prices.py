@@ -11,7 +11,7 @@ from itertools import groupby
 from django.db.models import Sum
 from django.utils import timezone
 
-from recorder.core.money.prices import Band, Pair, Price, Rates, price_at
+from recorder.core.money.prices import Band, Price, PriceKey, Rates, price_at
 from recorder.models import Price as PriceRow
 from recorder.models import Repricing, Session
 
@@ -69,7 +69,7 @@ class Prices:
     calls: int  # that a running repricing has to look at, about
 
 
-def book(project: int) -> dict[Pair, list[PriceRow]]:
+def book(project: int) -> dict[PriceKey, list[PriceRow]]:
     """Return every row, by model and provider, oldest first. One query."""
     rows = PriceRow.objects.filter(project=project).order_by("model", "provider", "pk")
     return {pair: list(each) for pair, each in groupby(rows, lambda row: (row.model, row.provider))}

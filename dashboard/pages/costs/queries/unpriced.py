@@ -10,12 +10,12 @@ from datetime import datetime
 from dashboard.pages.costs.figures import Piece, by_key
 from dashboard.pages.costs.queries.prices import book, is_priced
 from dashboard.pages.costs.totals import Sum, total
-from recorder.core.money.prices import Pair
-from recorder.core.money.usage import NOBODY as UNKNOWN
+from recorder.core.money.prices import PriceKey
+from recorder.core.money.usage import UNKNOWN_PROVIDERS as UNKNOWN
 from recorder.models import ModelConfig
 
 SHOWN = 20
-NOBODY: Pair = ("", "")
+NOBODY: PriceKey = ("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ def unpriced(project: int, pieces: Collection[Piece], now: datetime) -> Unpriced
 def _models(project: int, missing: Mapping[int | None, Sum], now: datetime) -> list[Model]:
     configs = ModelConfig.objects.in_bulk([pk for pk in missing if pk is not None])
     prices = book(project)
-    by_pair: dict[Pair, list[Sum]] = defaultdict(list)
+    by_pair: dict[PriceKey, list[Sum]] = defaultdict(list)
     for pk, each in missing.items():
         config = None if pk is None else configs.get(pk)
         by_pair[_pair(config)].append(each)
@@ -67,13 +67,13 @@ def _models(project: int, missing: Mapping[int | None, Sum], now: datetime) -> l
     return sorted((model for model in models if model is not None), key=lambda model: -model.calls)
 
 
-def _pair(config: ModelConfig | None) -> Pair:
+def _pair(config: ModelConfig | None) -> PriceKey:
     if config is None:
         return NOBODY
     return config.model, "" if config.provider in UNKNOWN else config.provider
 
 
-def _model(pair: Pair, spent: Sum, *, has_price: bool) -> Model | None:
+def _model(pair: PriceKey, spent: Sum, *, has_price: bool) -> Model | None:
     if has_price and spent.unpriced <= spent.unreconciled:
         return None  # it has a price; what is missing is which tokens to multiply it with
     tokens = spent.tokens if spent.cost_nano is None else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dashboard.pages.session.conversation.items import DECISIONS, Item, Note, Shortened, Tone
 from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, number, pretty, string
 from dashboard.web import links
-from recorder.core.formats.native import KNOWN
+from recorder.core.formats.native import EVENT_TYPES
 
 SILENT = {
     *(
@@ -31,7 +31,7 @@ SILENT = {
 
 def note(slug: str, body: Body) -> Item | None:
     """Return how an event shows between messages, None for those that show elsewhere."""
-    if body.type in SILENT and body.type in KNOWN:
+    if body.type in SILENT and body.type in EVENT_TYPES:
         return None
     if body.type == "CompactionEnded":
         return shortened(slug, body)

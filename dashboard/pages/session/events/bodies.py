@@ -9,7 +9,7 @@ from typing import cast
 
 from dashboard.web import links
 from recorder.core.content.text import clean
-from recorder.core.formats.base import unframed
+from recorder.core.formats.base import strip_sse_framing
 from recorder.core.records import Json
 
 PREVIEW = 16_000  # characters of one text that are shown at once
@@ -49,7 +49,7 @@ class Excerpt:
 
 def decode(raw: bytes | memoryview) -> Object:
     """Return the object that a line holds, empty if it holds none: frames of a channel are lines, too."""
-    text = unframed(bytes(raw)).decode(errors="replace")
+    text = strip_sse_framing(bytes(raw)).decode(errors="replace")
     try:
         value = json.loads(text)
     except ValueError:

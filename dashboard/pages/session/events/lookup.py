@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from recorder.core.formats.base import unframed
+from recorder.core.formats.base import strip_sse_framing
 from recorder.journal.read import Pruned, pruned, texts
 from recorder.models import EventRecord, JournalEvent
 
@@ -31,7 +31,7 @@ def event(project: int, pk: int) -> bytes:
     found = (
         JournalEvent.objects.exclude(kind="flush").values_list("pk", flat=True).get(pk=pk, project=project)
     )
-    return unframed(_text(found))
+    return strip_sse_framing(_text(found))
 
 
 def line(project: int, pk: int) -> bytes:

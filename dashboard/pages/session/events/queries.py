@@ -23,7 +23,7 @@ from dashboard.pages.session.events.bodies import Object, decode
 from dashboard.pages.session.events.summaries import summary, tick
 from dashboard.web import links
 from recorder.core.content.text import clean
-from recorder.core.formats.native import KNOWN
+from recorder.core.formats.native import EVENT_TYPES
 from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
@@ -245,7 +245,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         size=record.journal.size,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
-        is_unknown=record.type not in KNOWN and record.origin != "kept",
+        is_unknown=record.type not in EVENT_TYPES and record.origin != "kept",
         url=links.event(slug, record.pk),
         raw_url=links.event_raw(slug, record.pk),
         text_url=links.event_text(slug, record.pk, ""),

@@ -19,7 +19,7 @@ from dashboard.shared.session_json.brief import (
 from dashboard.web import links
 from recorder.core.content.messages import text_of
 from recorder.core.content.text import excerpt
-from recorder.core.formats.base import unframed
+from recorder.core.formats.base import strip_sse_framing
 from recorder.core.formats.native import NO_LIMITS, read_object
 from recorder.core.handlers.lifecycle import CANCELLED
 from recorder.journal.read import texts
@@ -204,7 +204,7 @@ def _results(events: Collection[int]) -> dict[int, str]:
     """Return what failed tools said; nothing of those whose lines were pruned."""
     found = {}
     for event, raw in texts(events).items():
-        result = read_object(unframed(raw), NO_LIMITS).get("result")
+        result = read_object(strip_sse_framing(raw), NO_LIMITS).get("result")
         said = text_of(result) if isinstance(result, dict) else str(result or "")
         if said:
             found[event] = excerpt(said, ERROR)

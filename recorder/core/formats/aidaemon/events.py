@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats.aidaemon.state import AGENT, Known, Spawn, Task
-from recorder.core.formats.base import COUNTS, Fields, count, text
+from recorder.core.formats.aidaemon.state import AGENT, ReaderState, Spawn, Task
+from recorder.core.formats.base import COUNTS, Fields, count_field, text_field
 from recorder.core.records import Json
 
 OUTCOMES = {"completed": "completed", "failed": "failed", "cancelled": "cancelled"}
@@ -18,7 +18,7 @@ _SCOPES = {"tool_error": "tool", "permission_denied": "tool", "llm_error": "turn
 class Row:
     """One row of the table events. `at` is its time."""
 
-    known: Known
+    known: ReaderState
     session_id: str
     data: Fields
     at: str
@@ -29,7 +29,7 @@ class Row:
 
     def words(self, name: str) -> str:
         """Return a text field, "" if it is none."""
-        return text(self.data, name)
+        return text_field(self.data, name)
 
     def event(self, event_type: str, /, **fields: Json) -> Fields:
         """Return an event of the open task, or of the session where there is none."""
@@ -100,7 +100,7 @@ def task_end(row: Row) -> Iterator[Fields]:
 def thinking_start(row: Row) -> Iterator[Fields]:
     task = row.task
     if task is not None:
-        yield from task.begin_turn(max(0, count(row.data, "iteration") - 1), row.at)
+        yield from task.begin_turn(max(0, count_field(row.data, "iteration") - 1), row.at)
 
 
 def assistant_response(row: Row) -> Iterator[Fields]:
@@ -114,16 +114,16 @@ def assistant_response(row: Row) -> Iterator[Fields]:
     content += [
         {
             "type": "toolCall",
-            "id": text(call, "id"),
-            "name": text(call, "name"),
+            "id": text_field(call, "id"),
+            "name": text_field(call, "name"),
             "arguments": call.get("arguments"),
         }
         for call in (calls if isinstance(calls, list) else [])
         if isinstance(call, dict)
     ]
     usage: Fields = dict.fromkeys(COUNTS, 0)
-    usage["input"], usage["output"] = count(data, "input_tokens"), count(data, "output_tokens")
-    usage["total_tokens"] = count(data, "input_tokens") + count(data, "output_tokens")
+    usage["input"], usage["output"] = count_field(data, "input_tokens"), count_field(data, "output_tokens")
+    usage["total_tokens"] = count_field(data, "input_tokens") + count_field(data, "output_tokens")
     about: Fields = {"model": row.words("model"), "provider": "", "usage": usage}
     stop = "toolUse" if calls else "stop"
     task.answer = {"role": "assistant", "content": content, "stopReason": stop, **about}
@@ -160,7 +160,7 @@ def tool_result(row: Row) -> Iterator[Fields]:
         tool_name=row.words("name"),
         result=result,
         is_error=row.data.get("success") is not True,
-        duration_ms=count(row.data, "duration_ms") if took is not None else None,
+        duration_ms=count_field(row.data, "duration_ms") if took is not None else None,
     )
 
 
@@ -237,10 +237,10 @@ def approval_denied(row: Row) -> Iterator[Fields]:
 
 def call_key(session_id: str, model: Json, data: Fields) -> str:
     """Return what a response and its usage row have in common."""
-    return f"{session_id} {model} {count(data, 'input_tokens')} {count(data, 'output_tokens')}"
+    return f"{session_id} {model} {count_field(data, 'input_tokens')} {count_field(data, 'output_tokens')}"
 
 
-READ: dict[str, Callable[[Row], Iterator[Fields]]] = {
+TRANSLATORS: dict[str, Callable[[Row], Iterator[Fields]]] = {
     each.__name__: each
     for each in (
         session_start,

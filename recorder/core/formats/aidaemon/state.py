@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import cast
 
-from recorder.core.formats.base import COUNTS, Fields, count, text
+from recorder.core.formats.base import COUNTS, Fields, count_field, text_field
 from recorder.core.records import Json
 
 AGENT = "aidaemon"
@@ -43,7 +43,7 @@ class Task:
             return
         usage = self.usage or dict.fromkeys(COUNTS, 0)
         for name in COUNTS:
-            self.total[name] += count(usage, name)
+            self.total[name] += count_field(usage, name)
         if self.answer is not None:
             about: Fields = {"message": self.answer, "usage": usage, "tool_results": []}
             yield self.event("TurnEnd", turn_index=self.turn, timestamp=at, **about)
@@ -74,7 +74,7 @@ class Spawn:
 
 
 @dataclass(slots=True)
-class Known:
+class ReaderState:
     """What has to be known to read the next row."""
 
     tasks: dict[str, Task] = field(default_factory=dict)  # open ones, by task id
@@ -87,7 +87,7 @@ class Known:
 
     def task(self, session_id: str, data: Fields) -> Task | None:
         """Return the open task that a row belongs to."""
-        named = text(data, "task_id")
+        named = text_field(data, "task_id")
         return self.tasks.get(named or self.current.get(session_id, ""))
 
     def began(self, task: Task) -> None:
@@ -119,18 +119,18 @@ def _shorten(known: dict[str, str] | dict[str, int]) -> None:
         del known[next(iter(known))]
 
 
-def saved(known: Known) -> Json:
+def dump_state(known: ReaderState) -> Json:
     return cast("Json", asdict(known))
 
 
-def restored(state: Json) -> Known:
+def load_state(state: Json) -> ReaderState:
     """Return what `saved` kept."""
     if not isinstance(state, dict):
-        return Known()
+        return ReaderState()
     kept = dict(state)
     tasks = cast("dict[str, Fields]", kept.pop("tasks"))
     spawns = cast("list[Fields]", kept.pop("spawns"))
-    return Known(
+    return ReaderState(
         tasks={key: Task(**one) for key, one in tasks.items()},  # type: ignore[arg-type]  # as `saved` left it
         spawns=[Spawn(**one) for one in spawns],  # type: ignore[arg-type]  # as above
         **kept,  # type: ignore[arg-type]  # as above

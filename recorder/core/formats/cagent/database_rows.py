@@ -11,10 +11,18 @@ from dataclasses import asdict, dataclass, field
 from datetime import datetime
 from typing import cast
 
-from recorder.core.formats import Refused
-from recorder.core.formats.base import Fields, NextLoop, Reading, count, inside, needed_id, text
+from recorder.core.formats import InvalidLineError
+from recorder.core.formats.base import (
+    Fields,
+    NextLoop,
+    Translation,
+    count_field,
+    object_field,
+    required_id,
+    text_field,
+)
 from recorder.core.formats.cagent import CagentReader
-from recorder.core.formats.cagent.fields import check
+from recorder.core.formats.cagent.fields import check_fields
 from recorder.core.records import Json
 
 SESSIONS, ITEMS = "sessions", "session_items"
@@ -51,16 +59,16 @@ class CagentStoreReader:
         sessions = {session_id: asdict(one) for session_id, one in self._sessions.items()}
         return {"stream": self._inner.state, "sessions": cast("Json", sessions)}
 
-    def read(self, line: Fields, at: datetime) -> Reading:
+    def read(self, line: Fields, at: datetime) -> Translation:
         """Read a row. Raises Refused."""
-        table = text(line, "table")
+        table = text_field(line, "table")
         if table not in (SESSIONS, ITEMS):
-            raise Refused("bad_type", "table", "a row is of the table sessions or session_items")
-        session_id = needed_id(line, "id" if table == SESSIONS else "session_id")
-        check("stream_started", {"session_id": session_id})
+            raise InvalidLineError("bad_type", "table", "a row is of the table sessions or session_items")
+        session_id = required_id(line, "id" if table == SESSIONS else "session_id")
+        check_fields("stream_started", {"session_id": session_id})
         known = self._sessions.setdefault(session_id, _Session())
         told = self._item(session_id, known, line) if table == ITEMS else self._ended(session_id, known, line)
-        reading = Reading(table if table == SESSIONS else text(line, "item_type") or table)
+        reading = Translation(table if table == SESSIONS else text_field(line, "item_type") or table)
         for each in told:
             said = self._inner.read(each, at)
             reading.events += said.events
@@ -74,30 +82,33 @@ class CagentStoreReader:
             reading.session_id, reading.loop_id = session_id, self._inner.before
         return reading
 
-    def flush(self, at: datetime) -> list[Fields]:
+    def end_of_stream(self, at: datetime) -> list[Fields]:
         """Say what is still to be said."""
-        return self._inner.flush(at)
+        return self._inner.end_of_stream(at)
 
     def _item(self, session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
-        kind, message = text(row, "item_type"), inside(row, "message")
+        kind, message = text_field(row, "item_type"), object_field(row, "message")
         known.at = message.get("created_at") or known.at
         if kind == "subsession":
             yield from _begin_task(known)
         elif kind == "summary":
             yield from _summary(session_id, known, row)
-        elif text(message, "role") == "user":
+        elif text_field(message, "role") == "user":
             yield from self._prompt(session_id, known, row, message)
-        elif text(message, "role") == "assistant":
-            yield from _start(session_id, known, text(row, "agent_name"))
-            yield from _answer(session_id, known, text(row, "agent_name"), message)
-        elif text(message, "role") == "tool":
-            yield from _result(session_id, known, text(row, "agent_name"), message)
+        elif text_field(message, "role") == "assistant":
+            yield from _start(session_id, known, text_field(row, "agent_name"))
+            yield from _answer(session_id, known, text_field(row, "agent_name"), message)
+        elif text_field(message, "role") == "tool":
+            yield from _result(session_id, known, text_field(row, "agent_name"), message)
 
     def _prompt(self, session_id: str, known: _Session, row: Fields, message: Fields) -> Iterator[Fields]:
         if row.get("implicit"):  # the runtime said it itself, and sends no user_message for it
             return
         yield from _stop(session_id, known)
-        said: Fields = {"message": text(message, "content"), "multi_content": message.get("multi_content")}
+        said: Fields = {
+            "message": text_field(message, "content"),
+            "multi_content": message.get("multi_content"),
+        }
         known.prompts.append({**_about("user_message", known, ""), **said, "session_id": session_id})
 
     def _ended(self, session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
@@ -105,7 +116,7 @@ class CagentStoreReader:
             yield from _start(session_id, known, "")
         if not known.calls:
             yield from _stop(session_id, known)
-        if title := text(row, "title"):
+        if title := text_field(row, "title"):
             yield {"type": "session_title", "session_id": session_id, "title": title}
 
 
@@ -131,19 +142,22 @@ def _stop(session_id: str, known: _Session) -> Iterator[Fields]:
 def _answer(session_id: str, known: _Session, agent: str, message: Fields) -> Iterator[Fields]:
     of_session: Fields = {"session_id": session_id}
     yield _about("toolset_info", known, agent)
-    if thinking := text(message, "reasoning_content"):
+    if thinking := text_field(message, "reasoning_content"):
         yield {**_about("agent_choice_reasoning", known, agent), **of_session, "content": thinking}
-    if said := text(message, "content"):
+    if said := text_field(message, "content"):
         yield {**_about("agent_choice", known, agent), **of_session, "content": said}
     known.calls, known.began = {}, []
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and text(call, "id"):
-            function = inside(call, "function")
-            known.calls[text(call, "id")] = [text(function, "name"), text(function, "arguments")]
+        if isinstance(call, dict) and text_field(call, "id"):
+            function = object_field(call, "function")
+            known.calls[text_field(call, "id")] = [
+                text_field(function, "name"),
+                text_field(function, "arguments"),
+            ]
             yield {**_about("partial_tool_call", known, agent), "tool_call": call}
     yield {**_about("message_added", known, agent), **of_session}
-    usage = inside(message, "usage")
+    usage = object_field(message, "usage")
     if usage or message.get("cost"):
         yield {**_about("token_usage", known, agent), **of_session, "usage": _usage(known, message, usage)}
 
@@ -151,18 +165,22 @@ def _answer(session_id: str, known: _Session, agent: str, message: Fields) -> It
 def _usage(known: _Session, message: Fields, usage: Fields) -> Fields:
     cost = message.get("cost")
     known.cost += cost if isinstance(cost, int | float) else 0.0
-    sent = sum(count(usage, name) for name in _SPENT)
-    last: Fields = {**usage, "Cost": cost, "Model": text(message, "model")}
-    return {"context_length": sent + count(usage, "output_tokens"), "cost": known.cost, "last_message": last}
+    sent = sum(count_field(usage, name) for name in _SPENT)
+    last: Fields = {**usage, "Cost": cost, "Model": text_field(message, "model")}
+    return {
+        "context_length": sent + count_field(usage, "output_tokens"),
+        "cost": known.cost,
+        "last_message": last,
+    }
 
 
 def _result(session_id: str, known: _Session, agent: str, message: Fields) -> Iterator[Fields]:
-    call_id = text(message, "tool_call_id")
+    call_id = text_field(message, "tool_call_id")
     yield from _begin(known, agent, call_id)
     name, given = known.calls.pop(call_id, ["", ""])
     result: Fields = {"isError": message.get("is_error") is True}
     call: Fields = {"id": call_id or "unknown", "function": {"name": name, "arguments": given}}
-    answer: Fields = {"response": text(message, "content"), "result": result}
+    answer: Fields = {"response": text_field(message, "content"), "result": result}
     yield {**_about("tool_call_response", known, agent), "tool_call": call, **answer}
     yield {**_about("message_added", known, agent), "session_id": session_id}
 
@@ -185,7 +203,7 @@ def _begin_task(known: _Session) -> Iterator[Fields]:
 def _summary(session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
     of_session: Fields = {"session_id": session_id}
     yield {**_about("session_compaction", known, ""), **of_session, "status": "started"}
-    yield {**_about("session_summary", known, ""), **of_session, "summary": text(row, "summary_text")}
+    yield {**_about("session_summary", known, ""), **of_session, "summary": text_field(row, "summary_text")}
     yield {**_about("session_compaction", known, ""), **of_session, "status": "completed"}
 
 
@@ -194,7 +212,7 @@ def _info(session_id: str, row: Fields) -> Fields:
     return {
         "type": "SessionInfo",
         "session_id": session_id,
-        "working_dir": text(row, "working_dir") or None,
+        "working_dir": text_field(row, "working_dir") or None,
         "scope": "persistent",
         "tags": tags,
     }

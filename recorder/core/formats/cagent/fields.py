@@ -3,8 +3,16 @@
 from __future__ import annotations
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats import Refused
-from recorder.core.formats.base import Fields, arguments, inside, needed_id, stamp, text, time_of
+from recorder.core.formats import InvalidLineError
+from recorder.core.formats.base import (
+    Fields,
+    format_time,
+    object_field,
+    parse_arguments,
+    parse_time,
+    required_id,
+    text_field,
+)
 from recorder.core.records import Json
 
 _WITH_SESSION = ("stream_started", "stream_stopped", "session_title")
@@ -17,63 +25,63 @@ _WITH_CALL = (
 )
 
 
-def check(name: str, line: Fields) -> None:
+def check_fields(name: str, line: Fields) -> None:
     """Refuse what cannot be understood before anything of it counts."""
     if name in _WITH_SESSION:
-        session_id = needed_id(line, "session_id")
+        session_id = required_id(line, "session_id")
         if not is_id(f"{session_id}.{10**9}"):  # a loop's id is made of it
-            raise Refused("bad_id", "session_id", "the id is too long")
+            raise InvalidLineError("bad_id", "session_id", "the id is too long")
     if name in _WITH_CALL:
         call = line.get("tool_call")
         if not isinstance(call, dict):
-            raise Refused("missing_field", "tool_call", "the field is missing")
-        needed_id(call, "id")
+            raise InvalidLineError("missing_field", "tool_call", "the field is missing")
+        required_id(call, "id")
 
 
-def call(line: Fields) -> tuple[str, str, str]:
+def tool_call_parts(line: Fields) -> tuple[str, str, str]:
     """Return a tool call's id, the tool's name and its arguments as they are written."""
-    found = inside(line, "tool_call")
-    function = inside(found, "function")
-    return text(found, "id"), text(function, "name"), text(function, "arguments")
+    found = object_field(line, "tool_call")
+    function = object_field(found, "function")
+    return text_field(found, "id"), text_field(function, "name"), text_field(function, "arguments")
 
 
-def command(name: str, given: str) -> str:
+def approval_command(name: str, given: str) -> str:
     """Return what is asked for: the command of a shell, else the tool and its arguments."""
-    args = arguments(given)
+    args = parse_arguments(given)
     if isinstance(args, dict) and isinstance(found := args.get("cmd", args.get("command")), str):
         return found
     return f"{name} {given}".strip()
 
 
 def is_destructive(line: Fields) -> bool:
-    return inside(inside(line, "tool_definition"), "annotations").get("destructiveHint") is True
+    return object_field(object_field(line, "tool_definition"), "annotations").get("destructiveHint") is True
 
 
-def own_time(line: Fields) -> Json:
+def line_time(line: Fields) -> Json:
     """Return the time that the line itself carries."""
-    at = time_of(line.get("timestamp"))
-    return None if at is None else stamp(at)
+    at = parse_time(line.get("timestamp"))
+    return None if at is None else format_time(at)
 
 
-def prompt(line: Fields) -> list[Json]:
+def prompt_content(line: Fields) -> list[Json]:
     """Return what a person said: its text, and pictures that came with it."""
     parts = line.get("multi_content")
-    found: list[Json] = [{"type": "text", "text": text(line, "message")}]
+    found: list[Json] = [{"type": "text", "text": text_field(line, "message")}]
     for part in parts if isinstance(parts, list) else []:
-        url = text(inside(part, "image_url"), "url") if isinstance(part, dict) else ""
+        url = text_field(object_field(part, "image_url"), "url") if isinstance(part, dict) else ""
         head, comma, packed = url.partition(";base64,")
         if comma and head.startswith("data:"):
             found.append({"type": "image", "data": packed, "mimeType": head.removeprefix("data:")})
     return found
 
 
-def result(line: Fields) -> Fields:
+def tool_result(line: Fields) -> Fields:
     """Return what a tool returned as phi-core writes it."""
-    given = inside(line, "result")
+    given = object_field(line, "result")
     images = given.get("images")
-    content: list[Json] = [{"type": "text", "text": text(line, "response")}]
+    content: list[Json] = [{"type": "text", "text": text_field(line, "response")}]
     content += [
-        {"type": "image", "data": text(image, "data"), "mimeType": text(image, "mimeType")}
+        {"type": "image", "data": text_field(image, "data"), "mimeType": text_field(image, "mimeType")}
         for image in (images if isinstance(images, list) else [])
         if isinstance(image, dict)
     ]

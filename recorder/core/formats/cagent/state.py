@@ -7,13 +7,13 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats.base import Fields, NextLoop, text
+from recorder.core.formats.base import Fields, NextLoop, text_field
 from recorder.core.formats.cagent.stream import Stream
 from recorder.core.records import Json
 
 
 @dataclass(slots=True)
-class Told:
+class ReaderState:
     """What has to be known to read the next line."""
 
     streams: list[Stream] = field(default_factory=list)  # the innermost is the last
@@ -27,10 +27,10 @@ class Told:
 
 
 @dataclass(slots=True)
-class Course:
+class StreamContext:
     """What was told, and who is asked meanwhile. `now` is the line's time, else the last one known."""
 
-    told: Told
+    told: ReaderState
     key: str  # the producer's own
     next_loop: NextLoop
     now: str = ""
@@ -104,17 +104,17 @@ class Course:
             yield from stream.prompt(content)
 
 
-def saved(told: Told) -> Json:
+def dump_state(told: ReaderState) -> Json:
     return cast("Json", asdict(told))
 
 
-def restored(state: Json) -> Told:
+def load_state(state: Json) -> ReaderState:
     """Return what `saved` kept."""
     if not isinstance(state, dict):
-        return Told()
+        return ReaderState()
     kept = dict(state)
     streams = [Stream(**each) for each in kept.pop("streams")]  # type: ignore[arg-type, union-attr]  # as `saved` left it
-    return Told(streams=streams, **kept)  # type: ignore[arg-type]  # as above
+    return ReaderState(streams=streams, **kept)  # type: ignore[arg-type]  # as above
 
 
 def _config(model: str, agent: str) -> Json:
@@ -141,18 +141,18 @@ def _link(parent: Stream, child: Stream, now: str) -> Fields:
     }
 
 
-def checked(course: Course, line: Fields) -> Iterator[Fields]:
+def irregularities(course: StreamContext, line: Fields) -> Iterator[Fields]:
     """Tell what the specification forbids, and that another agent took over without a word."""
-    stream, name = course.stream, text(line, "type")
+    stream, name = course.stream, text_field(line, "type")
     if stream is None:
         return
-    given = text(line, "session_id")
+    given = text_field(line, "session_id")
     if given and given != stream.session_id and name not in _OF_OTHERS:
         yield stream.irregular("foreign_session", f"{name} names another session than its stream: {given}")
-    agent = text(line, "agent_name")
+    agent = text_field(line, "agent_name")
     if not agent or name in _SAYS_AGENT:
         return
-    team = [text(each, "name") for each in course.told.team if isinstance(each, dict)]
+    team = [text_field(each, "name") for each in course.told.team if isinstance(each, dict)]
     if team and agent not in team and agent not in course.told.strangers:
         course.told.strangers.append(agent)
         yield stream.irregular("unknown_agent", f"{agent} is not in the team that was announced.")

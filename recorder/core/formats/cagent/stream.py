@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from recorder.core.formats.base import COUNTS, Fields, arguments, count, text
+from recorder.core.formats.base import COUNTS, Fields, count_field, parse_arguments, text_field
 from recorder.core.records import Json
 
 _USAGE = {
@@ -76,7 +76,7 @@ class Stream:
             return
         usage = self.usage or dict.fromkeys(COUNTS, 0)
         for name in COUNTS:
-            self.total[name] += count(usage, name)
+            self.total[name] += count_field(usage, name)
         yield self.event(
             "TurnEnd",
             turn_index=self.turns,
@@ -124,12 +124,12 @@ class Stream:
 
     def spend(self, last: Fields) -> None:
         """What the last message used and cost."""
-        used = {ours: count(last, theirs) for ours, theirs in _USAGE.items()}
+        used = {ours: count_field(last, theirs) for ours, theirs in _USAGE.items()}
         all_of_it = used["input"] + used["output"] + used["cache_read"] + used["cache_write"]
         self.usage = {**used, "total_tokens": all_of_it}
         cost = last.get("Cost")
         self.cost = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-        self.answered_by = text(last, "Model")
+        self.answered_by = text_field(last, "Model")
 
     def message(self, usage: Fields, *, is_placeholder: bool = False) -> Fields:
         """Return the answer of the open turn as phi-core writes messages."""
@@ -140,7 +140,7 @@ class Stream:
             "stopReason": "error" if self.error else "toolUse" if self.calls else "stop",
             "model": self.answered_by or model,
             "provider": provider,
-            "usage": {name: count(usage, name) for name in COUNTS},
+            "usage": {name: count_field(usage, name) for name in COUNTS},
         }
         return said | {"error_message": self.error} if self.error else said
 
@@ -220,4 +220,4 @@ class Stream:
         if self.text:
             yield {"type": "text", "text": self.text}
         for call_id, (name, given) in self.calls.items():
-            yield {"type": "toolCall", "id": call_id, "name": name, "arguments": arguments(given)}
+            yield {"type": "toolCall", "id": call_id, "name": name, "arguments": parse_arguments(given)}

@@ -7,7 +7,7 @@ import re
 from datetime import UTC, datetime
 from typing import NoReturn
 
-from recorder.core.formats import Refused
+from recorder.core.formats import InvalidLineError
 from recorder.core.records import Json
 
 Object = dict[str, Json]
@@ -59,7 +59,7 @@ def objects(holder: Object, name: str) -> list[Object]:
 
 
 def refuse(code: str, path: str, message: str) -> NoReturn:
-    raise Refused(code, path, message)
+    raise InvalidLineError(code, path, message)
 
 
 def wire_line(event: Object) -> bytes:

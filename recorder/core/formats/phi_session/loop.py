@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from recorder.core.events.fields import instant
+from recorder.core.events.fields import parse_timestamp
 from recorder.core.formats.phi_session.json import (
     Object,
     at_time,
@@ -28,7 +28,7 @@ _ENDED = ("Completed", "Rejected")
 
 
 @dataclass(frozen=True, slots=True)
-class Timed:
+class TimedLine:
     """A line and when it was said, in nanoseconds, for weaving loops together."""
 
     at: int
@@ -43,9 +43,9 @@ class LoopLines:
     loop_id: str
     started_at: datetime
     status: str
-    lines: list[Timed]
-    only_here: list[bytes]
-    is_retold: bool = False  # from its messages: the file has no events of it
+    lines: list[TimedLine]
+    file_only: list[bytes]
+    is_reconstructed: bool = False  # from its messages: the file has no events of it
 
     @property
     def is_open(self) -> bool:
@@ -53,16 +53,16 @@ class LoopLines:
 
 
 @dataclass(slots=True)
-class _Teller:
+class _LineWriter:
     """Collects one loop's lines; time never goes back."""
 
     loop_id: str
     now: int
-    lines: list[Timed] = field(default_factory=list)
+    lines: list[TimedLine] = field(default_factory=list)
 
     def say(self, event: Object, at: int | None = None) -> None:
         self.now = max(self.now, at or 0)
-        self.lines.append(Timed(self.now, 1, wire_line(event)))
+        self.lines.append(TimedLine(self.now, 1, wire_line(event)))
 
     def tell(self, kind: str, **fields: Json) -> None:
         at = fields.get("timestamp")
@@ -72,10 +72,10 @@ class _Teller:
 def loop_lines(loop: Object, path: str) -> LoopLines:
     """Return the lines of one LoopRecord. Raises Refused."""
     loop_id = text_at(loop, "loop_id", path)
-    started, started_at = nanoseconds(loop.get("started_at")), instant(str(loop.get("started_at")))
+    started, started_at = nanoseconds(loop.get("started_at")), parse_timestamp(str(loop.get("started_at")))
     if started is None or started_at is None:
         refuse("bad_timestamp", f"{path}.started_at", "no RFC 3339 time with a zone")
-    teller = _Teller(loop_id, started)
+    teller = _LineWriter(loop_id, started)
     events = [object_at(each.get("event"), path) for each in objects(loop, "events")]
     status = str(loop.get("status", "Completed"))
     block = _block(loop)
@@ -83,11 +83,11 @@ def loop_lines(loop: Object, path: str) -> LoopLines:
         _replay(teller, loop, events, block)
     else:
         _tell(teller, loop, block)
-    only_here = [wire_line(block)] if block else []
-    return LoopLines(loop_id, started_at, status, teller.lines, only_here, is_retold=not events)
+    file_only = [wire_line(block)] if block else []
+    return LoopLines(loop_id, started_at, status, teller.lines, file_only, is_reconstructed=not events)
 
 
-def _replay(teller: _Teller, loop: Object, events: list[Object], block: Object | None) -> None:
+def _replay(teller: _LineWriter, loop: Object, events: list[Object], block: Object | None) -> None:
     if events[0].get("type") != "AgentStart":
         teller.say(_start(loop))
     end = next((i for i, event in enumerate(events) if event.get("type") == "AgentEnd"), len(events))
@@ -111,7 +111,7 @@ def _times(events: list[Object]) -> list[int | None]:
     return known
 
 
-def _tell(teller: _Teller, loop: Object, block: Object | None) -> None:
+def _tell(teller: _LineWriter, loop: Object, block: Object | None) -> None:
     teller.say(_start(loop))
     children = {str(each.get("tool_call_id")): each for each in objects(loop, "child_loop_refs")}
     told: set[str] = set()
@@ -144,7 +144,7 @@ def _start(loop: Object) -> Object:
     return event
 
 
-def _tell_end(teller: _Teller, loop: Object) -> None:
+def _tell_end(teller: _LineWriter, loop: Object) -> None:
     if loop.get("status", "Completed") not in _ENDED:
         return
     ended_at = loop.get("ended_at")
@@ -157,7 +157,7 @@ def _tell_end(teller: _Teller, loop: Object) -> None:
     )
 
 
-def _tell_turn(teller: _Teller, turn: Object, children: dict[str, Object], told: set[str]) -> None:
+def _tell_turn(teller: _LineWriter, turn: Object, children: dict[str, Object], told: set[str]) -> None:
     turn_id = turn.get("turn_id")
     index = turn_id.get("turnIndex", 0) if isinstance(turn_id, dict) else 0
     started_at = turn.get("started_at")
@@ -186,7 +186,7 @@ def _tell_turn(teller: _Teller, turn: Object, children: dict[str, Object], told:
     )
 
 
-def _tell_messages(teller: _Teller, loop: Object, children: dict[str, Object], told: set[str]) -> None:
+def _tell_messages(teller: _LineWriter, loop: Object, children: dict[str, Object], told: set[str]) -> None:
     messages = objects(loop, "messages")
     ended = loop.get("status", "Completed") in _ENDED
     for i, message in enumerate(messages):
@@ -217,7 +217,7 @@ def _results_after(messages: list[Object], i: int) -> list[Object]:
 
 
 def _tell_tools(
-    teller: _Teller, message: Object, results: list[Object], children: dict[str, Object], told: set[str]
+    teller: _LineWriter, message: Object, results: list[Object], children: dict[str, Object], told: set[str]
 ) -> None:
     """Tell the executions behind a message's calls, which end in the order of their results."""
     begun = message_time(message)
@@ -238,7 +238,7 @@ def _tell_tools(
         )
 
 
-def _tell_children(teller: _Teller, loop: Object, told: set[str]) -> None:
+def _tell_children(teller: _LineWriter, loop: Object, told: set[str]) -> None:
     for ref in objects(loop, "child_loop_refs"):
         if str(ref.get("tool_call_id")) not in told:
             teller.tell(

@@ -17,7 +17,7 @@ from recorder.core.formats.phi_session.json import (
     text_at,
     wire_line,
 )
-from recorder.core.formats.phi_session.loop import LoopLines, Timed, loop_lines
+from recorder.core.formats.phi_session.loop import LoopLines, TimedLine, loop_lines
 from recorder.core.records import Json
 
 
@@ -26,7 +26,7 @@ class GroupLines:
     """One parallel group of a file; `loops` are its branches' places in the file."""
 
     loops: list[int]
-    lines: list[Timed]
+    lines: list[TimedLine]
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class SessionLines:
     about: bytes | None
 
 
-def sessions(raw: bytes) -> list[SessionLines]:
+def read_sessions(raw: bytes) -> list[SessionLines]:
     """Return the sessions of a file: one object or an array of them. Raises Refused."""
     value = document(raw)
     found = value if isinstance(value, list) else [value]
@@ -48,7 +48,7 @@ def sessions(raw: bytes) -> list[SessionLines]:
     return [_session(each, f"$[{i}]" if isinstance(value, list) else "$") for i, each in enumerate(found)]
 
 
-def weave(parts: Iterable[LoopLines | GroupLines]) -> Iterator[bytes]:
+def merge_by_time(parts: Iterable[LoopLines | GroupLines]) -> Iterator[bytes]:
     """Yield the lines of loops and groups in order of time; each keeps its own order."""
     timed = heapq.merge(*(part.lines for part in parts), key=lambda each: (each.at, each.rank))
     return (each.line for each in timed)
@@ -135,5 +135,5 @@ def _group(
         "selected_config_index": group.get("selected_config_index"),
         "evaluation_usage": usage,
     }
-    first = Timed(begun, 0, wire_line({**start, "timestamp": rfc3339(begun)}))
-    return GroupLines(members, [first, Timed(ended, 2, wire_line({**end, "timestamp": rfc3339(ended)}))])
+    first = TimedLine(begun, 0, wire_line({**start, "timestamp": rfc3339(begun)}))
+    return GroupLines(members, [first, TimedLine(ended, 2, wire_line({**end, "timestamp": rfc3339(ended)}))])

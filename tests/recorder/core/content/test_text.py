@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.core.content.text import clean, excerpt, one_line, prose
+from recorder.core.content.text import clean, excerpt, one_line, strip_markdown
 
 
 def test_what_no_database_takes_is_replaced():
@@ -46,11 +46,11 @@ def test_a_summary_is_short_however_long_the_arguments():
 
 def test_a_plain_line_has_no_marks_of_markdown():
     said = "## Done\n- **tests** pass in `a_b.py`, 2 * 3 * 4 stays\n1. *next*"
-    assert prose(said) == "Done\ntests pass in a_b.py, 2 * 3 * 4 stays\nnext"
-    assert prose("\n\n   > quoted\n    # none\n# # twice\n#") == "\n\nquoted\n    # none\n# twice\n#"
+    assert strip_markdown(said) == "Done\ntests pass in a_b.py, 2 * 3 * 4 stays\nnext"
+    assert strip_markdown("\n\n   > quoted\n    # none\n# # twice\n#") == "\n\nquoted\n    # none\n# twice\n#"
 
 
 def test_a_table_is_read_without_its_frame():
     said = "| | parts | lag |\n|---|:-:|---|\n| dual writes | none | 0 |\na | b"
 
-    assert prose(said) == "parts | lag\n\ndual writes | none | 0\na | b"
+    assert strip_markdown(said) == "parts | lag\n\ndual writes | none | 0\na | b"

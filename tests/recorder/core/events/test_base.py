@@ -5,7 +5,7 @@ from dataclasses import FrozenInstanceError
 import pytest
 
 from recorder.core.events import AgentSwitched, Notice, Usage
-from recorder.core.events.base import made
+from recorder.core.events.base import construct
 from recorder.core.formats.native import parse
 from tests import build
 
@@ -31,6 +31,6 @@ def test_a_field_may_be_called_by_a_name_that_python_keeps_for_itself():
 
 
 def test_what_is_made_unchecked_is_as_if_it_was_checked():
-    assert made(Usage, input=1, output=2) == Usage(input=1, output=2)
-    assert made(Notice, loop_id="l", kind="warning") == Notice(loop_id="l", kind="warning")
-    assert made(Usage, input=-1, output=0).input == -1
+    assert construct(Usage, input=1, output=2) == Usage(input=1, output=2)
+    assert construct(Notice, loop_id="l", kind="warning") == Notice(loop_id="l", kind="warning")
+    assert construct(Usage, input=-1, output=0).input == -1

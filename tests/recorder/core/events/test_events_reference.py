@@ -2,7 +2,7 @@
 
 from typing import get_args
 
-from recorder.core.events import Event, Inward
+from recorder.core.events import Event, InternalEvent
 from tools.events_reference import OURS, PAGE, THEIRS, page
 
 
@@ -11,5 +11,5 @@ def test_the_page_is_what_the_models_give():
 
 
 def test_every_event_is_on_the_page():
-    assert {*THEIRS, *OURS} == set(get_args(Event)) - set(get_args(Inward))
+    assert {*THEIRS, *OURS} == set(get_args(Event)) - set(get_args(InternalEvent))
     assert (len(THEIRS), len(OURS)) == (19, 8)

@@ -8,8 +8,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from recorder.core.events import Notice, SourceEvent
-from recorder.core.formats import DEFAULT_LIMITS, Limits, Refused
-from recorder.core.formats.native import KNOWN, parse, read_object
+from recorder.core.formats import DEFAULT_LIMITS, InvalidLineError, Limits
+from recorder.core.formats.native import EVENT_TYPES, parse, read_object
 from tests import build
 from tests.phi_core.scenarios import TAPES, TOLERANCE, events
 
@@ -82,7 +82,7 @@ def test_all_nineteen_events_of_phi_core_stand_on_the_tapes_and_are_known():
     seen = {event["type"] for tape in TAPES for event in events(tape)}
 
     assert len(seen) == 19
-    assert seen <= set(KNOWN)
+    assert seen <= set(EVENT_TYPES)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_all_nineteen_events_of_phi_core_stand_on_the_tapes_and_are_known():
     ],
 )
 def test_what_we_compute_with_is_checked(event, path, code):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidLineError) as refused:
         parse(build.line(event))
 
     assert (refused.value.code, refused.value.path) == (code, path)
@@ -161,7 +161,7 @@ def test_an_unknown_type_keeps_its_name_and_the_ids_that_are_fit():
 
 
 def test_a_line_larger_than_the_limit_is_refused():
-    with pytest.raises(Refused, match="too_large"):
+    with pytest.raises(InvalidLineError, match="too_large"):
         parse(build.line(build.agent_start()), limits=Limits(event_bytes=100))
 
 
@@ -175,7 +175,7 @@ def test_a_line_larger_than_the_limit_is_refused():
     ids=lambda each: each if isinstance(each, str) else "",
 )
 def test_an_id_longer_than_the_setting_is_refused(event, path):
-    with pytest.raises(Refused) as refused:
+    with pytest.raises(InvalidLineError) as refused:
         parse(build.line(event), limits=Limits(id_bytes=10))
 
     assert (refused.value.code, refused.value.path) == ("bad_id", path)
@@ -232,7 +232,11 @@ def test_no_line_makes_the_parser_raise_anything_but_a_refusal(line):
 @given(
     st.dictionaries(
         st.sampled_from(["type", "loop_id", "timestamp", "usage", "message", "result"]),
-        st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(sorted(KNOWN)),
+        st.none()
+        | st.booleans()
+        | st.integers()
+        | st.text(max_size=5)
+        | st.sampled_from(sorted(EVENT_TYPES)),
     )
 )
 def test_no_shape_of_fields_makes_the_parser_raise_anything_but_a_refusal(fields):
@@ -242,7 +246,7 @@ def test_no_shape_of_fields_makes_the_parser_raise_anything_but_a_refusal(fields
 def code_of(line, limits=DEFAULT_LIMITS):
     try:
         parse(line, limits=limits)
-    except Refused as refused:
+    except InvalidLineError as refused:
         return refused.code
     return None
 
@@ -283,7 +287,7 @@ def test_brackets_in_text_are_not_depth(text):
     deep = json.dumps({"type": "X", text: [text] * 200, "x": [[[text]]]}).encode()
 
     assert parse(line, limits=Limits(depth=3)).name == "X"
-    with pytest.raises(Refused, match="too_deep"):
+    with pytest.raises(InvalidLineError, match="too_deep"):
         parse(deep, limits=Limits(depth=3))
 
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.core.formats import Limits, Refused
+from recorder.core.formats import InvalidLineError, Limits
 from recorder.core.formats.native import parse, parse_all
 from tests import build
 from tests.recorder.core.formats.test_native import VALUES
@@ -78,9 +78,9 @@ def test_a_message_that_ends_as_it_starts_is_read_once():
 def _alone(line, limits):
     try:
         return _outcome(parse(line, limits=limits))
-    except Refused as refused:
+    except InvalidLineError as refused:
         return _outcome(refused)
 
 
 def _outcome(read):
-    return (read.code, read.path, read.message) if isinstance(read, Refused) else read
+    return (read.code, read.path, read.message) if isinstance(read, InvalidLineError) else read

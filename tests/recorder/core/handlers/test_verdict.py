@@ -2,7 +2,7 @@
 
 import pytest
 
-from recorder.core.handlers.verdict import named, verdict
+from recorder.core.handlers.verdict import named_branches, verdict
 
 
 @pytest.mark.parametrize(
@@ -18,7 +18,7 @@ from recorder.core.handlers.verdict import named, verdict
     ],
 )
 def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
-    assert named(reply, branches=3) == names
+    assert named_branches(reply, branches=3) == names
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.core.insights.facts import FACT, MOST, TEXT, TEXTS, Lie, Said, messages, read, sent
+from recorder.core.insights.facts import (
+    FACT,
+    MOST,
+    TEXT,
+    TEXTS,
+    InvalidAnswer,
+    Passage,
+    parse_answer,
+    prompt_messages,
+    select_passages,
+)
 
-SAID = [Said(7, "user", "Use uv, not pip."), Said(9, "assistant", "Done.")]
+SAID = [Passage(7, "user", "Use uv, not pip."), Passage(9, "assistant", "Done.")]
 
 
 def answer(*facts):
@@ -20,7 +30,7 @@ def fact(text="The project uses uv.", events=(7,)):
 
 
 def test_a_fact_has_the_events_that_support_it():
-    (found,) = read("coder", answer(fact(events=[9, 7, 7])), SAID).found
+    (found,) = parse_answer("coder", answer(fact(events=[9, 7, 7])), SAID).found
 
     assert (found.kind, found.said, found.events, found.times) == ("fact", "The project uses uv.", [7, 9], 1)
 
@@ -43,7 +53,7 @@ def test_a_fact_has_the_events_that_support_it():
     ],
 )
 def test_a_fact_that_cites_nothing_we_sent_is_dropped_and_counted(lie):
-    told = read("coder", answer(lie, fact()), SAID)
+    told = parse_answer("coder", answer(lie, fact()), SAID)
 
     assert [each.said for each in told.found] == ["The project uses uv."]
     assert told.dropped == 1
@@ -64,23 +74,23 @@ def test_a_fact_that_cites_nothing_we_sent_is_dropped_and_counted(lie):
     ],
 )
 def test_an_answer_that_is_none_is_a_lie(text):
-    with pytest.raises(Lie):
-        read("coder", text, SAID)
+    with pytest.raises(InvalidAnswer):
+        parse_answer("coder", text, SAID)
 
 
 def test_a_fence_around_it_does_no_harm():
-    assert len(read("coder", f"```json\n{answer(fact())}\n```", SAID).found) == 1
+    assert len(parse_answer("coder", f"```json\n{answer(fact())}\n```", SAID).found) == 1
 
 
 def test_the_same_fact_twice_is_one_and_there_are_not_too_many():
     many = [fact(f"Fact {n}.") for n in range(MOST + 5)]
-    told = read("coder", answer(fact(), fact(), *many), SAID)
+    told = parse_answer("coder", answer(fact(), fact(), *many), SAID)
 
     assert (len(told.found), told.dropped) == (MOST, 7)
 
 
 def test_a_long_fact_is_cut_to_one_line():
-    (found,) = read("coder", answer(fact("a\nb " * 500)), SAID).found
+    (found,) = parse_answer("coder", answer(fact("a\nb " * 500)), SAID).found
 
     assert len(found.said) <= FACT
     assert "\n" not in found.said
@@ -88,9 +98,9 @@ def test_a_long_fact_is_cut_to_one_line():
 
 @given(st.lists(st.tuples(st.integers(1, 10**12), st.text(max_size=4000)), max_size=40))
 def test_what_is_sent_is_bounded_and_any_text_is_data(texts):
-    chosen = sent(Said(event, "user", text) for event, text in texts)
+    chosen = select_passages(Passage(event, "user", text) for event, text in texts)
 
     assert all(len(each.text) <= TEXT for each in chosen)
     assert sum(len(each.text) for each in chosen) <= TEXTS
-    events = json.loads(messages(chosen)[1]["content"])["events"]
+    events = json.loads(prompt_messages(chosen)[1]["content"])["events"]
     assert [each["id"] for each in events] == [each.event for each in chosen]

@@ -4,13 +4,20 @@ import time
 
 import pytest
 
-from recorder.core.insights.solutions import normal, solutions, telling
+from recorder.core.insights.solutions import error_line, normalize_error, solutions
 from recorder.core.insights.tool_steps import Call
 
 
 def call(start, tool, key="", state="done", answer="", subject=""):
     return Call(
-        start, start + 1, tool, tool, subject, arguments_key=key or tool, state=state, error=telling(answer)
+        start,
+        start + 1,
+        tool,
+        tool,
+        subject,
+        arguments_key=key or tool,
+        state=state,
+        error=error_line(answer),
     )
 
 
@@ -82,11 +89,11 @@ def test_an_error_after_which_nothing_is_tried_again_teaches_nothing():
     ],
 )
 def test_the_line_that_says_most(answer, line):
-    assert telling(answer) == line
+    assert error_line(answer) == line
 
 
 def test_what_changes_each_time_is_left_out():
-    said = normal("/home/ann/app/x.py:12: KeyError: 'user_17' at 0x7f3a commit 9f86d081 after 3.2s")
+    said = normalize_error("/home/ann/app/x.py:12: KeyError: 'user_17' at 0x7f3a commit 9f86d081 after 3.2s")
 
     assert said == "…/x.py:#: KeyError: … at # commit # after #.#s"
 
@@ -100,6 +107,6 @@ def test_a_hostile_answer_costs_little():
         "\x1b[" * 1_000_000,
         "error " * 500_000,
     ):
-        normal(telling(answer))
+        normalize_error(error_line(answer))
 
     assert time.monotonic() - begun < 2

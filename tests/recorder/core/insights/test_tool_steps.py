@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.core.insights.tool_steps import Call, runs, step_of, subject_of
+from recorder.core.insights.tool_steps import Call, group_steps, step_of, subject_of
 
 
 @pytest.mark.parametrize(
@@ -59,7 +59,7 @@ def test_the_same_thing_has_the_same_arguments_or_the_same_subject():
 
 
 def test_calls_of_a_kind_in_a_row_are_one_step_that_ends_as_the_last_did():
-    steps = list(runs([call(1, state="failed"), call(3), call(5, "bash"), call(7, state="cut")]))
+    steps = list(group_steps([call(1, state="failed"), call(3), call(5, "bash"), call(7, state="cut")]))
 
     assert [(run.step, len(run.calls), run.is_done) for run in steps] == [
         ("edit", 2, True),

@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from recorder.core.money.prices import Band, Price, Rates, cost, price_at, reported
+from recorder.core.money.prices import Band, Price, Rates, cost, parse_reported_cost, price_at
 from recorder.core.money.usage import Buckets
 
 NOON = datetime(2026, 2, 11, 12, tzinfo=UTC)
@@ -105,4 +105,4 @@ def test_a_model_that_the_list_does_not_know_has_no_price():
     ],
 )
 def test_what_a_runtime_says_is_taken_if_it_can_be_an_amount(said, nano):
-    assert reported(said) == nano
+    assert parse_reported_cost(said) == nano
