@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
 
+import grimp
 import pytest
 from django.apps import apps
 
@@ -239,6 +240,32 @@ def test_templates_hold_nothing_inline_and_load_nothing_foreign(pattern):
         for found in re.finditer(pattern, file.read_text(), re.I)
     ]
     assert wrong == []
+
+
+def circle(imports: dict[str, set[str]]) -> set[str]:
+    """Return the modules that import one another in a circle, and those between two circles.
+
+    A module that imports nothing is on no circle, nor is one that nothing imports: take these away, again and
+    again, and what is left is on one or between two.
+    """
+    left = {name: set(imported) for name, imported in imports.items()}
+    while True:
+        imported = set().union(*left.values())
+        ends = {name for name, needs in left.items() if not needs or name not in imported}
+        if not ends:
+            return set(left)
+        left = {name: needs - ends for name, needs in left.items() if name not in ends}
+
+
+def test_no_modules_import_one_another_in_a_circle():
+    packages = ("recorder", "dashboard", "loopscope_client")
+    graph = grimp.build_graph(*packages, exclude_type_checking_imports=True, cache_dir=None)
+
+    assert circle({name: graph.find_modules_directly_imported_by(name) for name in graph.modules}) == set()
+
+
+def test_a_circle_of_imports_is_found():
+    assert circle({"a": {"b"}, "b": {"c"}, "c": {"a"}, "d": {"a"}, "e": set()}) == {"a", "b", "c"}
 
 
 def test_every_module_says_what_it_is():
