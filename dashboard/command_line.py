@@ -6,9 +6,24 @@ import gc
 import os
 import sys
 
-from django.core.management import execute_from_command_line
+from django.core.management import ManagementUtility
+from django.core.management.base import BaseCommand
 
 from recorder import __version__
+
+WITHOUT_DATABASE = {"help", "tail"}
+ASKS_ONLY = {"-h", "--help", "--version"}
+
+
+class CommandLine(ManagementUtility):
+    """Django's command line, refusing every command on a database that a newer version has migrated."""
+
+    def fetch_command(self, subcommand: str) -> BaseCommand:
+        """Return a command. Exits with status 1 if it must not use the database."""
+        is_offline = WITHOUT_DATABASE & set(self.argv[1:2]) or ASKS_ONLY & set(self.argv[1:])
+        if not is_offline and (why := _newer_schema()):
+            sys.exit(why)
+        return super().fetch_command(subcommand)
 
 
 def main() -> None:
@@ -19,4 +34,15 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["version"]):
         sys.stdout.write(f"{__version__}\n")
         return
-    execute_from_command_line(sys.argv)
+    CommandLine(sys.argv).execute()
+
+
+def _newer_schema() -> str | None:
+    from django.db import connection  # noqa: PLC0415  settings are read only now
+
+    from recorder.operations import startup_checks  # noqa: PLC0415
+
+    try:
+        return startup_checks.newer_schema()
+    finally:
+        connection.close()

@@ -1,7 +1,8 @@
-"""Startup checks: refuse a damaged database and a PostgreSQL without durable commits."""
+"""Startup checks: refuse a database that is damaged, of a newer version, or without durable commits."""
 
 from __future__ import annotations
 
+import pkgutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
@@ -9,8 +10,9 @@ from time import monotonic
 
 from django.db import connection
 
+from recorder import __version__, migrations
 from recorder.database import sql
-from recorder.database.errors import damage_remedy
+from recorder.database.errors import STORE_ERRORS, damage_remedy
 
 CHECK_S = 1.0  # time limit: a large database is checked only in part
 STEPS = 10_000  # SQLite virtual machine instructions between two checks of the time limit
@@ -44,4 +46,24 @@ def loss() -> str | None:
     return (
         f"PostgreSQL runs with {', '.join(off)} off: a crash would lose acknowledged events. Switch it on, "
         "or accept the loss with --accept-loss."
+    )
+
+
+def newer_schema() -> str | None:
+    """Return why this version must not use the database: it has migrations that this version lacks.
+
+    None if it may, and also if the database is new or does not answer: the command that asks then says so.
+    """
+    if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
+        return None  # connecting would create it
+    known = {module.name for module in pkgutil.iter_modules(migrations.__path__)}
+    try:
+        rows = sql.read("SELECT name FROM django_migrations WHERE app = 'recorder' ORDER BY id")
+    except STORE_ERRORS:
+        return None
+    if not (unknown := [name for (name,) in rows if name not in known]):
+        return None
+    return (
+        f"This is Loopscope {__version__}; a newer version has migrated the database ({', '.join(unknown)}). "
+        "Start that version or a newer one, or restore the backup made before the upgrade."
     )

@@ -47,6 +47,8 @@ class Command(BaseCommand):
         if why := startup_checks.damage() or (None if accept_loss else startup_checks.loss()):
             raise CommandError(why)
         with _alone():
+            if why := startup_checks.newer_schema():  # another node may have migrated since this one started
+                raise CommandError(why)
             _migrate()
             self._user = _first_user()
             Project.objects.get_or_create(slug="default", defaults={"title": "Default"})

@@ -1,0 +1,103 @@
+"""The command line: its version, and the database of a newer version that it leaves alone."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from django.core.management import CommandError, call_command, get_commands
+from django.db import connection
+from django.db.migrations.recorder import MigrationRecorder
+
+from dashboard import command_line
+from recorder import __version__
+from recorder.operations import startup_checks
+from tests.recorder.pubsub.test_invalidation import environment
+
+ROOT = Path(__file__).parents[2]
+FUTURE = "9999_of_a_later_version"
+OURS = sorted(name for name, app in get_commands().items() if app in {"dashboard", "recorder"})
+
+
+@pytest.fixture
+def newer(transactional_db):
+    """The database as a newer version leaves it."""
+    applied = MigrationRecorder(connection)
+    applied.record_applied("recorder", FUTURE)
+    yield
+    applied.record_unapplied("recorder", FUTURE)
+
+
+def run(monkeypatch, *words):
+    monkeypatch.setattr(sys, "argv", ["loopscope", *words])
+    command_line.main()
+
+
+def test_a_database_of_this_version_is_used(db):
+    assert startup_checks.newer_schema() is None
+
+
+def test_the_migrations_of_other_apps_are_not_ours_to_judge(transactional_db):
+    applied = MigrationRecorder(connection)
+    applied.record_applied("auth", FUTURE)
+    assert startup_checks.newer_schema() is None
+    applied.record_unapplied("auth", FUTURE)
+
+
+@pytest.mark.parametrize("name", [*(name for name in OURS if name != "tail"), "migrate", "shell"])
+def test_every_command_refuses_the_database_of_a_newer_version(newer, monkeypatch, name):
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, name)
+
+    assert FUTURE in end.value.code
+    assert f"Loopscope {__version__}" in end.value.code
+    assert "\n" not in end.value.code
+
+
+@pytest.mark.parametrize("words", [["help", "up"], ["--help"], ["--version"]])
+def test_help_and_version_do_not_use_the_database(newer, monkeypatch, capsys, words):
+    run(monkeypatch, *words)
+
+    said = capsys.readouterr()
+    assert said.out
+    assert FUTURE not in said.err + said.out
+
+
+@pytest.mark.parametrize(("words", "status"), [(["up", "--help"], 0), (["tail", "-"], 1)])
+def test_a_command_that_does_not_use_the_database_runs(newer, monkeypatch, capsys, words, status):
+    with pytest.raises(SystemExit) as end:
+        run(monkeypatch, *words)
+
+    assert end.value.code == status
+    said = capsys.readouterr()
+    assert FUTURE not in said.err + said.out
+
+
+def test_a_start_asks_again_when_it_is_its_turn_to_migrate(newer):
+    with pytest.raises(CommandError, match=FUTURE):
+        call_command("up", "--port", "0", "--accept-loss")
+
+
+@pytest.mark.parametrize("command", [["up", "--port", "0", "--accept-loss"], ["project", "list"]])
+def test_a_process_ends_with_one_line_and_status_1(newer, command):
+    done = subprocess.run(
+        [sys.executable, "manage.py", *command],
+        cwd=ROOT,
+        env=os.environ | environment(),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("This is Loopscope")
+    assert done.stderr.count("\n") == 1
+
+
+def test_looking_at_a_database_that_is_not_there_makes_none(settings, monkeypatch, tmp_path):
+    monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
+    monkeypatch.setattr(connection, "vendor", "sqlite")
+
+    assert startup_checks.newer_schema() is None
+    assert not list(tmp_path.iterdir())
