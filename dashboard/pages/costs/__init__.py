@@ -1,1 +1,1 @@
-"""The costs page: what was spent, by whom, on what, at which prices."""
+"""The costs page: cost by config, model, agent and session, cost by segment, and the price table."""

@@ -1,4 +1,4 @@
-"""Stacked bars as SVG geometry: percent across, pixels up, in nano-dollars. Pure."""
+"""Geometry of the stacked bar chart: x in percent, y in pixels, amounts in nano-dollars. Pure."""
 
 from __future__ import annotations
 
@@ -8,29 +8,29 @@ from math import ceil
 
 from dashboard.pages.costs.params import Period
 
-TOP, BOTTOM = 10.0, 204.0  # where the highest line and the axis are
-GAP = 1.0  # between two parts of a bar
-THIN = 0.6  # a part that is hardly there is still seen
-LINES = 6  # at most, above the axis
-LABELS = 31  # that fit below a wide chart
+TOP, BOTTOM = 10.0, 204.0  # y of the highest line and of the axis, in pixels
+GAP = 1.0  # pixels between two parts of a bar
+THIN = 0.6  # minimum height of a part, so that a small amount stays visible
+LINES = 6  # maximum number of grid lines above the axis
+LABELS = 31  # axis labels that fit below a wide chart
 LABELS_NARROW = 5
 STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Name:
-    """What one colour stands for."""
+    """Label, colour and link of a series."""
 
     label: str
     css: str
-    parameter: str = ""  # what tells a config from others of its model
-    full: str = ""  # for a title
+    parameter: str = ""  # the setting that distinguishes configs of the same model
+    full: str = ""  # full name, for the title attribute
     href: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Series:
-    """What something cost in each bar."""
+    """Cost of one series in each bar, in nano-dollars."""
 
     name: Name
     values: tuple[int, ...]
@@ -42,7 +42,7 @@ class Series:
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One coloured piece of a bar."""
+    """One coloured part of a bar."""
 
     css: str
     y: float
@@ -51,7 +51,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of a bar's readout."""
+    """One row of a bar's readout."""
 
     series: Series
     nano: int
@@ -59,24 +59,24 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One hour or day; `row`s stand as the parts do, from the axis up."""
+    """One hour, day or week; `rows` are in the order of `parts`, from the axis up."""
 
     name: str
-    label: str  # below it; "" where there is no room
-    is_always_labelled: bool  # also where the chart is narrow
+    label: str  # axis label; "" where there is no room
+    is_always_labelled: bool  # labelled on narrow screens too
     parts: tuple[Part, ...]
     rows: tuple[Row, ...]
     total: int
 
     @property
     def readout(self) -> list[Row]:
-        """Return the rows as the parts are seen, the uppermost first."""
+        """Return the rows from top to bottom."""
         return list(reversed(self.rows))
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A horizontal line and what it stands for."""
+    """A horizontal grid line and its amount."""
 
     y: float
     nano: int
@@ -89,11 +89,11 @@ class Chart:
     lines: tuple[Line, ...]
     bars: tuple[Bar, ...]
     series: tuple[Series, ...]
-    unit: str  # hour or day
+    unit: str  # hour, day or week
 
     @property
     def stacked(self) -> list[Series]:
-        """Return the series as they are seen, the uppermost first."""
+        """Return the series from top to bottom."""
         return list(reversed(self.series))
 
     @property
@@ -102,9 +102,9 @@ class Chart:
 
 
 def chart(period: Period, series: Sequence[Series]) -> Chart:
-    """Lay out what was spent in a period; the series are stacked from the axis up as they come."""
-    shown = tuple(each for each in series if each.total)
-    heights = [sum(each.values[n] for each in shown) for n in range(period.count)]
+    """Lay out the cost of a period; series are stacked from the axis up in the given order."""
+    shown = tuple(item for item in series if item.total)
+    heights = [sum(item.values[n] for item in shown) for n in range(period.count)]
     lines = _lines(max(heights, default=0))
     scale = (BOTTOM - TOP) / lines[-1].nano
     bars = tuple(_bar(period, n, shown, scale) for n in range(period.count))
@@ -112,7 +112,7 @@ def chart(period: Period, series: Sequence[Series]) -> Chart:
 
 
 def _lines(highest: int) -> tuple[Line, ...]:
-    """Return lines at round amounts, the last at or above the highest bar."""
+    """Return grid lines at round amounts, the last at or above the highest bar."""
     step = _round_up(ceil(max(highest, 1) / LINES))
     count = max(1, ceil(highest / step))
     rise = (BOTTOM - TOP) / count
@@ -131,9 +131,9 @@ def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:
         name=_name(period, n),
         label=_label(period, n) if n % every == 0 else "",
         is_always_labelled=n % narrow == 0,
-        parts=_parts([(each.name.css, each.values[n]) for each in series], scale),
-        rows=tuple(Row(each, each.values[n]) for each in series),
-        total=sum(each.values[n] for each in series),
+        parts=_parts([(item.name.css, item.values[n]) for item in series], scale),
+        rows=tuple(Row(item, item.values[n]) for item in series),
+        total=sum(item.values[n] for item in series),
     )
 
 

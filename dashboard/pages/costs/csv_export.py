@@ -1,4 +1,4 @@
-"""The table of the page as rows of a sheet: exact figures, in plain numbers."""
+"""The costs table as CSV rows: unrounded numbers without units."""
 
 from __future__ import annotations
 
@@ -17,21 +17,21 @@ COLUMNS = (
 )
 
 
-def header(asked: Params) -> Sequence[str]:
-    return asked.by, *COLUMNS
+def header(params: Params) -> Sequence[str]:
+    return params.by, *COLUMNS
 
 
 def rows(figures: Figures) -> Iterator[Sequence[Cell]]:
-    """Return what the page shows, row by row; unknown is None."""
+    """Yield one CSV row per table row; an unknown value is None."""
     for row in figures.rows:
-        spent = row.sum
+        usage = row.sum
         yield (
-            *(row.name.full or row.name.label, row.name.parameter, spent.loops, spent.turns),
-            *(spent.uncached_tokens, spent.visible_tokens, spent.reasoning_tokens),
-            *(spent.cache_read_tokens, spent.cache_write_tokens),
-            None if spent.hit_rate is None else round(spent.hit_rate, 4),
-            *(_usd(spent.cost_nano), spent.unpriced, _usd(spent.per_loop)),
-            *(row.times.p50, row.times.p95, spent.failed),
+            *(row.name.full or row.name.label, row.name.parameter, usage.loops, usage.turns),
+            *(usage.uncached_tokens, usage.visible_tokens, usage.reasoning_tokens),
+            *(usage.cache_read_tokens, usage.cache_write_tokens),
+            None if usage.hit_rate is None else round(usage.hit_rate, 4),
+            *(_usd(usage.cost_nano), usage.unpriced, _usd(usage.per_loop)),
+            *(row.times.p50, row.times.p95, usage.failed),
         )
 
 

@@ -1,4 +1,11 @@
-"""The figures of the page, put together from pieces of what was spent. Pure."""
+"""Figures of the costs page, computed from usage rows. Pure.
+
+A `UsageRow` is one group of an aggregate query: totals with the keys they were grouped by. `figures` sums the
+rows by the selected grouping (table), by bar (chart) and by segment (ledger).
+Invariant: all groups of the table, shown or not, all bars of the chart and all entries of the ledger add up
+to
+the same cost. Cost: one pass over the usage rows for each of the three.
+"""
 
 from __future__ import annotations
 
@@ -10,12 +17,12 @@ from typing import TypeAlias, TypeVar
 from dashboard.pages.costs.chart import Chart, Name, Series, chart
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.segments import Ledger, ledger
-from dashboard.pages.costs.totals import Sum, change, total
+from dashboard.pages.costs.totals import UsageTotals, change, total
 from recorder.core.records import Segment
 
-SERIES_MAX = 11  # that have a colour and a line in the readout; the rest is one more
-FAILING = 0.04  # of a row's loops, from which on it is said in red
-UNASKED = 100_000  # turns
+SERIES_MAX = 11  # series with a colour and a readout row of their own; the rest is one more series
+FAILING_SHARE = 0.04  # share of failed loops from which a row is highlighted
+AUTO_CHECK_MAX_TURNS = 100_000  # totals of a larger period are checked only on request
 OTHERS = "mute"
 
 Key: TypeAlias = int | str | None  # of a config, session, model or agent
@@ -23,20 +30,20 @@ K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """What one group of loops spent; in a list for the chart, in one bar."""
+class UsageRow:
+    """Usage of one group of loops; for the chart, within one bar."""
 
-    spent: Sum
+    usage: UsageTotals
     bar: int = 0
     segment: Segment = "single"
     config: int | None = None
     agent: str = ""
-    session: int = 0  # 0: any but those that are told apart
+    session: int = 0  # 0: all sessions without a row of their own
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """How long loops took, in milliseconds."""
+    """Percentiles of loop durations, in milliseconds."""
 
     p50: int | None = None
     p95: int | None = None
@@ -44,100 +51,105 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table."""
+    """One row of the table."""
 
     name: Name
-    sum: Sum
+    sum: UsageTotals
     times: Times
 
     @property
     def is_failing(self) -> bool:
-        return (self.sum.error_rate or 0) >= FAILING
+        return (self.sum.error_rate or 0) >= FAILING_SHARE
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
     """Tiles, chart, table and ledger of one period."""
 
-    asked: Params
-    sum: Sum
-    before: Sum
+    params: Params
+    sum: UsageTotals
+    before: UsageTotals
     chart: Chart
     rows: tuple[Row, ...]
-    more: int  # rows that are not shown and are in the sum
+    more: int  # rows that are not shown but are included in the sum
     ledger: Ledger
     sample: str
 
     @property
     def is_quick_to_check(self) -> bool:
-        """Whether its accounts are checked unasked: that reads every turn."""
-        return self.sum.turns <= UNASKED
+        """Whether totals are checked automatically; the check reads every turn of the period."""
+        return self.sum.turns <= AUTO_CHECK_MAX_TURNS
 
     @property
     def change(self) -> str:
-        """Return by how much the cost grew, signed: "+14%"."""
-        grown = change(self.sum.cost_nano, self.before.cost_nano)
-        return "" if grown is None else f"{grown:+.0%}"
+        """Return the change of cost since the period before, signed: "+14%"."""
+        growth = change(self.sum.cost_nano, self.before.cost_nano)
+        return "" if growth is None else f"{growth:+.0%}"
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
-    """How pieces are told apart; `names` are the rows, in their order."""
+    """A way to group usage rows; `names` are the table rows, in order."""
 
-    of: Callable[[Piece], Key]
+    of: Callable[[UsageRow], Key]
     names: Mapping[Key, Name]
     times: Mapping[Key, Times]
-    sample: str  # which loops the times are of
+    sample: str  # the loops that `times` cover
 
 
-def by_key(pieces: Iterable[Piece], of: Callable[[Piece], K]) -> dict[K, Sum]:
-    """Return the sums of pieces, grouped by a key of each."""
-    parts: dict[K, list[Sum]] = defaultdict(list)
-    for piece in pieces:
-        parts[of(piece)].append(piece.spent)
-    return {key: total(each) for key, each in parts.items()}
+def by_key(usage_rows: Iterable[UsageRow], of: Callable[[UsageRow], K]) -> dict[K, UsageTotals]:
+    """Return the totals of usage rows, grouped by the key that `of` returns."""
+    parts: dict[K, list[UsageTotals]] = defaultdict(list)
+    for usage_row in usage_rows:
+        parts[of(usage_row)].append(usage_row.usage)
+    return {key: total(sums) for key, sums in parts.items()}
 
 
-def ranked(sums: Mapping[Key, Sum], count: int) -> list[Key]:
-    """Return the keys that get a row, dearest first; those without a price last, by tokens."""
+def ranked(sums: Mapping[Key, UsageTotals], count: int) -> list[Key]:
+    """Return the `count` keys that get a row, most expensive first; unpriced ones last, by tokens."""
     order = sorted(sums, key=lambda key: (-(sums[key].cost_nano or 0), -sums[key].tokens, str(key)))
     return [key for key in order if not sums[key].is_nothing][:count]
 
 
 def figures(
-    asked: Params, period: Period, pieces: Sequence[Piece], bars: Sequence[Piece], told: Grouping, before: Sum
+    params: Params,
+    period: Period,
+    usage_rows: Sequence[UsageRow],
+    bars: Sequence[UsageRow],
+    grouping: Grouping,
+    before: UsageTotals,
 ) -> Figures:
-    """Return the figures of a period: `bars` for the chart, `before` of the period before."""
-    sums = by_key(pieces, told.of)
+    """Return the figures of a period; `before` are the totals of the period before it."""
+    sums = by_key(usage_rows, grouping.of)
     nanos: dict[tuple[Key, int], int] = defaultdict(int)
-    for piece in bars:
-        nanos[told.of(piece), piece.bar] += piece.spent.cost_nano or 0
+    for usage_row in bars:
+        nanos[grouping.of(usage_row), usage_row.bar] += usage_row.usage.cost_nano or 0
     rows = [
-        Row(name, sums[key], told.times.get(key, Times()))
-        for key, name in told.names.items()
+        Row(name, sums[key], grouping.times.get(key, Times()))
+        for key, name in grouping.names.items()
         if key in sums and not sums[key].is_nothing
     ]
     return Figures(
-        asked=asked,
+        params=params,
         sum=total(sums.values()),
         before=before,
-        chart=chart(period, _series(period, nanos, told.names)),
+        chart=chart(period, _series(period, nanos, grouping.names)),
         rows=tuple(rows),
         more=len(sums) - len(rows),
-        ledger=ledger(by_key(pieces, lambda piece: piece.segment)),
-        sample=told.sample,
+        ledger=ledger(by_key(usage_rows, lambda usage_row: usage_row.segment)),
+        sample=grouping.sample,
     )
 
 
 def _series(period: Period, nanos: Mapping[tuple[Key, int], int], names: Mapping[Key, Name]) -> list[Series]:
-    """Return one series for each of the first names; whatever is left is one more."""
-    told = {key: name for key, name in list(names.items())[:SERIES_MAX] if name.css != OTHERS}
-    left = [0] * period.count
+    """Return one series for each of the first names, and one for everything else."""
+    named = {key: name for key, name in list(names.items())[:SERIES_MAX] if name.css != OTHERS}
+    others = [0] * period.count
     for (key, bar), nano in nanos.items():
-        if key not in told:
-            left[bar] += nano
+        if key not in named:
+            others[bar] += nano
     shown = [
         Series(name, tuple(nanos.get((key, bar), 0) for bar in range(period.count)))
-        for key, name in told.items()
+        for key, name in named.items()
     ]
-    return [*shown, Series(Name("others", OTHERS), tuple(left))]
+    return [*shown, Series(Name("others", OTHERS), tuple(others))]

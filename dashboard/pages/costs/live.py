@@ -1,4 +1,4 @@
-"""What an open costs page is sent: its figures every half minute, prices and repricing as they change."""
+"""Live panels of the costs page: figures every 30 seconds at most, prices every second at most."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ PRICES_MS = 1_000
 
 
 @lru_cache(maxsize=256)
-def figures_panel(asked: Params) -> Panel:
-    """Return everything that is summed; pages that show the same share one drawing."""
-    return Panel("costs/figures", partial(queries.pages, asked), min_interval_ms=FIGURES_MS)
+def figures_panel(params: Params) -> Panel:
+    """Return the panel of all totals; pages with equal parameters share one rendering."""
+    return Panel("costs/figures", partial(queries.pages, params), min_interval_ms=FIGURES_MS)
 
 
 PRICES = Panel("costs/prices", queries.prices, min_interval_ms=PRICES_MS)
@@ -36,29 +36,29 @@ class CostsPage:
     """An open costs page."""
 
     project: int
-    asked: Params
+    params: Params
 
     def dirty_panels(self, touched: Invalidation | None) -> Wants:
         prices = (PRICES, [self.project])
         if touched is None or touched.loops or touched.groups:
-            return [(figures_panel(self.asked), [self.project]), prices]
+            return [(figures_panel(self.params), [self.project]), prices]
         return [prices]
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for."""
+    """Return the page of a socket URL."""
     return CostsPage(project.pk, Params.parse(params))
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class PanelHtml:
     """The HTML of the page's panels."""
 
     figures: str
     prices: str
 
 
-def draw(page: CostsPage) -> Drawn:
-    """Draw the page's panels, each as the socket would."""
+def draw(page: CostsPage) -> PanelHtml:
+    """Render the page's panels with the functions that the socket uses."""
     (figures, _), (prices, _) = page.dirty_panels(None)
-    return Drawn(figures.draw([page.project])[page.project], prices.draw([page.project])[page.project])
+    return PanelHtml(figures.draw([page.project])[page.project], prices.draw([page.project])[page.project])

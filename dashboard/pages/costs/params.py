@@ -1,4 +1,4 @@
-"""What the reader asked the costs page for: validated once, written back into links."""
+"""Query parameters of the costs page: validated once, written back into links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BY = ("config", "model", "agent", "session")
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Whole hours, days or weeks of UTC, `count` bars of the length of `step`; the last one goes on."""
+    """Whole hours, days or weeks in UTC: `count` bars of length `step`. The last bar is still running."""
 
     start: datetime
     step: timedelta
@@ -32,7 +32,7 @@ class Period:
 
     @property
     def before(self) -> Period:
-        """Return the period of the same length right before."""
+        """Return the period of the same length that ends where this one starts."""
         return replace(self, start=self.start - self.step * self.count)
 
     @property
@@ -47,28 +47,28 @@ class Period:
     def unit(self) -> str:
         return {HOUR: "hour", DAY: "day"}.get(self.step, "week")
 
-    def places(self) -> dict[str, int]:
-        """Return the number of the bar of each hour or day, as text: "2026-11-20 09" or "2026-11-20"."""
+    def bar_indexes(self) -> dict[str, int]:
+        """Map each hour or day, as text ("2026-11-20 09" or "2026-11-20"), to the index of its bar."""
         step, form = (HOUR, "%Y-%m-%d %H") if self.is_hourly else (DAY, "%Y-%m-%d")
-        moments = (self.start + step * n for n in range((self.end - self.start) // step))
-        return {f"{moment:{form}}": (moment - self.start) // self.step for moment in moments}
+        times = (self.start + step * n for n in range((self.end - self.start) // step))
+        return {f"{time:{form}}": (time - self.start) // self.step for time in times}
 
 
 @dataclass(frozen=True, slots=True)
 class Params(Address):
-    """The page's query string. `notes` say what of it made no sense and was left out."""
+    """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     since: str = "14d"
     by: str = "config"
     agent: str = ""
     model: str = ""
-    sub: bool = True  # sub-agents count
-    judge: bool = True  # judges count
+    sub: bool = True  # include sub-agents
+    judge: bool = True  # include judges
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, params: QueryDict) -> Params:
-        """Read a query string; what makes no sense becomes a note."""
+        """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         return cls(
             since=read.choice("since", SINCE, "14d"),
@@ -81,7 +81,7 @@ class Params(Address):
         )
 
     def period(self, now: datetime) -> Period:
-        """Return the asked period; its last bar ends with the hour or day of `now`."""
+        """Return the selected period; its last bar contains `now`."""
         count, step = SINCE[self.since]
         last = now.replace(minute=0, second=0, microsecond=0)
         if step == HOUR:
@@ -94,12 +94,12 @@ class Params(Address):
 
     @property
     def groupings(self) -> Choices:
-        """Return what can be told apart."""
+        """Return the options of "Group by"."""
         return self.choices("by", BY)
 
     @property
     def switches(self) -> Choices:
-        """Return what can be left out: words, link, whether it counts."""
+        """Return the include switches: label, link, whether it is on."""
         return [
             ("Include sub-agents", self.but(sub=not self.sub).query, self.sub),
             ("Include judges", self.but(judge=not self.judge).query, self.judge),
@@ -107,15 +107,15 @@ class Params(Address):
 
     @property
     def hidden(self) -> dict[str, Value]:
-        """Return what the filter form keeps and has no field for."""
+        """Return the parameters that the filter form sends as hidden fields."""
         return self.but(agent="", model="").pairs()
 
     @property
     def is_narrow(self) -> bool:
-        """Whether something is left out of the period."""
+        """Whether a filter is set."""
         return bool(self.agent or self.model or not self.sub or not self.judge)
 
     @property
     def cleared(self) -> str:
-        """Return the link to the same period without conditions."""
+        """Return the link to the same period and grouping without filters."""
         return Params(since=self.since, by=self.by).query

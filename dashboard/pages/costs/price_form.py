@@ -1,4 +1,4 @@
-"""A price as somebody typed it: dollars per million tokens, as Decimal, or a clear word why not. Pure."""
+"""Validation of the price form: dollars per million tokens as Decimal, or an error per field. Pure."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from decimal import Decimal, InvalidOperation
 
 from recorder.core.money.prices import Rates
 
-MOST = Decimal(1_000_000)  # dollars per million tokens: a dollar a token
-PLACES = 9  # a nano-dollar per million tokens
+RATE_MAX = Decimal(1_000_000)  # dollars per million tokens: one dollar per token
+PLACES = 9  # decimals: the unit is a nano-dollar per million tokens
 NAME_MAX = 512
 RATES = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_1h")
 WORDS = {
@@ -36,7 +36,7 @@ REQUIRED = ("model", "provider", "input", "output")
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A price to be kept."""
+    """A valid price, not yet stored."""
 
     model: str
     provider: str
@@ -46,7 +46,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """One field of the form: what was typed into it, and what is wrong with that."""
+    """One field of the form: label, submitted value and error message."""
 
     name: str
     words: str
@@ -63,13 +63,13 @@ class Field:
 
     @property
     def hint(self) -> str:
-        """Return what an empty field stands for."""
+        """Return the rule for an empty field."""
         return HINTS.get(self.name, "")
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
-    """What was typed, to be shown again, and what was wrong with each field."""
+class SubmittedForm:
+    """A submitted form: values to show again, errors by field, and the price if there are no errors."""
 
     values: Mapping[str, str] = field(default_factory=dict)
     errors: Mapping[str, str] = field(default_factory=dict)
@@ -83,22 +83,24 @@ class Typed:
         ]
 
 
-def read(given: Mapping[str, str]) -> Typed:
-    """Read the form; without errors there is a draft."""
-    values = {name: given.get(name, "").strip()[: NAME_MAX + 1] for name in WORDS}
+def read(fields: Mapping[str, str]) -> SubmittedForm:
+    """Validate the form; `draft` is set when there are no errors."""
+    values = {name: fields.get(name, "").strip()[: NAME_MAX + 1] for name in WORDS}
     errors: dict[str, str] = {}
     rates = {name: _rate(name, values, errors) for name in RATES}
     valid_from = _day(values["valid_from"], errors)
     for name in ("model", "provider"):
         _check_name(name, values[name], errors)
     if errors:
-        return Typed(values, errors)
-    return Typed(values, errors, Draft(values["model"], values["provider"], _whole(rates), valid_from))
+        return SubmittedForm(values, errors)
+    return SubmittedForm(
+        values, errors, Draft(values["model"], values["provider"], _complete(rates), valid_from)
+    )
 
 
-def _whole(given: Mapping[str, Decimal | None]) -> Rates:
-    """Return all rates: a kind of token without its own costs what it is a kind of."""
-    rates = {name: rate for name, rate in given.items() if rate is not None}
+def _complete(entered: Mapping[str, Decimal | None]) -> Rates:
+    """Return all rates; a token kind without its own rate has the rate of its parent kind."""
+    rates = {name: rate for name, rate in entered.items() if rate is not None}
     write = rates.get("cache_write", rates["input"])
     return Rates(
         input=rates["input"],
@@ -116,22 +118,22 @@ def _rate(name: str, values: Mapping[str, str], errors: dict[str, str]) -> Decim
         if name in REQUIRED:
             errors[name] = f"{WORDS[name]} needs a price; 0 if it is free."
         return None
-    wrong = ""
+    problem = ""
     try:
         rate = Decimal(text) if text.isascii() and "_" not in text else Decimal("NaN")
     except InvalidOperation:
         rate = Decimal("NaN")
     if not rate.is_finite():
-        wrong = "is not a number; write dollars per million tokens, like 0.15"
+        problem = "is not a number; write dollars per million tokens, like 0.15"
     elif rate < 0:
-        wrong = "cannot be below zero"
-    elif rate > MOST:
-        wrong = f"is above {MOST:,} dollars per million tokens"
+        problem = "cannot be below zero"
+    elif rate > RATE_MAX:
+        problem = f"is above {RATE_MAX:,} dollars per million tokens"
     elif _places(rate) > PLACES:
-        wrong = f"has more than {PLACES} decimals"
-    if not wrong:
+        problem = f"has more than {PLACES} decimals"
+    if not problem:
         return rate
-    errors[name] = f"{WORDS[name]} {wrong}."
+    errors[name] = f"{WORDS[name]} {problem}."
     return None
 
 

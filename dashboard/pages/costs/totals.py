@@ -1,4 +1,4 @@
-"""Sums of what was spent, and what people read off them. Pure: rates are None where they mean nothing."""
+"""Usage totals and the rates derived from them. Pure; a rate is None where it is undefined."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 
 
 @dataclass(frozen=True, slots=True)
-class Sum:
-    """What a part of the project spent: its tokens in five disjoint buckets, its cost in nano-dollars."""
+class UsageTotals:
+    """Usage of a part of the project: tokens in five disjoint buckets, cost in nano-dollars."""
 
     loops: int = 0
     turns: int = 0
@@ -17,9 +17,9 @@ class Sum:
     cache_write_tokens: int = 0
     visible_tokens: int = 0
     reasoning_tokens: int = 0
-    cost_nano: int | None = None  # None: nothing in it has a price
+    cost_nano: int | None = None  # None: no call has a price
     unpriced: int = 0  # calls with tokens and no price
-    unreconciled: int = 0  # calls whose buckets are not known
+    unreconciled: int = 0  # calls whose token counts do not add up to their buckets
     failed: int = 0  # loops
 
     @property
@@ -32,7 +32,7 @@ class Sum:
 
     @property
     def is_unpriced(self) -> bool:
-        """Whether calls were made and none of them has a price."""
+        """Whether there are calls and none has a price."""
         return self.cost_nano is None and self.unpriced > 0
 
     @property
@@ -41,17 +41,17 @@ class Sum:
 
     @property
     def input_tokens(self) -> int:
-        """What the meter calls input; as `output_tokens`, for whoever draws usage."""
+        """Input without cache, under the name that the usage bar reads."""
         return self.uncached_tokens
 
     @property
     def output_tokens(self) -> int:
-        """Output with reasoning in it, as runtimes give it; the meter cuts it out again."""
+        """Output including reasoning, as runtimes report it; the usage bar subtracts reasoning."""
         return self.visible_tokens + self.reasoning_tokens
 
     @property
     def hit_rate(self) -> float | None:
-        """The share of what models read that came from a cache."""
+        """Share of prompt tokens that were read from a cache."""
         return self.cache_read_tokens / self.prompt_tokens if self.cache_read_tokens else None
 
     @property
@@ -62,24 +62,24 @@ class Sum:
     def error_rate(self) -> float | None:
         return self.failed / self.loops if self.loops else None
 
-    def __neg__(self) -> Sum:
+    def __neg__(self) -> UsageTotals:
         counts = {name: -getattr(self, name) for name in _COUNTS}
-        return Sum(**counts, cost_nano=None if self.cost_nano is None else -self.cost_nano)
+        return UsageTotals(**counts, cost_nano=None if self.cost_nano is None else -self.cost_nano)
 
 
-_COUNTS = tuple(each.name for each in fields(Sum) if each.name != "cost_nano")
+_COUNTS = tuple(item.name for item in fields(UsageTotals) if item.name != "cost_nano")
 
 
-def total(sums: Iterable[Sum]) -> Sum:
-    """Return the sum of sums; unpriced parts are left out and counted."""
+def total(sums: Iterable[UsageTotals]) -> UsageTotals:
+    """Add up totals; unpriced parts add nothing to the cost and are counted in `unpriced`."""
     parts = list(sums)
     counts = {name: sum(getattr(part, name) for part in parts) for name in _COUNTS}
     nanos = [part.cost_nano for part in parts if part.cost_nano is not None]
-    return Sum(**counts, cost_nano=sum(nanos) if nanos else None)
+    return UsageTotals(**counts, cost_nano=sum(nanos) if nanos else None)
 
 
 def change(now: int | None, before: int | None) -> float | None:
-    """Return by which share something grew; None where there was nothing to grow from."""
+    """Return the relative change; None when `before` is zero or unknown."""
     return now / before - 1 if now is not None and before else None
 
 

@@ -1,4 +1,7 @@
-"""The costs page. Everyone who may see the project reads it; members set prices and reprice history."""
+"""Views of the costs page.
+
+Every member of the project can read it; the role MEMBER may set prices and reprice history.
+"""
 
 from __future__ import annotations
 
@@ -22,29 +25,29 @@ from recorder.pubsub import invalidation
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what was spent in the asked period."""
-    return _page(request, project, price_form.Typed())
+    """Show the costs of the selected period."""
+    return _page(request, project, price_form.SubmittedForm())
 
 
 @require_safe
 @member
 def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
-    """Download the table, all its rows."""
-    asked = Params.parse(request.GET)
-    figures = queries.page(project, asked, timezone.now(), rows=csv_export.ROWS_MAX).figures
-    return csv_response.answer(f"costs-{project.slug}", csv_export.header(asked), csv_export.rows(figures))
+    """Download the table with all rows as CSV."""
+    params = Params.parse(request.GET)
+    figures = queries.page(project, params, timezone.now(), rows=csv_export.ROWS_MAX).figures
+    return csv_response.answer(f"costs-{project.slug}", csv_export.header(params), csv_export.rows(figures))
 
 
 @require_safe
 @member
 def accounts(request: HttpRequest, project: Project) -> HttpResponse:
-    """Say whether the accounts agree: inside the ledger, or as a page of its own."""
-    asked = Params.parse(request.GET)
+    """Show the reconciliation of totals: a fragment for htmx, else a page of its own."""
+    params = Params.parse(request.GET)
     shown = {
         "project": project,
         "page": "costs",
-        "asked": asked,
-        "accounts": queries.accounts(project, asked.period(timezone.now())),
+        "asked": params,
+        "accounts": queries.accounts(project, params.period(timezone.now())),
     }
     inside = bool(request.headers.get("HX-Request"))
     return render(request, "costs/said.html" if inside else "costs/accounts.html", shown)
@@ -53,15 +56,15 @@ def accounts(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def set_price(request: HttpRequest, project: Project) -> HttpResponse:
-    """Keep a price of the project's own, or say what is wrong with it."""
+    """Add a price of the project, or show the form with its errors."""
     user = require(request, project, Membership.Role.MEMBER)
-    typed = price_form.read(_given(request))
-    if typed.draft is None:
-        return _page(request, project, typed, status=400)
-    pair = typed.draft.model, typed.draft.provider
+    form = price_form.read(_posted_fields(request))
+    if form.draft is None:
+        return _page(request, project, form, status=400)
+    pair = form.draft.model, form.draft.provider
     with transaction.atomic():
         price_book.add(
-            project.pk, pair, [Band(0, typed.draft.rates)], typed.draft.valid_from, user.get_username()
+            project.pk, pair, [Band(0, form.draft.rates)], form.draft.valid_from, user.get_username()
         )
     invalidation.publish(invalidation.Invalidation(project.pk))
     return _back(request, project)
@@ -70,7 +73,7 @@ def set_price(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def reprice(request: HttpRequest, project: Project) -> HttpResponse:
-    """Have every past call priced by the prices that hold now. A second click finds it asked for."""
+    """Request that all past calls are priced at today's prices. Does nothing while a request is waiting."""
     user = require(request, project, Membership.Role.MEMBER)
     if not queries.is_repricing_ahead(project.pk):
         backfill.request(project, None, user.get_username())
@@ -78,25 +81,25 @@ def reprice(request: HttpRequest, project: Project) -> HttpResponse:
     return _back(request, project)
 
 
-def _given(request: HttpRequest) -> dict[str, str]:
-    """Return the fields of the form that was sent: of many unpriced models, those of the pressed button."""
+def _posted_fields(request: HttpRequest) -> dict[str, str]:
+    """Return the submitted fields: of the list of unpriced models, those of the pressed button's row."""
     row = request.POST.get("set") or request.POST.get("free")
-    given = {name: request.POST.get(f"{name}.{row}" if row else name, "") for name in price_form.WORDS}
-    return given | dict.fromkeys(price_form.RATES, "0") if "free" in request.POST else given
+    values = {name: request.POST.get(f"{name}.{row}" if row else name, "") for name in price_form.WORDS}
+    return values | dict.fromkeys(price_form.RATES, "0") if "free" in request.POST else values
 
 
 def _page(
-    request: HttpRequest, project: Project, typed: price_form.Typed, *, status: int = 200
+    request: HttpRequest, project: Project, form: price_form.SubmittedForm, *, status: int = 200
 ) -> HttpResponse:
-    asked = Params.parse(request.GET)
-    page = live.CostsPage(project.pk, asked)
+    params = Params.parse(request.GET)
+    page = live.CostsPage(project.pk, params)
     context = {
         "project": project,
         "page": "costs",
-        "ws_url": links.live(project.slug, "costs", **asked.pairs()),
-        "asked": asked,
+        "ws_url": links.live(project.slug, "costs", **params.pairs()),
+        "asked": params,
         "drawn": live.draw(page),
-        "typed": typed,
+        "typed": form,
         "is_member": may(request.user, project, Membership.Role.MEMBER),
     }
     return render(request, "costs/index.html", context, status=status)

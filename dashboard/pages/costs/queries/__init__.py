@@ -1,4 +1,4 @@
-"""What the costs page reads."""
+"""Database queries of the costs page."""
 
 from dashboard.pages.costs.queries.overview import page, pages
 from dashboard.pages.costs.queries.prices import is_repricing_ahead, prices

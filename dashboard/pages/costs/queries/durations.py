@@ -1,4 +1,7 @@
-"""How long loops took. Of many, the newest count: exact up to there, quick however many there are."""
+"""Durations of loops, over a bounded sample: the newest loops of each config or of the project.
+
+Percentiles are exact up to the sample's size; the bound keeps the cost independent of the number of loops.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from dashboard.pages.costs.params import Period
 from recorder.models import LoopRecord, ModelConfig, Session
 
 K = TypeVar("K", bound=Key)
-OF_CONFIG = 500  # loops of a config that are looked at: the newest
-OF_PROJECT = 5_000
-SESSIONS = 2_000  # whose loops these are
+OF_CONFIG = 500  # sample size: the newest loops of a config
+OF_PROJECT = 5_000  # sample size: the newest loops of the project
+SESSIONS = 2_000  # the newest sessions, from which the loops of a project are sampled
 SAMPLE_OF_CONFIG = f"the newest {OF_CONFIG:,} loops of each config"
 SAMPLE_OF_PROJECT = f"the newest {OF_PROJECT:,} loops"
 
 
 def lengths_of_configs(configs: Collection[int], period: Period) -> Mapping[int, list[int]]:
-    """Return the milliseconds of each config's newest loops, those that ended in the period. Two queries."""
+    """Return the durations (ms) of each config's newest loops that ended in the period. Two queries."""
     newest = LoopRecord.objects.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
     last = Subquery(newest[OF_CONFIG - 1 : OF_CONFIG])
     floors = ModelConfig.objects.filter(pk__in=configs).annotate(last=last).values_list("pk", "last")
@@ -35,7 +38,7 @@ def lengths_of_configs(configs: Collection[int], period: Period) -> Mapping[int,
 
 
 def lengths_of_newest(project: int, by: str, period: Period) -> Mapping[Key, list[int]]:
-    """Return the milliseconds of the project's newest loops, grouped by one of their columns. One query."""
+    """Return the durations (ms) of the project's newest loops, grouped by the column `by`. One query."""
     sessions = Session.objects.filter(project=project, last_event_at__gte=period.start)
     newest = sessions.order_by("-last_event_at", "-pk").values("pk")[:SESSIONS]
     loops = LoopRecord.objects.filter(session__in=newest, **_ended(period)).order_by("-pk")
@@ -43,9 +46,9 @@ def lengths_of_newest(project: int, by: str, period: Period) -> Mapping[Key, lis
 
 
 def times(lengths: Mapping[K, Sequence[int]]) -> Mapping[Key, Times]:
-    """Return the nearest-rank percentiles: lengths that really occurred."""
-    ranked = {key: sorted(each) for key, each in lengths.items() if each}
-    return {key: Times(_rank(each, 50), _rank(each, 95)) for key, each in ranked.items()}
+    """Return nearest-rank percentiles, which are always durations that occurred."""
+    ranked = {key: sorted(values) for key, values in lengths.items() if values}
+    return {key: Times(_rank(values, 50), _rank(values, 95)) for key, values in ranked.items()}
 
 
 def _rank(ordered: Sequence[int], percent: int) -> int:

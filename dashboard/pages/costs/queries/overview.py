@@ -1,4 +1,4 @@
-"""The figures of the page: what was spent, told apart as the reader asked, with names and times."""
+"""Figures of the costs page: usage in the selected grouping, with names, colours and durations."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.pages.costs.chart import Name
-from dashboard.pages.costs.figures import OTHERS, Figures, Grouping, Key, Piece, by_key, figures, ranked
+from dashboard.pages.costs.figures import OTHERS, Figures, Grouping, Key, UsageRow, by_key, figures, ranked
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.queries import selection_usage, sessions, spending
 from dashboard.pages.costs.queries.durations import (
@@ -27,15 +27,15 @@ from dashboard.web import links
 from recorder.models import ModelConfig, Project, Session
 
 COLOURS = 16
-AGENTS_FROM = 1_000  # sessions, the newest, whose agents the filter offers
+AGENTS_FROM = 1_000  # the newest sessions, whose agents are options of the filter
 OPTIONS_MAX = 200
 ROWS_MAX = 50
-NOBODY = Name("none", OTHERS)
+UNKNOWN_NAME = Name("none", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
 class Facet:
-    """One menu of the filters."""
+    """One select element of the filters."""
 
     label: str
     name: str
@@ -45,7 +45,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Everything on the page that is summed; root of the panel costs/figures."""
+    """All totals of the page; root of the panel costs/figures."""
 
     figures: Figures
     facets: list[Facet]
@@ -54,123 +54,130 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class _Reading:
-    """What was spent in a period, of which so many rows are told apart."""
+class _UsageData:
+    """Usage rows of a period, and the maximum number of table rows."""
 
     project: Project
     period: Period
-    pieces: Collection[Piece]
+    usage_rows: Collection[UsageRow]
     rows: int
 
-    def shown(self, of: Callable[[Piece], Key]) -> list[Key]:
-        """Return what gets a row."""
-        return ranked(by_key(self.pieces, of), self.rows)
+    def shown(self, of: Callable[[UsageRow], Key]) -> list[Key]:
+        """Return the keys that get a row."""
+        return ranked(by_key(self.usage_rows, of), self.rows)
 
 
-def page(project: Project, asked: Params, now: datetime, rows: int = ROWS_MAX) -> Page:
-    """Return what a project spent."""
-    period = asked.period(now)
-    pieces = [*spending.pieces(project.pk, asked, period), *selection_usage.pieces(project.pk, asked, period)]
-    bars = spending.bars(project.pk, asked, period)
-    if asked.by == "session":
-        dearest = sessions.dearest(project.pk, period, rows - 1)
-        told = sessions.pieces(dearest, asked, period)
-        told += [replace(piece, spent=-piece.spent, session=0) for piece in told]
-        pieces, bars = [*pieces, *told], [*bars, *told]
-    told_apart = _GROUPINGS[asked.by](_Reading(project, period, pieces, rows))
-    before = spending.whole(project.pk, asked, period.before)
+def page(project: Project, params: Params, now: datetime, rows: int = ROWS_MAX) -> Page:
+    """Return the costs of a project, with at most `rows` table rows."""
+    period = params.period(now)
+    usage_rows = [
+        *spending.usage_rows(project.pk, params, period),
+        *selection_usage.usage_rows(project.pk, params, period),
+    ]
+    bars = spending.bars(project.pk, params, period)
+    if params.by == "session":
+        most_expensive = sessions.most_expensive(project.pk, period, rows - 1)
+        # The rollups know no session: add the rows of single sessions and subtract them from the rest
+        # (session 0).
+        by_session = sessions.usage_rows(most_expensive, params, period)
+        by_session += [replace(row, usage=-row.usage, session=0) for row in by_session]
+        usage_rows, bars = [*usage_rows, *by_session], [*bars, *by_session]
+    grouping = _GROUPINGS[params.by](_UsageData(project, period, usage_rows, rows))
+    before = spending.whole(project.pk, params, period.before)
     return Page(
-        figures(asked, period, pieces, bars, told_apart, before),
-        facets(project.pk, asked),
-        unpriced(project.pk, pieces, now),
+        figures(params, period, usage_rows, bars, grouping, before),
+        facets(project.pk, params),
+        unpriced(project.pk, usage_rows, now),
         reverse("costs", args=[project.slug]),
     )
 
 
-def pages(asked: Params, projects: Collection[int]) -> Mapping[int, Page]:
-    """Return what projects spent until now."""
+def pages(params: Params, projects: Collection[int]) -> Mapping[int, Page]:
+    """Return the costs of projects up to now."""
     now = timezone.now()
-    return {project.pk: page(project, asked, now) for project in Project.objects.filter(pk__in=projects)}
+    return {project.pk: page(project, params, now) for project in Project.objects.filter(pk__in=projects)}
 
 
-def facets(project: int, asked: Params) -> list[Facet]:
-    """Return what can be asked for: what was recorded, and what is chosen already. Two queries."""
+def facets(project: int, params: Params) -> list[Facet]:
+    """Return the filter options: recorded values and the current selection. Two queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]
     models = ModelConfig.objects.filter(project=project).values_list("model", flat=True).distinct()
     return [
-        Facet("Agent", "agent", asked.agent, _options(agents, asked.agent)),
-        Facet("Model", "model", asked.model, _options(models.order_by("model")[:OPTIONS_MAX], asked.model)),
+        Facet("Agent", "agent", params.agent, _options(agents, params.agent)),
+        Facet("Model", "model", params.model, _options(models.order_by("model")[:OPTIONS_MAX], params.model)),
     ]
 
 
-def _by_config(reading: _Reading) -> Grouping:
-    shown = reading.shown(_config)
-    known = chips([config for config in shown if isinstance(config, int)])
-    named = {pk: Name(chip.model, f"c{chip.slot}", chip.parameter, chip.full) for pk, chip in known.items()}
-    names = {key: named.get(key, NOBODY) if isinstance(key, int) else NOBODY for key in shown}
-    return Grouping(_config, names, times(lengths_of_configs(list(known), reading.period)), SAMPLE_OF_CONFIG)
+def _by_config(usage_data: _UsageData) -> Grouping:
+    shown = usage_data.shown(_config)
+    labels = chips([config for config in shown if isinstance(config, int)])
+    named = {pk: Name(chip.model, f"c{chip.slot}", chip.parameter, chip.full) for pk, chip in labels.items()}
+    names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
+    return Grouping(
+        _config, names, times(lengths_of_configs(list(labels), usage_data.period)), SAMPLE_OF_CONFIG
+    )
 
 
-def _by_model(reading: _Reading) -> Grouping:
-    configs = {piece.config for piece in reading.pieces if piece.config is not None}
+def _by_model(usage_data: _UsageData) -> Grouping:
+    configs = {usage_row.config for usage_row in usage_data.usage_rows if usage_row.config is not None}
     models = dict(ModelConfig.objects.filter(pk__in=configs).values_list("pk", "model"))
 
-    def of(piece: Piece) -> Key:
-        return "" if piece.config is None else models.get(piece.config, "")
+    def of(usage_row: UsageRow) -> Key:
+        return "" if usage_row.config is None else models.get(usage_row.config, "")
 
-    shown = reading.shown(of)
+    shown = usage_data.shown(of)
     named = [pk for pk, model in models.items() if model in shown]
     lengths: dict[Key, list[int]] = defaultdict(list)
-    for config, each in lengths_of_configs(named, reading.period).items():
-        lengths[models[config]] += each
+    for config, durations in lengths_of_configs(named, usage_data.period).items():
+        lengths[models[config]] += durations
     return Grouping(of, _coloured(shown, lambda model: Params(model=model)), times(lengths), SAMPLE_OF_CONFIG)
 
 
-def _by_agent(reading: _Reading) -> Grouping:
-    lengths = lengths_of_newest(reading.project.pk, "agent_id", reading.period)
-    names = _coloured(reading.shown(_agent), lambda agent: Params(agent=agent))
+def _by_agent(usage_data: _UsageData) -> Grouping:
+    lengths = lengths_of_newest(usage_data.project.pk, "agent_id", usage_data.period)
+    names = _coloured(usage_data.shown(_agent), lambda agent: Params(agent=agent))
     return Grouping(_agent, names, times(lengths), SAMPLE_OF_PROJECT)
 
 
-def _by_session(reading: _Reading) -> Grouping:
-    shown = [pk for pk in reading.shown(_session) if pk]
+def _by_session(usage_data: _UsageData) -> Grouping:
+    shown = [pk for pk in usage_data.shown(_session) if pk]
     rows = Session.objects.filter(pk__in=shown).values_list("pk", "title", "session_id")
-    known = {pk: title or session_id for pk, title, session_id in rows}
+    titles = {pk: title or session_id for pk, title, session_id in rows}
     names: dict[Key, Name] = {
-        pk: Name(known[pk], _colour(place), href=links.session(reading.project.slug, pk))
-        for place, pk in enumerate(shown)
-        if isinstance(pk, int) and pk in known
+        pk: Name(titles[pk], _colour(index), href=links.session(usage_data.project.slug, pk))
+        for index, pk in enumerate(shown)
+        if isinstance(pk, int) and pk in titles
     }
-    lengths = lengths_of_newest(reading.project.pk, "session", reading.period)
+    lengths = lengths_of_newest(usage_data.project.pk, "session", usage_data.period)
     return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times(lengths), SAMPLE_OF_PROJECT)
 
 
 _GROUPINGS = {"config": _by_config, "model": _by_model, "agent": _by_agent, "session": _by_session}
 
 
-def _config(piece: Piece) -> Key:
-    return piece.config
+def _config(usage_row: UsageRow) -> Key:
+    return usage_row.config
 
 
-def _agent(piece: Piece) -> Key:
-    return piece.agent
+def _agent(usage_row: UsageRow) -> Key:
+    return usage_row.agent
 
 
-def _session(piece: Piece) -> Key:
-    return piece.session
+def _session(usage_row: UsageRow) -> Key:
+    return usage_row.session
 
 
-def _coloured(keys: Collection[Key], alone: Callable[[str], Params]) -> dict[Key, Name]:
-    """Return names that lead to a page of each `alone`; its colour is its place."""
+def _coloured(keys: Collection[Key], params_of: Callable[[str], Params]) -> dict[Key, Name]:
+    """Return names that link to the page filtered by that key; the colour follows the position."""
     return {
-        key: Name(str(key), _colour(place), href=alone(str(key)).query) if key else NOBODY
-        for place, key in enumerate(keys)
+        key: Name(str(key), _colour(index), href=params_of(str(key)).query) if key else UNKNOWN_NAME
+        for index, key in enumerate(keys)
     }
 
 
-def _colour(place: int) -> str:
-    return f"c{place % COLOURS + 1}"
+def _colour(index: int) -> str:
+    return f"c{index % COLOURS + 1}"
 
 
 def _options(offered: Iterable[str], chosen: str) -> tuple[str, ...]:

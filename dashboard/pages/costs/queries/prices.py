@@ -1,4 +1,4 @@
-"""The prices of a project, those of today and older ones; models that were used and have none."""
+"""Price table of a project, current and former prices, and the history of repricing."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from recorder.core.money.prices import Band, Price, PriceKey, Rates, price_at
 from recorder.models import Price as PriceRow
 from recorder.models import Repricing, Session
 
-SHOWN = 300
+SHOWN = 300  # rows of the price table
 REPRICINGS_SHOWN = 5
-LAST = 2**62  # after every recorded event
+LAST = 2**62  # an event number after every recorded event: "now"
 RATES = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_1h")
-OTHERWISE = {
+DEFAULT_RATE = {
     "reasoning": "output",
     "cache_read": "input",
     "cache_write": "input",
@@ -35,20 +35,20 @@ class Line:
     model: str
     provider: str
     rates: tuple[str, ...]  # in the order of RATES
-    above: tuple[str, ...]  # what larger requests cost, in words
+    above: tuple[str, ...]  # rates of larger requests, as text
     valid_from: datetime | None
     daily: str
     source: str
     is_own: bool
-    is_used: bool  # for calls from now on
+    is_used: bool  # applies to new calls
 
 
 @dataclass(frozen=True, slots=True)
 class Repriced:
-    """One time that history was priced again, or is."""
+    """One repricing of history, finished or running."""
 
     by: str
-    model: str  # "" is every model
+    model: str  # "": every model
     looked_at: int
     changed: int
     change_nano: int
@@ -61,27 +61,27 @@ class Repriced:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The price table and who repriced history; root of the panel costs/prices."""
+    """Price table and repricings; root of the panel costs/prices."""
 
     lines: tuple[Line, ...]
     more: int
-    repricings: tuple[Repriced, ...]  # the newest first
-    calls: int  # that a running repricing has to look at, about
+    repricings: tuple[Repriced, ...]  # newest first
+    calls: int  # estimated number of calls that a running repricing reads
 
 
 def book(project: int) -> dict[PriceKey, list[PriceRow]]:
-    """Return every row, by model and provider, oldest first. One query."""
+    """Return all price rows by model and provider, oldest first. One query."""
     rows = PriceRow.objects.filter(project=project).order_by("model", "provider", "pk")
-    return {pair: list(each) for pair, each in groupby(rows, lambda row: (row.model, row.provider))}
+    return {pair: list(group) for pair, group in groupby(rows, lambda row: (row.model, row.provider))}
 
 
 def prices(projects: Collection[int]) -> Mapping[int, Prices]:
-    """Return the price tables of projects, those in use first. Two queries a project, or three."""
+    """Return the price tables of projects, prices in use first. Two or three queries per project."""
     return {project: _prices(project, timezone.now()) for project in projects}
 
 
 def is_priced(rows: Iterable[PriceRow], now: datetime) -> bool:
-    """Say whether a call from now on has a price."""
+    """Whether a new call has a price."""
     return price_at([_price(row) for row in rows], LAST, now) is not None
 
 
@@ -89,7 +89,7 @@ def _prices(project: int, now: datetime) -> Prices:
     lines = [line for rows in book(project).values() for line in _lines(rows, now)]
     repricings = Repricing.objects.filter(project=project).order_by("-pk")[:REPRICINGS_SHOWN]
     repriced = [_repriced(row) for row in repricings]
-    is_running = any(each.finished_at is None for each in repriced)
+    is_running = any(item.finished_at is None for item in repriced)
     return Prices(
         tuple(lines[:SHOWN]),
         max(0, len(lines) - SHOWN),
@@ -99,9 +99,9 @@ def _prices(project: int, now: datetime) -> Prices:
 
 
 def is_repricing_ahead(project: int) -> bool:
-    """Say whether a repricing of every model is asked for and has not begun."""
-    asked = Repricing.objects.filter(project=project, model="", finished_at=None)
-    return asked.filter(stage="turns", position=0).exists()
+    """Whether a repricing of all models was requested and has not started."""
+    requested = Repricing.objects.filter(project=project, model="", finished_at=None)
+    return requested.filter(stage="turns", position=0).exists()
 
 
 def _calls(project: int) -> int:
@@ -141,14 +141,14 @@ def _line(row: PriceRow, *, is_used: bool) -> Line:
 
 def _rate(band: Band, name: str) -> str:
     rate = getattr(band.rates, name)
-    like = OTHERWISE.get(name)
-    if like == "output" and rate == band.rates.output:
+    default = DEFAULT_RATE.get(name)
+    if default == "output" and rate == band.rates.output:
         return "as output"
     return _amount(rate)
 
 
 def _amount(rate: Decimal) -> str:
-    """Write dollars with two decimals, or more if there are more: 5.00, 0.125."""
+    """Format dollars with at least two decimals: 5.00, 0.125."""
     plain = f"{rate.normalize():f}"
     return plain if len(plain.partition(".")[2]) > 2 else f"{rate:.2f}"
 
@@ -170,5 +170,5 @@ def _price(row: PriceRow) -> Price:
 
 def _bands(row: PriceRow) -> tuple[Band, ...]:
     return tuple(
-        Band(each["over"], Rates(**{name: Decimal(each[name]) for name in RATES})) for each in row.bands
+        Band(band["over"], Rates(**{name: Decimal(band[name]) for name in RATES})) for band in row.bands
     )

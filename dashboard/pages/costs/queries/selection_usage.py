@@ -1,4 +1,4 @@
-"""What choosing took where no judge loop was recorded: usage that a group reports, that nobody can price."""
+"""Usage of selection without a recorded judge loop, as groups report it. It has no model and so no price."""
 
 from __future__ import annotations
 
@@ -6,17 +6,20 @@ from typing import Any
 
 from django.db.models import Q, Sum
 
-from dashboard.pages.costs.figures import Piece
+from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Params, Period
-from dashboard.pages.costs.totals import Sum as Spent
+from dashboard.pages.costs.totals import UsageTotals
 from recorder.models import ParallelGroupRecord
 
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
 
 
-def pieces(project: int, asked: Params, period: Period) -> list[Piece]:
-    """Return it as spent on judging. One query, or none: it is no agent's and no model's."""
-    if asked.agent or asked.model or not asked.judge:
+def usage_rows(project: int, params: Params, period: Period) -> list[UsageRow]:
+    """Return that usage in the segment "judge".
+
+    One query; none when filtered by agent or model, as it has neither.
+    """
+    if params.agent or params.model or not params.judge:
         return []
     groups = ParallelGroupRecord.objects.filter(
         session__project=project,
@@ -33,4 +36,8 @@ def pieces(project: int, asked: Params, period: Period) -> list[Piece]:
     found = groups.aggregate(**sums)
     if not found["unpriced_"]:
         return []
-    return [Piece(Spent(**{name.removesuffix("_"): count for name, count in found.items()}), segment="judge")]
+    return [
+        UsageRow(
+            UsageTotals(**{name.removesuffix("_"): count for name, count in found.items()}), segment="judge"
+        )
+    ]

@@ -1,4 +1,4 @@
-"""What the dearest sessions spent in each bar: from their own turns, as the sums by hour know no session."""
+"""Usage of the most expensive sessions by bar, read from turns: the rollups have no session column."""
 
 from __future__ import annotations
 
@@ -7,28 +7,30 @@ from typing import Any
 
 from django.db.models import Count, F, Q, QuerySet, Sum
 
-from dashboard.pages.costs.figures import Piece
+from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Params, Period
-from dashboard.pages.costs.queries.spending import stamp, without
-from dashboard.pages.costs.totals import Sum as Spent
+from dashboard.pages.costs.queries.spending import excluded_segments, stamp
+from dashboard.pages.costs.totals import UsageTotals
 from recorder.models import LoopRecord, Session, Turn
 
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
 FLAWS = ("unpriced", "unreconciled")
 
 
-def dearest(project: int, period: Period, count: int) -> list[int]:
-    """Return the sessions that cost most, of those that did anything in the period. One query."""
+def most_expensive(project: int, period: Period, count: int) -> list[int]:
+    """Return the `count` most expensive sessions that were active in the period. One query."""
     active = Session.objects.filter(project=project, last_event_at__gte=period.start)
     order = F("cost_nano").desc(nulls_last=True), "-pk"
     return list(active.order_by(*order).values_list("pk", flat=True)[:count])
 
 
-def pieces(sessions: Collection[int], asked: Params, period: Period) -> list[Piece]:
-    """Return what sessions spent in the period. Two queries."""
+def usage_rows(sessions: Collection[int], params: Params, period: Period) -> list[UsageRow]:
+    """Return the usage of sessions in the period. Two queries."""
     within = {"ended_at__gte": period.start, "ended_at__lt": period.end}
-    turns = Turn.objects.filter(_asked(asked, "loop__"), loop__session__in=sessions, state="done", **within)
-    loops = LoopRecord.objects.filter(_asked(asked), session__in=sessions, **within)
+    turns = Turn.objects.filter(
+        _conditions(params, "loop__"), loop__session__in=sessions, state="done", **within
+    )
+    loops = LoopRecord.objects.filter(_conditions(params), session__in=sessions, **within)
     ended = loops.exclude(status__in=("pending", "running"))
     failed = Count("pk", filter=Q(outcome="failed"))
     return [
@@ -37,32 +39,32 @@ def pieces(sessions: Collection[int], asked: Params, period: Period) -> list[Pie
     ]
 
 
-def _asked(asked: Params, at: str = "") -> Q:
+def _conditions(params: Params, prefix: str = "") -> Q:
     where = Q()
-    if asked.agent:
-        where &= Q(**{f"{at}agent_id": asked.agent})
-    if asked.model:
-        where &= Q(config__model=asked.model)
-    return where & without(asked, at)
+    if params.agent:
+        where &= Q(**{f"{prefix}agent_id": params.agent})
+    if params.model:
+        where &= Q(config__model=params.model)
+    return where & excluded_segments(params, prefix)
 
 
-def _grouped(rows: QuerySet[Any], period: Period, at: str, call: Q, **counts: Any) -> list[Piece]:
-    """Return sums by bar, session and segment, which stand at `at`; `call` says which rows are calls."""
+def _grouped(rows: QuerySet[Any], period: Period, prefix: str, call: Q, **counts: Any) -> list[UsageRow]:
+    """Return totals by bar, session and segment; `prefix` leads to the loop, `call` selects model calls."""
     grouped = (
         rows.annotate(stamp=stamp("ended_at", period))
-        .values("stamp", of=F(f"{at}session"), as_=F(f"{at}segment"))
+        .values("stamp", of=F(f"{prefix}session"), as_=F(f"{prefix}segment"))
         .annotate(
             nano=Sum("cost_nano", filter=call),
             **{f"{name}_": Sum(name, filter=call & Q(unreconciled=0), default=0) for name in TOKENS},
             **{f"{name}_": Sum(name, filter=call, default=0) for name in FLAWS},
-            **{f"{name}_": each for name, each in counts.items()},
+            **{f"{name}_": count for name, count in counts.items()},
         )
     )
-    bars = period.places()
+    bars = period.bar_indexes()
     names = (*TOKENS, *FLAWS, *counts)
     return [
-        Piece(
-            Spent(**{name: row[f"{name}_"] for name in names}, cost_nano=row["nano"]),
+        UsageRow(
+            UsageTotals(**{name: row[f"{name}_"] for name in names}, cost_nano=row["nano"]),
             bars[row["stamp"]],
             row["as_"],
             session=row["of"],

@@ -1,4 +1,4 @@
-"""What was spent, from the sums that are kept by hour and by day, config, agent and kind of loop."""
+"""Usage of a period from the rollups (`Spending`): sums by hour or day, config, agent and segment."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from django.db.models import Func, Q, QuerySet, Sum
 
-from dashboard.pages.costs.figures import Piece
+from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Params, Period
-from dashboard.pages.costs.totals import Sum as Spent
+from dashboard.pages.costs.totals import UsageTotals
 from dashboard.shared.date_trunc import Day, Hour
 from recorder.models import Spending
 
@@ -21,24 +21,29 @@ COUNTS = (
 _SUMS: dict[str, Any] = {f"{name}_": Sum(name, default=0) for name in COUNTS}
 
 
-def pieces(project: int, asked: Params, period: Period) -> list[Piece]:
-    """Return what was spent in the period. One query."""
-    grouped = _within(project, asked, period).values("segment", *_told_apart(asked)).annotate(**_SUMS)
+def usage_rows(project: int, params: Params, period: Period) -> list[UsageRow]:
+    """Return the usage of the period. One query."""
+    grouped = _within(project, params, period).values("segment", *_group_columns(params)).annotate(**_SUMS)
     return [
-        Piece(_spent(row), segment=row["segment"], config=row.get("config"), agent=row.get("agent_id", ""))
+        UsageRow(
+            _totals(row), segment=row["segment"], config=row.get("config"), agent=row.get("agent_id", "")
+        )
         for row in grouped
     ]
 
 
-def bars(project: int, asked: Params, period: Period) -> list[Piece]:
-    """Return what it cost, bar by bar. One query: grouping everything by day, too, takes longer than both."""
-    stamped = _within(project, asked, period).annotate(at=stamp("start", period))
-    grouped = stamped.values("at", *_told_apart(asked)).annotate(nano=Sum("cost_nano"))
-    placed = period.places()
+def bars(project: int, params: Params, period: Period) -> list[UsageRow]:
+    """Return the cost by bar.
+
+    One query: adding the bar to the grouping of `usage_rows` is slower than two queries.
+    """
+    stamped = _within(project, params, period).annotate(at=stamp("start", period))
+    grouped = stamped.values("at", *_group_columns(params)).annotate(nano=Sum("cost_nano"))
+    indexes = period.bar_indexes()
     return [
-        Piece(
-            Spent(cost_nano=row["nano"]),
-            placed[row["at"]],
+        UsageRow(
+            UsageTotals(cost_nano=row["nano"]),
+            indexes[row["at"]],
             config=row.get("config"),
             agent=row.get("agent_id", ""),
         )
@@ -46,47 +51,49 @@ def bars(project: int, asked: Params, period: Period) -> list[Piece]:
     ]
 
 
-def whole(project: int, asked: Params, period: Period) -> Spent:
-    """Return what was spent in a period altogether. One query."""
-    return _spent(_within(project, asked, period).aggregate(**_SUMS))
+def whole(project: int, params: Params, period: Period) -> UsageTotals:
+    """Return the totals of a period. One query."""
+    return _totals(_within(project, params, period).aggregate(**_SUMS))
 
 
-def stamp(moment: str, period: Period) -> Func:
-    """Return the expression that says into which bar a moment falls, as `Period.places` has it."""
-    return Hour(moment) if period.is_hourly else Day(moment)
+def stamp(column: str, period: Period) -> Func:
+    """Return the SQL expression of the hour or day of a column, in the format of `Period.bar_indexes`."""
+    return Hour(column) if period.is_hourly else Day(column)
 
 
-def asked_for(asked: Params) -> Q:
-    """Return the conditions that the filters stand for, on columns of a rollup."""
+def filter_conditions(params: Params) -> Q:
+    """Return the filter conditions on the columns of a rollup."""
     where = Q()
-    if asked.agent:
-        where &= Q(agent_id=asked.agent)
-    if asked.model:
-        where &= Q(config__model=asked.model)
-    return where & without(asked)
+    if params.agent:
+        where &= Q(agent_id=params.agent)
+    if params.model:
+        where &= Q(config__model=params.model)
+    return where & excluded_segments(params)
 
 
-def without(asked: Params, at: str = "") -> Q:
-    """Return the condition that leaves out what the reader switched off; the segment stands at `at`."""
-    left_out = [name for name, counts in (("sub_agents", asked.sub), ("judge", asked.judge)) if not counts]
-    return ~Q(**{f"{at}segment__in": left_out}) if left_out else Q()
+def excluded_segments(params: Params, prefix: str = "") -> Q:
+    """Return the condition that excludes switched-off segments; `prefix` leads to the segment column."""
+    excluded = [
+        name for name, is_included in (("sub_agents", params.sub), ("judge", params.judge)) if not is_included
+    ]
+    return ~Q(**{f"{prefix}segment__in": excluded}) if excluded else Q()
 
 
-def _told_apart(asked: Params) -> tuple[str, ...]:
-    """Return the columns to group by; models without a price are found by config, whatever is asked."""
-    return ("config", "agent_id") if asked.by == "agent" else ("config",)
+def _group_columns(params: Params) -> tuple[str, ...]:
+    """Return the columns to group by; always the config, which identifies models without a price."""
+    return ("config", "agent_id") if params.by == "agent" else ("config",)
 
 
-def _within(project: int, asked: Params, period: Period) -> QuerySet[Spending]:
+def _within(project: int, params: Params, period: Period) -> QuerySet[Spending]:
     span = "hour" if period.is_hourly else "day"
     return Spending.objects.filter(
-        asked_for(asked), project=project, span=span, start__gte=period.start, start__lt=period.end
+        filter_conditions(params), project=project, span=span, start__gte=period.start, start__lt=period.end
     )
 
 
-def _spent(row: Mapping[str, Any]) -> Spent:
-    """Return a row of sums; without a priced call there is no cost, not even 0."""
+def _totals(row: Mapping[str, Any]) -> UsageTotals:
+    """Return the totals of a row; the cost is None, not 0, when no call has a price."""
     sums = {name: row[f"{name}_"] for name in COUNTS}
     priced = sums.pop("priced")
     nano = sums.pop("cost_nano")
-    return Spent(**sums, cost_nano=nano if priced else None)
+    return UsageTotals(**sums, cost_nano=nano if priced else None)

@@ -1,4 +1,4 @@
-"""A project whose agents spend money at nine o'clock, and somebody who looks at its costs an hour later."""
+"""Fixtures: a project with usage at nine o'clock, and a reader whose clock is at ten."""
 
 import json
 from datetime import timedelta
@@ -30,7 +30,7 @@ def feed(project):
 
 @pytest.fixture
 def now(monkeypatch):
-    """The clock stands at ten."""
+    """Fix the clock at ten."""
     monkeypatch.setattr("django.utils.timezone.now", lambda: TEN)
     return TEN
 

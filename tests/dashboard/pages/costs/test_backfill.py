@@ -67,7 +67,7 @@ def test_while_it_runs_the_page_says_how_far_it_is(feed, see, client, set_price)
     assert "Repricing for reader: 0 of 2 calls" in words(see())
 
 
-def test_a_second_click_finds_it_asked_for(feed, see, client):
+def test_a_second_click_requests_nothing_more(feed, see, client):
     feed(*loop())
     see()
     client.post(PATH)

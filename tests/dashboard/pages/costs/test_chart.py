@@ -16,7 +16,7 @@ def series(*values, key="a", css="c1"):
     return Series(Name(key, css), values + (0,) * (WEEK.count - len(values)))
 
 
-def test_parts_stand_on_each_other_from_the_axis_up():
+def test_parts_are_stacked_from_the_axis_up():
     drawn = chart(WEEK, [series(50 * DOLLAR, css="c1"), series(50 * DOLLAR, css="c2")])
 
     low, high = drawn.bars[0].parts
@@ -26,14 +26,14 @@ def test_parts_stand_on_each_other_from_the_axis_up():
     assert high.y == TOP
 
 
-def test_lines_stand_at_round_amounts():
+def test_grid_lines_are_at_round_amounts():
     drawn = chart(WEEK, [series(260 * DOLLAR)])
 
     assert [line.nano // DOLLAR for line in drawn.lines] == [0, 50, 100, 150, 200, 250, 300]
     assert (drawn.lines[0].y, drawn.lines[-1].y) == (BOTTOM, TOP)
 
 
-def test_the_readout_tells_every_series_of_the_bar_and_their_sum():
+def test_the_readout_lists_every_series_of_the_bar_and_the_total():
     drawn = chart(WEEK, [series(1, 2, key="a"), series(10, key="b")])
 
     first, second = drawn.bars[0], drawn.bars[1]
@@ -46,7 +46,7 @@ def test_a_series_that_cost_nothing_is_not_drawn():
     assert chart(WEEK, [series(), series(5, key="b")]).series == (series(5, key="b"),)
 
 
-def test_nothing_spent_still_has_an_axis():
+def test_a_period_without_cost_has_an_axis():
     drawn = chart(WEEK, [])
 
     assert [bar.total for bar in drawn.bars] == [0] * 7

@@ -26,7 +26,7 @@ def _texts(element):
             yield from _texts(child)
 
 
-def test_a_page_of_nothing_says_so(see):
+def test_a_page_without_data_says_so(see):
     page = see()
 
     assert "Nothing was spent in the last 14d." in page
@@ -35,7 +35,7 @@ def test_a_page_of_nothing_says_so(see):
     assert "$0" not in words(page)
 
 
-def test_what_was_spent_is_in_tile_chart_table_and_ledger(feed, see):
+def test_cost_is_in_tile_chart_table_and_ledger(feed, see):
     feed(*loop(tokens=1_000_000))
 
     shown = words(see())
@@ -43,7 +43,7 @@ def test_what_was_spent_is_in_tile_chart_table_and_ledger(feed, see):
     assert "Cost $1.00 Tokens 1.00M Cost per loop $1.00" in shown
     assert "Wed 11 Feb: $1.00" in shown
     assert f"claude-haiku-4-5 1 1 1.00M {NONE} {NONE} {NONE} {NONE} {NONE} $1.00 $1.00 9.0s 9.0s 0%" in shown
-    assert "Single loops No group, no rerun, not cut off 1 1 1.00M $1.00 100%" in shown
+    assert "Single loops No group, no rerun, not aborted 1 1 1.00M $1.00 100%" in shown
 
 
 def test_the_chart_has_a_table_with_the_same_numbers(feed, see):
@@ -60,7 +60,7 @@ def test_the_chart_has_a_table_with_the_same_numbers(feed, see):
 
 
 @pytest.mark.parametrize("by", ["config", "model", "agent", "session"])
-def test_it_can_be_told_apart_by_anything(feed, see, by):
+def test_the_table_can_be_grouped_by_every_key(feed, see, by):
     feed(
         *loop(tokens=1_000_000),
         *loop("t.a.1", tokens=500_000, snapshot=GPT),
@@ -137,7 +137,7 @@ def test_another_project_is_not_shown(feed, see):
     assert "Nothing was spent" in see()
 
 
-def test_a_stranger_finds_nothing(client, project, now):
+def test_a_user_without_membership_gets_404(client, project, now):
     client.force_login(User.objects.create_user("stranger"))
 
     assert client.get("/p/default/costs").status_code == 404
@@ -145,7 +145,7 @@ def test_a_stranger_finds_nothing(client, project, now):
 
 
 @pytest.mark.parametrize(("by", "queries"), [("config", 23), ("model", 23), ("agent", 21), ("session", 25)])
-def test_the_page_asks_as_often_for_fifty_rows_as_for_one(feed, see, django_assert_num_queries, by, queries):
+def test_fifty_rows_take_as_many_queries_as_one(feed, see, django_assert_num_queries, by, queries):
     def spend(n):
         return loop(f"s{n}.a.1", agent_id=f"agent-{n}", snapshot=config(config_id=f"c{n}", model=f"m{n}"))
 

@@ -1,4 +1,4 @@
-"""A price as somebody types it."""
+"""Validation of the price form."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -20,7 +20,7 @@ def test_a_price_is_read_exactly():
     assert typed.draft.valid_from == datetime(2026, 11, 1, tzinfo=UTC)
 
 
-def test_what_was_left_empty_costs_what_it_is_a_kind_of():
+def test_an_empty_rate_is_the_rate_of_its_parent_kind():
     draft = read(GOOD | {"cache_write": "0.2"}).draft
 
     assert draft == Draft(
@@ -60,7 +60,7 @@ def test_zero_is_a_price():
         ("", "needs a price"),
     ],
 )
-def test_what_is_no_price_is_refused_in_clear_words(text, word):
+def test_an_invalid_price_is_rejected_with_a_clear_error(text, word):
     typed = read(GOOD | {"input": text})
 
     assert typed.draft is None
@@ -83,7 +83,7 @@ def test_what_is_no_price_is_refused_in_clear_words(text, word):
         ("cache_read", "free"),
     ],
 )
-def test_a_fault_stands_at_its_field_and_the_rest_is_kept(name, text):
+def test_an_error_is_shown_at_its_field_and_the_other_values_stay(name, text):
     typed = read(GOOD | {name: text})
 
     assert list(typed.errors) == [name]
@@ -91,7 +91,7 @@ def test_a_fault_stands_at_its_field_and_the_rest_is_kept(name, text):
     assert typed.values["output"] == "0.60"
 
 
-def test_all_faults_are_said_at_once():
+def test_all_errors_are_shown_at_once():
     typed = read({"input": "-1", "cache_write": "x"})
 
     assert set(typed.errors) == {"model", "provider", "input", "output", "cache_write"}

@@ -1,4 +1,4 @@
-"""Prices of the project's own: who may set them, and what they change."""
+"""Prices of a project: who may set them, and which calls they apply to."""
 
 import pytest
 
@@ -18,7 +18,7 @@ def post(client, see):
     return post
 
 
-def test_a_price_holds_for_calls_from_now_on(feed, see, post):
+def test_a_price_applies_to_new_calls(feed, see, post):
     feed(*loop(tokens=1_000_000, snapshot=QWEN))
 
     answer = post(**PRICE)
@@ -63,7 +63,7 @@ def test_the_old_price_stays_readable(feed, see, post):
     assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader not in use now" in page
 
 
-def test_what_is_wrong_is_said_and_what_was_typed_stays(post):
+def test_errors_are_shown_and_the_submitted_values_stay(post):
     answer = post(**PRICE | {"input": "-1", "valid_from": "soon"})
     page = answer.content.decode()
 

@@ -1,4 +1,4 @@
-"""Whether the accounts reconcile, and which loops do not."""
+"""Reconciliation of totals, and the list of mismatches."""
 
 import pytest
 
@@ -11,7 +11,7 @@ from tests.phi_core import scenarios
 PATH = "/p/default/costs/accounts"
 
 
-def test_they_reconcile_and_the_ledger_asks(feed, see):
+def test_totals_reconcile_and_the_ledger_requests_the_check(feed, see):
     feed(*loop(), *loop("s.a.2", at=10, end=20), *loop("t.a.1"))
 
     assert "The accounts reconcile: 3 loops with the turns, 2 sessions with the loops" in words(
@@ -33,7 +33,7 @@ def test_what_phi_core_recorded_reconciles(feed, see, client, user, tape, monkey
     assert "The accounts reconcile" in words(see(path=PATH))
 
 
-def test_a_loop_whose_end_says_something_else_is_listed_with_a_link(feed, see):
+def test_a_loop_whose_reported_usage_differs_is_listed_with_a_link(feed, see):
     *events, _ = loop(tokens=1_000)
     feed(*events, build.agent_end(tokens=1_500))
     page = see(path=PATH)
@@ -45,7 +45,7 @@ def test_a_loop_whose_end_says_something_else_is_listed_with_a_link(feed, see):
     )
 
 
-def test_a_loop_without_turns_that_said_what_it_used_agrees(feed, see):
+def test_a_loop_without_turns_that_reports_usage_reconciles(feed, see):
     start, *_, end = loop(tokens=1_000)
     feed(start, end)
 
@@ -53,16 +53,16 @@ def test_a_loop_without_turns_that_said_what_it_used_agrees(feed, see):
     assert "The accounts reconcile: 1 loop " in words(see(path=PATH))
 
 
-def test_a_period_of_many_turns_is_checked_only_when_asked(feed, see, monkeypatch):
+def test_a_period_of_many_turns_is_checked_only_on_request(feed, see, monkeypatch):
     feed(*loop())
     assert 'hx-trigger="revealed"' in see()
 
-    monkeypatch.setattr("dashboard.pages.costs.figures.UNASKED", 0)
+    monkeypatch.setattr("dashboard.pages.costs.figures.AUTO_CHECK_MAX_TURNS", 0)
 
     assert 'hx-trigger="revealed"' not in see()
 
 
-def test_htmx_gets_the_words_alone(client, feed, see):
+def test_htmx_gets_only_the_fragment(client, feed, see):
     feed(*loop())
     see()
 
@@ -72,7 +72,7 @@ def test_htmx_gets_the_words_alone(client, feed, see):
     assert "<html" not in answer
 
 
-def test_it_asks_as_often_for_many_loops_as_for_one(feed, see, django_assert_num_queries):
+def test_many_loops_take_as_many_queries_as_one(feed, see, django_assert_num_queries):
     feed(*loop())
     for n in range(50):
         *events, _ = loop(f"s{n}.a.1")

@@ -59,7 +59,7 @@ def test_the_overhead_is_that_of_its_group(figures):
 
 @pytest.mark.parametrize("by", ["config", "model", "agent", "session"])
 @pytest.mark.parametrize("since", ["24h", "14d"])
-def test_every_way_to_tell_it_apart_adds_up_to_the_same(figures, by, since):
+def test_every_grouping_adds_up_to_the_same_total(figures, by, since):
     shown = figures(by=by, since=since)
 
     assert shown.sum.cost_nano == 19_547_500

@@ -1,26 +1,28 @@
 """Sums and rates."""
 
-from dashboard.pages.costs.totals import Sum, change, total
+from dashboard.pages.costs.totals import UsageTotals, change, total
 
 
 def test_sums_add_up_and_leave_out_what_has_no_price():
-    both = total([Sum(loops=1, cost_nano=7), Sum(loops=2, unpriced=3), Sum(cost_nano=5)])
+    both = total(
+        [UsageTotals(loops=1, cost_nano=7), UsageTotals(loops=2, unpriced=3), UsageTotals(cost_nano=5)]
+    )
 
-    assert both == Sum(loops=3, unpriced=3, cost_nano=12)
-    assert total([Sum(unpriced=1)]).cost_nano is None
+    assert both == UsageTotals(loops=3, unpriced=3, cost_nano=12)
+    assert total([UsageTotals(unpriced=1)]).cost_nano is None
 
 
 def test_free_is_not_unpriced():
-    assert total([Sum(cost_nano=0), Sum(unpriced=1)]).cost_nano == 0
+    assert total([UsageTotals(cost_nano=0), UsageTotals(unpriced=1)]).cost_nano == 0
 
 
 def test_the_hit_rate_is_of_all_that_was_read():
-    assert Sum(uncached_tokens=9, cache_read_tokens=168, cache_write_tokens=31).hit_rate == 168 / 208
-    assert Sum(uncached_tokens=9).hit_rate is None
+    assert UsageTotals(uncached_tokens=9, cache_read_tokens=168, cache_write_tokens=31).hit_rate == 168 / 208
+    assert UsageTotals(uncached_tokens=9).hit_rate is None
 
 
 def test_rates_of_nothing_are_none():
-    assert (Sum().per_loop, Sum().error_rate, Sum().hit_rate) == (None, None, None)
+    assert (UsageTotals().per_loop, UsageTotals().error_rate, UsageTotals().hit_rate) == (None, None, None)
     assert change(5, None) is None
     assert change(5, 0) is None
     assert change(6, 5) == 6 / 5 - 1
