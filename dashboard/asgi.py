@@ -17,6 +17,7 @@ pages = get_asgi_application()
 from dashboard.lifecycle.sse_endpoint import lifecycle  # noqa: E402
 from dashboard.live.page_socket import page_socket  # noqa: E402
 from dashboard.pages.attention.sse_feed import feed  # noqa: E402
+from dashboard.pages.registry import LIVE_PAGES  # noqa: E402
 from dashboard.security.access import host_allowed, origin_allowed  # noqa: E402  Django first
 from recorder.database.errors import Busy  # noqa: E402
 from recorder.ingest.auth import Receive, Scope, Send  # noqa: E402
@@ -85,7 +86,8 @@ async def _socket(scope: Scope, receive: Receive, send: Send) -> None:
         else:
             await ingest_socket(scope, receive, send)
     elif page is not None:
-        await page_socket({**scope, "url_route": {"args": (), "kwargs": page.groupdict()}}, receive, send)
+        routed = {**scope, "url_route": {"args": (), "kwargs": page.groupdict()}}
+        await page_socket(LIVE_PAGES, routed, receive, send)
     else:
         await _refuse(receive, send)
 

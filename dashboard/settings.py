@@ -150,6 +150,7 @@ TEMPLATES: list[dict[str, Any]] = [
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
+                "dashboard.pages.registry.navigation",
                 "dashboard.web.appearance.look",
             ],
         },

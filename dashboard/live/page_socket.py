@@ -1,7 +1,6 @@
 """The page socket: an open page connects here and is sent its panels, first all, then whatever changes.
 
-Plain ASGI: Channels' consumers hop through one shared thread for every message. Pages are found by name: each
-module in `PAGES` has an `open_page`.
+Plain ASGI: Channels' consumers hop through one shared thread for every message.
 """
 
 from __future__ import annotations
@@ -9,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from functools import partial
-from importlib import import_module
 from typing import Any, TypeVar
 
+from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import Http404, QueryDict
 
 from dashboard.live.hub import hub
@@ -21,7 +20,7 @@ from dashboard.live.renderer import DRAWING
 from dashboard.live.viewer import Page, Viewer
 from dashboard.security.access import origin_allowed
 from dashboard.security.authenticate import NotAMember, SignedOut, admit, session_key
-from dashboard.shell.live import with_shell
+from recorder.models import Project
 
 log = logging.getLogger(__name__)
 
@@ -31,26 +30,11 @@ RECHECK_S = 3.0
 HEARTBEAT_S = 15.0
 SILENCE_S = 30.0
 
-PAGES = {
-    "sessions": "dashboard.pages.sessions.live",
-    "attention": "dashboard.pages.attention.live",
-    "session": "dashboard.pages.session.live",
-    "compaction": "dashboard.pages.compactions.detail_live",
-    "compactions": "dashboard.pages.compactions.list_live",
-    "evaluation": "dashboard.pages.evaluations.detail_live",
-    "evaluations": "dashboard.pages.evaluations.list_live",
-    "welcome": "dashboard.pages.welcome.live",
-    "leaderboard": "dashboard.live.static_page",
-    "costs": "dashboard.pages.costs.live",
-    "insights": "dashboard.live.static_page",
-    "integrity": "dashboard.pages.integrity.live",
-    "settings": "dashboard.live.static_page",
-}
-
 Scope = dict[str, Any]
 Message = dict[str, Any]
 Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Message], Awaitable[None]]
+OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page]
 T = TypeVar("T")
 
 
@@ -65,7 +49,8 @@ class Closed(Exception):
 class PageConsumer:
     """One page socket, from handshake to close."""
 
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
+    def __init__(self, pages: Mapping[str, OpenPage], scope: Scope, receive: Receive, send: Send) -> None:
+        self._pages = pages
         self._scope = scope
         self._receive = receive
         self._send = send
@@ -88,7 +73,7 @@ class PageConsumer:
             await self._send({"type": "websocket.close", "code": code})
 
     async def _open(self) -> Page:
-        if not origin_allowed(self._scope) or self._name not in PAGES:
+        if not origin_allowed(self._scope) or self._name not in self._pages:
             raise Closed(REFUSED)
         try:
             return await self._in_thread(self._open_page)
@@ -99,9 +84,7 @@ class PageConsumer:
 
     def _open_page(self) -> Page:
         user, project = admit(self._key, self._slug)
-        module = import_module(PAGES[self._name])
-        params = QueryDict(self._scope["query_string"])
-        return with_shell(module.open_page(project, user, params), user.pk or 0)
+        return self._pages[self._name](project, user, QueryDict(self._scope["query_string"]))
 
     async def _serve(self, page: Page) -> int | None:
         """Run until one side ends it; return the code to close with, None if the viewer left."""
@@ -149,9 +132,9 @@ class PageConsumer:
         return await asyncio.get_running_loop().run_in_executor(DRAWING, work)
 
 
-async def page_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """The ASGI application behind `/p/<slug>/live/<page>`."""
-    await PageConsumer(scope, receive, send).run()
+async def page_socket(pages: Mapping[str, OpenPage], scope: Scope, receive: Receive, send: Send) -> None:
+    """The ASGI application behind `/p/<slug>/live/<page>`; `pages` are those that there are, by name."""
+    await PageConsumer(pages, scope, receive, send).run()
 
 
 def _acknowledged(text: object) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
@@ -10,6 +12,7 @@ from django.views.decorators.vary import vary_on_headers
 from dashboard.pages.search import queries
 from dashboard.pages.search.commands import actions
 from dashboard.security.access import member
+from dashboard.shell.page import Page
 from recorder.core.content.text import clean
 from recorder.models import Project
 
@@ -19,7 +22,7 @@ LONGEST = 200
 @require_safe
 @member
 @vary_on_headers("HX-Request")
-def find(request: HttpRequest, project: Project) -> HttpResponse:
+def find(request: HttpRequest, project: Project, pages: Callable[[], Iterable[Page]]) -> HttpResponse:
     """Show what holds the words that are asked for; without words, the latest."""
     q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
     context = {
@@ -31,7 +34,7 @@ def find(request: HttpRequest, project: Project) -> HttpResponse:
             ("Evaluations", "columns-3", queries.evaluations(project, q)),
             ("Agents", "bot", queries.agents(project, q)),
         ),
-        "actions": actions(project.slug, q),
+        "actions": actions(project.slug, q, pages()),
     }
     is_piece = getattr(request, "htmx", False)
     return render(request, "find/_found.html" if is_piece else "find/index.html", context)

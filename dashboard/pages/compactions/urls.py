@@ -1,0 +1,12 @@
+"""The addresses of the page, under /p/<slug>/."""
+
+from django.urls import path
+
+from dashboard.pages.compactions import views
+from dashboard.web import converters  # noqa: F401  registers <key:…>
+
+urlpatterns = [
+    path("sessions/<key:pk>/compactions/<key:compaction>", views.detail, name="compaction"),
+    path("events/<key:event>/compaction", views.of_event, name="compaction-of"),
+    path("compactions", views.index, name="compactions"),
+]

@@ -1,0 +1,13 @@
+"""The addresses of the page, under /p/<slug>/."""
+
+from django.urls import path
+
+from dashboard.pages.costs import views
+
+urlpatterns = [
+    path("costs", views.index, name="costs"),
+    path("costs.csv", views.as_csv, name="costs-csv"),
+    path("costs/accounts", views.accounts, name="costs-accounts"),
+    path("costs/prices", views.set_price, name="costs-price"),
+    path("costs/reprice", views.reprice, name="costs-reprice"),
+]

@@ -1,0 +1,154 @@
+"""The one list of pages: routes, live panels, navigation, keys and the palette's commands are read from it.
+
+A page is its folder here, its folder in `dashboard/templates/` and its entry in `PAGES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from dashboard.live import static_page
+from dashboard.live.page_socket import OpenPage
+from dashboard.pages.attention import live as attention_live
+from dashboard.pages.attention.urls import urlpatterns as attention_urls
+from dashboard.pages.compactions import detail_live as compaction_detail
+from dashboard.pages.compactions import list_live as compactions_list
+from dashboard.pages.compactions.urls import urlpatterns as compactions_urls
+from dashboard.pages.costs import live as costs_live
+from dashboard.pages.costs.urls import urlpatterns as costs_urls
+from dashboard.pages.demo.urls import urlpatterns as demo_urls
+from dashboard.pages.evaluations import detail_live as evaluation_detail
+from dashboard.pages.evaluations import list_live as evaluations_list
+from dashboard.pages.evaluations.urls import urlpatterns as evaluations_urls
+from dashboard.pages.insights.urls import urlpatterns as insights_urls
+from dashboard.pages.integrity import live as integrity_live
+from dashboard.pages.integrity.urls import urlpatterns as integrity_urls
+from dashboard.pages.leaderboard.urls import urlpatterns as leaderboard_urls
+from dashboard.pages.search.urls import urlpatterns as search_urls
+from dashboard.pages.session import live as session_live
+from dashboard.pages.session.urls import urlpatterns as session_urls
+from dashboard.pages.sessions import live as sessions_live
+from dashboard.pages.sessions.urls import urlpatterns as sessions_urls
+from dashboard.pages.settings.urls import urlpatterns as settings_urls
+from dashboard.pages.welcome import live as welcome_live
+from dashboard.pages.welcome.urls import urlpatterns as welcome_urls
+from dashboard.shell.live import with_shell
+from dashboard.shell.page import NavLink, Page
+
+if TYPE_CHECKING:
+    from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
+    from django.http import HttpRequest, QueryDict
+
+    from dashboard.live.viewer import Page as LivePage
+    from recorder.models import Project
+
+PAGES: tuple[Page, ...] = (
+    Page(
+        name="sessions",
+        urls=sessions_urls,
+        live={"sessions": sessions_live.open_page},
+        link=NavLink(title="Sessions", icon="list-tree", command="Go to sessions", key="g s"),
+        templates="sessions",
+    ),
+    Page(
+        name="session",
+        urls=session_urls,
+        live={"session": session_live.open_page},
+        templates="session",
+    ),
+    Page(
+        name="attention",
+        urls=attention_urls,
+        live={"attention": attention_live.open_page},
+        link=NavLink(title="Attention", icon="bell", command="Go to attention", key="g a", has_count=True),
+        templates="attention",
+    ),
+    Page(
+        name="evaluations",
+        urls=evaluations_urls,
+        live={"evaluations": evaluations_list.open_page, "evaluation": evaluation_detail.open_page},
+        link=NavLink(title="Evaluations", icon="columns-3", command="Go to evaluations", key="g e"),
+        templates="evaluations",
+    ),
+    Page(
+        name="leaderboard",
+        urls=leaderboard_urls,
+        live={"leaderboard": static_page.open_page},
+        link=NavLink(title="Leaderboard", icon="trophy", command="Go to the leaderboard", key="g l"),
+        templates="leaderboard",
+    ),
+    Page(
+        name="costs",
+        urls=costs_urls,
+        live={"costs": costs_live.open_page},
+        link=NavLink(title="Costs", icon="circle-dollar-sign", command="Go to costs", key="g c"),
+        templates="costs",
+    ),
+    Page(
+        name="compactions",
+        urls=compactions_urls,
+        live={"compactions": compactions_list.open_page, "compaction": compaction_detail.open_page},
+        link=NavLink(title="Compactions", icon="fold-vertical", command="Go to compactions", key="g o"),
+        templates="compactions",
+    ),
+    Page(
+        name="insights",
+        urls=insights_urls,
+        live={"insights": static_page.open_page},
+        link=NavLink(title="Insights", icon="lightbulb", command="Go to insights", key="g n"),
+        templates="insights",
+    ),
+    Page(
+        name="integrity",
+        urls=integrity_urls,
+        live={"integrity": integrity_live.open_page},
+        link=NavLink(title="Integrity", icon="shield-check", command="Go to integrity", key="g i"),
+        templates="integrity",
+    ),
+    Page(
+        name="settings",
+        urls=settings_urls,
+        live={"settings": static_page.open_page},
+        link=NavLink(title="Settings", icon="settings", command="Open settings", is_secondary=True),
+        templates="settings",
+    ),
+    Page(
+        name="welcome",
+        urls=welcome_urls,
+        live={"welcome": welcome_live.open_page},
+        templates="welcome",
+    ),
+    Page(
+        name="search",
+        urls=search_urls(lambda: PAGES),
+        templates="find",
+    ),
+    Page(
+        name="demo",
+        urls=demo_urls,
+    ),
+)
+
+
+def navigation(_request: HttpRequest) -> dict[str, object]:
+    """Give every template the pages that have a link in the navigation: a context processor."""
+    linked = [page for page in PAGES if page.link]
+    return {
+        "main_pages": [page for page in linked if page.link and not page.link.is_secondary],
+        "secondary_pages": [page for page in linked if page.link and page.link.is_secondary],
+    }
+
+
+def _in_shell(open_page: OpenPage) -> OpenPage:
+    """Return a live page with what stands around it, as its viewer sees both."""
+
+    def opened(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
+        return with_shell(open_page(project, user, params), user.pk or 0)
+
+    return opened
+
+
+LIVE_PAGES: Mapping[str, OpenPage] = {
+    name: _in_shell(open_page) for page in PAGES for name, open_page in page.live.items()
+}

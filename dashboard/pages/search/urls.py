@@ -1,0 +1,13 @@
+"""The search's address, under /p/<slug>/."""
+
+from collections.abc import Callable, Iterable
+
+from django.urls import URLPattern, path
+
+from dashboard.pages.search import views
+from dashboard.shell.page import Page
+
+
+def urlpatterns(pages: Callable[[], Iterable[Page]]) -> list[URLPattern]:
+    """Return the address of the search, which offers to go to each of `pages`."""
+    return [path("find", views.find, {"pages": pages}, name="find")]

@@ -1,0 +1,10 @@
+"""The addresses of the page, under /p/<slug>/."""
+
+from django.urls import path
+
+from dashboard.pages.sessions import views
+
+urlpatterns = [
+    path("sessions", views.index, name="sessions"),
+    path("sessions/compare", views.compare, name="sessions-compare"),
+]
