@@ -1,4 +1,4 @@
-"""A small client of the HTTP door: numbered lines, sent again until they are stored."""
+"""A minimal client of the HTTP ingest endpoint: numbered lines, retried until they are stored."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from urllib.parse import urlsplit
 
-PATIENCE = 30  # seconds of a server that does not answer
+RETRY_S = 30  # how long to retry while the server does not answer
 
 
 class HttpClientError(Exception):
-    """The server cannot be reached, or refused what was sent."""
+    """The server cannot be reached, or refused the request."""
 
 
 @dataclass(slots=True)
 class HttpClient:
-    """One producer at one server."""
+    """Sends the lines of one producer to one server."""
 
     url: str
     token: str
@@ -27,8 +27,8 @@ class HttpClient:
     _connection: http.client.HTTPConnection | None = field(default=None, repr=False)
 
     def send(self, lines: list[bytes]) -> None:
-        """Send the next lines; return once they are stored. Raises DoorError."""
-        until = time.monotonic() + PATIENCE
+        """Send the next lines; return when they are stored. Raises HttpClientError."""
+        until = time.monotonic() + RETRY_S
         while True:
             try:
                 wait = self._post(b"\n".join(lines))
@@ -45,18 +45,18 @@ class HttpClient:
             time.sleep(wait)
 
     def finish(self) -> None:
-        """Say that nothing more comes, once: what was left open becomes aborted."""
+        """Send the end of the stream, without retries: the server aborts loops that are still open."""
         with suppress(OSError, http.client.HTTPException, HttpClientError):
             self._post(b"", "?flush=1")
 
     def close(self) -> None:
-        """Let go of the connection."""
+        """Close the connection."""
         if self._connection:
             self._connection.close()
             self._connection = None
 
     def _post(self, body: bytes, query: str = "") -> float | None:
-        """Return None when the lines are stored, else how long to wait before sending them again."""
+        """Return None if the lines are stored, else the seconds to wait before the next try."""
         self._connection = self._connection or _connect(self.url)
         headers = {
             "Authorization": f"Bearer {self.token}",
@@ -66,14 +66,14 @@ class HttpClient:
         }
         self._connection.request("POST", f"/ingest/v1/events{query}", body, headers)
         answer = self._connection.getresponse()
-        said = answer.read()
+        content = answer.read()
         if answer.status in (429, 503):
             return float(answer.headers.get("Retry-After", "1"))
         if answer.status != 200:
             raise HttpClientError(
-                f"{self.url} answered {answer.status}: {said[:300].decode(errors='replace')}"
+                f"{self.url} answered {answer.status}: {content[:300].decode(errors='replace')}"
             )
-        if rejected := json.loads(said)["rejected"]:
+        if rejected := json.loads(content)["rejected"]:
             raise HttpClientError(f"{self.url} rejected an event: {rejected[0]}")
         return None
 
@@ -81,6 +81,6 @@ class HttpClient:
 def _connect(url: str) -> http.client.HTTPConnection:
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise HttpClientError(f"{url} is no address such as http://127.0.0.1:8000")
+        raise HttpClientError(f"{url} is not an address such as http://127.0.0.1:8000")
     kind = http.client.HTTPSConnection if parts.scheme == "https" else http.client.HTTPConnection
     return kind(parts.hostname, parts.port, timeout=10)

@@ -1,4 +1,4 @@
-"""Plays the programme into a running server, through the same door as every agent."""
+"""Plays the demo's schedule into a running server, through the ingest endpoint that agents use."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from recorder.models import AccessToken, Project
 
 log = logging.getLogger(__name__)
 
-NAME = "demo"  # of its token
-TICK = 0.06  # seconds of events that go in one request
+TOKEN_NAME = "demo"  # noqa: S105  a name, no secret
+TICK_S = 0.06  # events of this time go into one request
 FAST_BATCH = 300
-SPARE = 60  # seconds that a token outlives its play; after a crash nobody has to wait longer
+GRACE_S = 60  # a token's lifetime beyond the play: after a crash the next play waits at most this long
 
 
 class AlreadyPlayingError(Exception):
@@ -36,11 +36,14 @@ class AlreadyPlayingError(Exception):
 
 @contextmanager
 def stage(project: Project, speed: float | None = 1) -> Iterator[str]:
-    """Give a token for one play; while it lives nobody else can begin one. What was played whole is read.
+    """Yield a token for one play, and consolidate the demo afterwards.
 
-    Raises AlreadyPlayingError.
+    While the token is valid no other play can begin.
+
+    Raises:
+        AlreadyPlayingError: another play holds a valid token.
     """
-    token = _take(project, timedelta(seconds=SECONDS / (speed or 1) + SPARE))
+    token = _issue_token(project, timedelta(seconds=SECONDS / (speed or 1) + GRACE_S))
     try:
         yield token
         consolidate_demo(project)
@@ -48,28 +51,32 @@ def stage(project: Project, speed: float | None = 1) -> Iterator[str]:
         AccessToken.objects.filter(project=project, key=token.split("_")[1]).delete()
 
 
-def play(url: str, token: str, *, speed: float | None, tell: Callable[[float, float], None]) -> int:
-    """Play everything; return how many events were sent. Speed None is all at once, as if it had just ended.
+def play(url: str, token: str, *, speed: float | None, on_progress: Callable[[float, float], None]) -> int:
+    """Play the whole schedule; return the number of events sent.
 
-    Raises DoorError when the server cannot be reached or refuses.
+    `speed` 2 is twice as fast; None sends all at once, with times as if the play had just ended.
+    `on_progress` is called with the seconds played and the seconds in all.
+
+    Raises:
+        HttpClientError: the server cannot be reached or refuses.
     """
-    score = list(moments())
-    length = score[-1].at
-    door = HttpClient(url, token, f"demo-{uuid.uuid4()}")
+    schedule = list(moments())
+    length = schedule[-1].at
+    client = HttpClient(url, token, f"demo-{uuid.uuid4()}")
     try:
-        batches = _batches(score, FAST_BATCH) if speed is None else _in_time(score, speed)
+        batches = _batches(schedule, FAST_BATCH) if speed is None else _in_time(schedule, speed)
         starts_at = datetime.now(UTC) - timedelta(seconds=length if speed is None else 0)
         for batch in batches:
-            door.send([_line(moment, starts_at, speed or 1) for moment in batch])
-            tell(batch[-1].at, length)
+            client.send([_line(moment, starts_at, speed or 1) for moment in batch])
+            on_progress(batch[-1].at, length)
     finally:
-        door.finish()
-        door.close()
-    return len(score)
+        client.finish()
+        client.close()
+    return len(schedule)
 
 
 def play_in_background(project: Project, url: str) -> None:
-    """Begin a play on a thread of this process. Raises AlreadyPlayingError."""
+    """Start a play on a thread of this process. Raises AlreadyPlayingError."""
     begun = Flag()
     refused: list[AlreadyPlayingError] = []
 
@@ -77,7 +84,7 @@ def play_in_background(project: Project, url: str) -> None:
         try:
             with stage(project) as token:
                 begun.set()
-                play(url, token, speed=1, tell=lambda *_: None)
+                play(url, token, speed=1, on_progress=lambda *_: None)
         except AlreadyPlayingError as error:
             refused.append(error)
         except HttpClientError as error:
@@ -92,7 +99,7 @@ def play_in_background(project: Project, url: str) -> None:
         raise refused[0]
 
 
-def _take(project: Project, lifetime: timedelta) -> str:
+def _issue_token(project: Project, lifetime: timedelta) -> str:
     with transaction.atomic():
         Project.objects.select_for_update().get(pk=project.pk)
         now = timezone.now()
@@ -100,27 +107,27 @@ def _take(project: Project, lifetime: timedelta) -> str:
         if ours.filter(expires_at__gt=now).exists():
             raise AlreadyPlayingError("a demo is playing already; wait until it ends, or remove it")
         ours.delete()
-        return tokens.issue(project, NAME, ["ingest"], expires=now + lifetime, is_demo=True)
+        return tokens.issue(project, TOKEN_NAME, ["ingest"], expires=now + lifetime, is_demo=True)
 
 
-def _in_time(score: list[Moment], speed: float) -> Iterator[list[Moment]]:
-    """Yield what is due, a tick's worth at a time, waiting for each."""
+def _in_time(schedule: list[Moment], speed: float) -> Iterator[list[Moment]]:
+    """Yield the events that are due, in batches of TICK_S, waiting for each batch."""
     wait = Flag().wait
     begun = time.monotonic()
-    place = 0
-    while place < len(score):
-        wait(max(0.0, score[place].at / speed - (time.monotonic() - begun)) + TICK)
+    start = 0
+    while start < len(schedule):
+        wait(max(0.0, schedule[start].at / speed - (time.monotonic() - begun)) + TICK_S)
         due = (time.monotonic() - begun) * speed
-        end = place
-        while end < len(score) and score[end].at <= due:
+        end = start
+        while end < len(schedule) and schedule[end].at <= due:
             end += 1
-        if end > place:
-            yield score[place:end]
-        place = end
+        if end > start:
+            yield schedule[start:end]
+        start = end
 
 
-def _batches(score: list[Moment], size: int) -> Iterator[list[Moment]]:
-    rest = iter(score)
+def _batches(schedule: list[Moment], size: int) -> Iterator[list[Moment]]:
+    rest = iter(schedule)
     while batch := list(islice(rest, size)):
         yield batch
 

@@ -1,4 +1,4 @@
-"""Removing the demo: exactly what came from demo producers."""
+"""Removes the demo: everything that demo producers sent, and nothing else."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from recorder.pubsub import invalidation
 
 
 def forget_demo(project: Project) -> int:
-    """Remove a project's demo data, records and lines; return how many sessions went.
+    """Delete a project's demo records and lines; return the number of deleted sessions.
 
-    Without its token a demo that is being played stops.
+    A running play stops, because its token is deleted.
     """
     with transaction.atomic():
         AccessToken.objects.filter(project=project, scopes__endswith=tokens.DEMO).delete()

@@ -1,4 +1,4 @@
-"""What the demo plays, and when each tape begins: about two and a half minutes, several at a time."""
+"""The demo's schedule: which tapes are played and when each begins. About 150 s, several tapes at a time."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from recorder.demo.tape import Cue, Tape, load
 
 @dataclass(frozen=True, slots=True)
 class Act:
-    """One tape of the programme. Recorded ones are of scripted agents and are stretched to human pace."""
+    """One tape of the schedule. Tapes recorded from scripted agents are stretched to human pace."""
 
     name: str
     starts_at: float
     recorded: bool = False
 
 
-PROGRAMME = (
+SCHEDULE = (
     Act("a-coding-agent", 0),
     Act("c-evaluation-with-judge", 6),
     Act("f-waiting-for-approval", 20),
@@ -34,12 +34,12 @@ PROGRAMME = (
 )
 
 
-SECONDS = 150  # the whole of it, rounded up
+SECONDS = 150  # of the whole schedule, rounded up
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Moment:
-    """One cue of the whole programme, `at` seconds from its start."""
+    """One event of the schedule, `at` seconds from its start."""
 
     at: float
     act: int
@@ -50,8 +50,8 @@ class Moment:
 
 
 def moments() -> Iterator[Moment]:
-    """Yield every cue of the programme in order of time, under fresh ids."""
-    return heapq.merge(*(_moments(number, act) for number, act in enumerate(PROGRAMME)))
+    """Yield every event of the schedule in order of time, with new ids."""
+    return heapq.merge(*(_moments(number, act) for number, act in enumerate(SCHEDULE)))
 
 
 def _moments(number: int, act: Act) -> Iterator[Moment]:

@@ -1,7 +1,7 @@
-"""A tape as it will be played: every line with its moment, at human pace, under fresh ids.
+"""A tape prepared for playing: every event with its time in seconds, at human pace, with new ids.
 
-Tapes leave streaming out; pieces of text are made here from the finished message, twenty-five a second.
-Tapes recorded from scripted agents took milliseconds: they are stretched by what each kind of event takes.
+Tapes hold no streaming deltas: they are generated from the finished messages, 25 a second. Tapes recorded
+from scripted agents took milliseconds, so they are stretched by a typical duration for each event type.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from recorder.core.records import Json
 
 Event = dict[str, Json]
 FOLDER = Path(__file__).parent / "tapes"
-PIECES_PER_SECOND = 25
+DELTAS_PER_SECOND = 25
 CHARACTERS_PER_SECOND = 300
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 _LEAST = {  # seconds before an event of a stretched tape
@@ -39,7 +39,7 @@ _THINKING = 1.2  # seconds between a request and the first word of its answer
 
 @dataclass(frozen=True, slots=True)
 class Cue:
-    """One event and when it is said, in seconds from the start of the tape."""
+    """One event and its time, in seconds from the start of the tape."""
 
     at: float
     event: Event
@@ -47,7 +47,7 @@ class Cue:
 
 @dataclass(frozen=True, slots=True)
 class Tape:
-    """A tape's cues. `moments` pairs its own times with cue times, for the times inside events."""
+    """The events of a tape. `moments` pairs recorded times with played times, to map times inside events."""
 
     cues: list[Cue]
     moments: list[tuple[float, float]]
@@ -68,7 +68,7 @@ def load(name: str, *, stretched: bool) -> Tape:
 
 
 def line(tape: Tape, cue: Cue, starts_at: datetime, seconds: Callable[[float], float]) -> bytes:
-    """Return a cue as a wire line, its times told from `starts_at` on, each place as `seconds` says."""
+    """Return an event as a line of JSON, with its times moved to `starts_at` plus `seconds(played time)`."""
 
     def moved(time: datetime) -> datetime:
         return starts_at + timedelta(seconds=seconds(_place(tape.moments, time.timestamp())))
@@ -78,7 +78,7 @@ def line(tape: Tape, cue: Cue, starts_at: datetime, seconds: Callable[[float], f
 
 
 def _freshened(lines: list[str]) -> list[Event]:
-    """Read the lines with new ids for sessions and loops, the same everywhere they occur."""
+    """Parse the lines and replace each id of a session or loop by a new one, everywhere it occurs."""
     named: set[str] = set()
     for event in map(json.loads, lines):
         result = event.get("result") or {}
@@ -89,7 +89,7 @@ def _freshened(lines: list[str]) -> list[Event]:
 
 
 def _times(events: list[Event]) -> Iterator[float]:
-    """Yield when each event was said; one without a time was said with the one before."""
+    """Yield the time of each event; an event without one gets the time of the event before it."""
     latest = 0.0
     for event in events:
         latest = max(latest, _time(event) or latest)
@@ -123,19 +123,19 @@ def _streamed(events: list[Event], places: list[float]) -> Iterator[Cue]:
         if _is_assistant(event) and event["type"] == "MessageStart":
             begun[loop_id] = Cue(at, event)
         elif _is_assistant(event) and event["type"] == "MessageEnd" and loop_id in begun:
-            yield from _pieces(begun.pop(loop_id), event, at)
+            yield from _deltas(begun.pop(loop_id), event, at)
         yield Cue(at, event)
 
 
-def _pieces(start: Cue, end: Event, until: float) -> Iterator[Cue]:
+def _deltas(start: Cue, end: Event, until: float) -> Iterator[Cue]:
     texts = list(_texts(end))
     length = sum(len(text) for _, text in texts)
-    count = max(1, int((until - start.at) * PIECES_PER_SECOND))
-    size, said = max(4, -(-length // count)), 0
+    count = max(1, int((until - start.at) * DELTAS_PER_SECOND))
+    size, streamed = max(4, -(-length // count)), 0
     for kind, text in texts:
         for first, last in pairwise([*range(0, len(text), size), len(text)]):
-            said += last - first
-            at = start.at + (until - start.at) * said / (length + 1)
+            streamed += last - first
+            at = start.at + (until - start.at) * streamed / (length + 1)
             yield Cue(
                 at, {**start.event, "type": "MessageUpdate", "delta": {kind: {"delta": text[first:last]}}}
             )
@@ -159,7 +159,7 @@ def _is_assistant(event: Event) -> bool:
 
 
 def _place(moments: list[tuple[float, float]], time: float) -> float:
-    """Return where on the played tape a time of the recorded one is, straight between two known moments."""
+    """Map a recorded time to a played time by linear interpolation."""
     i = bisect_right(moments, (time, float("inf")))
     if i == 0:
         return moments[0][1] + (time - moments[0][0])

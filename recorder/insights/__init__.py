@@ -1,5 +1,6 @@
-"""Consolidation: reads what has ended, keeps what it teaches, and marks the lines that were read.
+"""Consolidation: extracts insights from ended loops and marks their journal lines as consolidated.
 
-A loop is read once, when it has ended: what it adds and that it was read go into one transaction, so that a
-consolidation may be killed anywhere, and two may run at once. A line is marked after its loop was read.
+A loop is consolidated once, after it has ended. Its insights and the fact that it was consolidated are
+written in one transaction, so a run may be killed at any time and two may run at once. A line is marked only
+after its loop was consolidated.
 """

@@ -1,4 +1,4 @@
-"""One consolidation, from the first loop that was not read to the last line that is not marked."""
+"""Runs a consolidation: insights of all ended loops that are not consolidated, then marks their lines."""
 
 from __future__ import annotations
 
@@ -10,36 +10,41 @@ from datetime import UTC, datetime
 from recorder.core.insights.procedures import procedures
 from recorder.core.insights.solutions import solutions
 from recorder.insights import mark_consolidated, queries, store
-from recorder.insights.extract_facts import Asked, ask_all, model
+from recorder.insights.extract_facts import FactCounts, ask_all, model
 from recorder.insights.queries import Loop
 from recorder.insights.store import Lesson
 from recorder.models import Insight, LoopRecord, Project, ReadLoop
 
-LOOPS = 5  # in one transaction: those who record wait for it
-DEMO_LOOPS = 100  # more than it plays
-PAUSE_S = 0.02  # between two: whoever waits to write comes first
+BATCH_LOOPS = 5  # in one transaction: the ingest writer waits for it
+DEMO_LOOPS = 100  # more than the demo plays
+PAUSE_S = 0.02  # between two transactions, so that the ingest writer gets the lock
 
 
 @dataclass(slots=True)
-class Done:
-    """What a consolidation did."""
+class Summary:
+    """The counts of one consolidation."""
 
     loops: int = 0
     insights: int = 0
     lines: int = 0
-    facts: Asked | None = None
+    facts: FactCounts | None = None
 
     def __str__(self) -> str:
-        said = f"{self.loops:,} loops read, {self.insights:,} new insights, {self.lines:,} events marked"
-        return f"{said}; {self.facts or 'facts: off'}"
+        counts = f"{self.loops:,} loops read, {self.insights:,} new insights, {self.lines:,} events marked"
+        return f"{counts}; {self.facts or 'facts: off'}"
 
 
-def consolidate(project: Project | None, tell: Callable[[int, str], None], loops: int = LOOPS) -> Done:
-    """Read what has ended in a project, or in all, `loops` at a time; `tell` hears how far it is."""
-    done = Done()
+def consolidate(
+    project: Project | None, on_progress: Callable[[int, str], None], loops: int = BATCH_LOOPS
+) -> Summary:
+    """Consolidate the ended loops of one project, or of all, `loops` in each transaction.
+
+    `on_progress` is called after each transaction with the number of loops and the project's slug.
+    """
+    done = Summary()
     projects = [project] if project else list(Project.objects.order_by("pk"))
     for each in projects:
-        _read(each, tell, loops, done)
+        _consolidate(each, on_progress, loops, done)
     for number in mark_consolidated.mark(project.pk if project else None, datetime.now(UTC)):
         done.lines += number
         time.sleep(PAUSE_S)
@@ -48,24 +53,26 @@ def consolidate(project: Project | None, tell: Callable[[int, str], None], loops
 
 
 def consolidate_demo(project: Project) -> None:
-    """Read what the demo played, and nothing else; no model is asked about it. The night marks its events."""
+    """Consolidate the demo's loops only, without facts. The daily run marks their lines."""
     last = 0
-    while some := queries.unread(project.pk, last, DEMO_LOOPS):
-        last = some[-1].id
-        store.add(project.pk, [_lesson(loop) for loop in some if loop.is_demo], with_facts=False)
-    store.settle(project.pk)
+    while batch := queries.unconsolidated(project.pk, last, DEMO_LOOPS):
+        last = batch[-1].id
+        store.add(project.pk, [_lesson(loop) for loop in batch if loop.is_demo], with_facts=False)
+    store.update_parts(project.pk)
 
 
-def _read(project: Project, tell: Callable[[int, str], None], loops: int, done: Done) -> None:
+def _consolidate(
+    project: Project, on_progress: Callable[[int, str], None], loops: int, done: Summary
+) -> None:
     insights = Insight.objects.filter(project=project)
     before, last, with_facts = insights.count(), 0, model() is not None
-    while some := queries.unread(project.pk, last, loops):
-        last = some[-1].id
-        lessons = [_lesson(loop) for loop in some]
+    while batch := queries.unconsolidated(project.pk, last, loops):
+        last = batch[-1].id
+        lessons = [_lesson(loop) for loop in batch]
         done.loops += store.add(project.pk, lessons, with_facts=with_facts)
-        tell(len(some), project.slug)
+        on_progress(len(batch), project.slug)
         time.sleep(PAUSE_S)
-    store.settle(project.pk)
+    store.update_parts(project.pk)
     done.insights += insights.count() - before
 
 
@@ -75,7 +82,7 @@ def _lesson(loop: Loop) -> Lesson:
 
 
 def waiting(project: Project | None) -> int:
-    """Return about how many loops a consolidation would read."""
+    """Estimate how many loops a consolidation would read."""
     ended = LoopRecord.objects.exclude(status__in=("pending", "running"))
     read = ReadLoop.objects.all()
     if project:

@@ -1,4 +1,4 @@
-"""Has a model read facts in loops that were read; nothing else waits for it or depends on it."""
+"""Extracts facts from consolidated loops with an LLM. Optional: nothing else depends on it."""
 
 from __future__ import annotations
 
@@ -18,71 +18,72 @@ from recorder.insights.queries import Loop
 from recorder.insights.store import Lesson
 from recorder.models import EventRecord, LoopRecord, ReadLoop
 
-EVENTS = 200  # of one loop that are looked at
-TRIES = 3  # answers that are none, until a loop is left
-AWAY_TRIES = 7  # times without an answer, until a loop is left: it may be what keeps the model silent
-AWAY = 3  # of those in a row, until the model is left for this time
-LONGEST_S = 3 * 3600  # of one time; other daily work waits
+EVENTS = 200  # of one loop that are read
+INVALID_ANSWERS_MAX = 3  # after which a loop is given up
+TIMEOUTS_MAX = 7  # requests of one loop without an answer, after which it is given up: it may be the cause
+TIMEOUTS_IN_ROW = 3  # after which this run stops asking the model
+TIME_LIMIT_S = 3 * 3600  # of one run; the other daily jobs wait
 
 
 @dataclass(slots=True)
-class Asked:
-    """What came of asking."""
+class FactCounts:
+    """The counts of one run."""
 
     loops: int = 0
     facts: int = 0
     dropped: int = 0
-    lies: int = 0
-    away: str = ""  # why the model was left
+    invalid: int = 0  # answers
+    unavailable: str = ""  # why the run stopped asking
 
     def __str__(self) -> str:
-        said = f"facts: {self.facts} in {self.loops} loops, {self.dropped} dropped, {self.lies} bad answers"
-        return f"{said}; the model is away, {self.away}" if self.away else said
+        counts = f"facts: {self.facts} in {self.loops} loops, {self.dropped} dropped"
+        counts = f"{counts}, {self.invalid} invalid answers"
+        return f"{counts}; the model is unavailable: {self.unavailable}" if self.unavailable else counts
 
 
 def model() -> Model | None:
-    """Return the model that reads facts, None if that is off."""
+    """Return the configured model, None if extracting facts is off."""
     url, name = settings.LOOPSCOPE_FACTS_URL, settings.LOOPSCOPE_FACTS_MODEL
     if not url or not name:
         return None
     return Model(url, name, settings.LOOPSCOPE_FACTS_KEY, settings.LOOPSCOPE_FACTS_S)
 
 
-def ask_all(projects: Sequence[int]) -> Asked | None:
-    """Ask about the loops that wait for it; None if that is off."""
-    asking, asked, failures = model(), Asked(), 0
-    if asking is None:
+def ask_all(projects: Sequence[int]) -> FactCounts | None:
+    """Extract facts from the loops that are queued for it; None if extracting facts is off."""
+    llm, counts, failures = model(), FactCounts(), 0
+    if llm is None:
         return None
-    until = time.monotonic() + LONGEST_S
+    until = time.monotonic() + TIME_LIMIT_S
     for loop in _waiting(projects):
         try:
-            _ask(asking, loop, asked)
+            _ask(llm, loop, counts)
             failures = 0
         except Away as away:
-            store.note_failure(loop.id, AWAY_TRIES)
+            store.note_failure(loop.id, TIMEOUTS_MAX)
             failures += 1
-            asked.away = str(away) if failures == AWAY else ""
-        if asked.away or time.monotonic() > until:
+            counts.unavailable = str(away) if failures == TIMEOUTS_IN_ROW else ""
+        if counts.unavailable or time.monotonic() > until:
             break
-    return asked
+    return counts
 
 
-def _ask(asking: Model, loop: Loop, asked: Asked) -> None:
-    said = facts.select_passages(_said(loop.id))
+def _ask(llm: Model, loop: Loop, counts: FactCounts) -> None:
+    sent = facts.select_passages(_messages(loop.id))
     try:
         answer = (
-            facts.parse_answer(loop.agent_id, asking.ask(facts.prompt_messages(said)), said)
-            if said
+            facts.parse_answer(loop.agent_id, llm.ask(facts.prompt_messages(sent)), sent)
+            if sent
             else facts.Answer()
         )
     except InvalidAnswer:
-        asked.lies += 1
-        store.note_failure(loop.id, TRIES)
+        counts.invalid += 1
+        store.note_failure(loop.id, INVALID_ANSWERS_MAX)
         return
     store.add_facts(loop.project, Lesson(loop, answer.found))
-    asked.loops += 1
-    asked.facts += len(answer.found)
-    asked.dropped += answer.dropped
+    counts.loops += 1
+    counts.facts += len(answer.found)
+    counts.dropped += answer.dropped
 
 
 def _waiting(projects: Sequence[int]) -> list[Loop]:
@@ -95,12 +96,12 @@ def _waiting(projects: Sequence[int]) -> list[Loop]:
     ]
 
 
-def _said(loop: int) -> Iterator[Passage]:
-    """Return what people and the model said in a loop, in recorded order, as far as anybody asks."""
+def _messages(loop: int) -> Iterator[Passage]:
+    """Yield the messages of users and model in a loop, in recorded order."""
     rows = EventRecord.objects.filter(loop=loop, type="MessageEnd").exclude(origin__in=("told", "kept"))
     lines = list(rows.order_by("pk").values_list("pk", flat=True)[:EVENTS])
     for at in range(0, len(lines), queries.LINES):
-        said = dict(queries.events(lines[at : at + queries.LINES]))
-        for line, event in sorted(said.items()):
+        events = dict(queries.events(lines[at : at + queries.LINES]))
+        for line, event in sorted(events.items()):
             if isinstance(event, MessageEnd):
                 yield Passage(line, role_of(event.message), text_of(event.message))

@@ -1,6 +1,6 @@
-"""Asks a model that is reached by HTTP as OpenAI's are: one question, one answer, within a time and a size.
+"""Client of an OpenAI-compatible chat completions API: one request, one answer, with limits of time and size.
 
-The standard library's plainest client: it follows no redirect, so that the key goes to one place.
+It uses `http.client`, which follows no redirects, so the key is sent to the configured server only.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from recorder.core.insights.facts import ANSWER, InvalidAnswer
 
-BYTES = 4 * ANSWER
-REFUSED = (400, 413, 422)  # of this question, and of no other
+ANSWER_BYTES = 4 * ANSWER
+BAD_REQUEST = (400, 413, 422)  # the request itself was refused; other requests may succeed
 
 
 class Away(Exception):
-    """The model cannot be asked now; why, in words that hold nothing of what was sent."""
+    """The model is unavailable. The text says why and contains nothing of the request."""
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """Where a model is. `url` is what stands before `/chat/completions`."""
+    """Address and name of a model. `url` is the base address, without `/chat/completions`."""
 
     url: str
     name: str
@@ -38,11 +38,16 @@ class Model:
     seconds: int = 60
 
     def ask(self, messages: list[dict[str, str]]) -> str:
-        """Return what it says. Raises Away or Lie."""
-        asked = {"model": self.name, "messages": messages, "temperature": 0, "stream": False}
-        status, answer = self._post(json.dumps(asked).encode())
-        if status in REFUSED:
-            raise InvalidAnswer("it does not take what it was asked")
+        """Return the content of the answer's first choice.
+
+        Raises:
+            Away: the server does not answer within `seconds`, cannot be reached, or answers with an error.
+            InvalidAnswer: it refused this request, or its answer is too long or no chat completion.
+        """
+        request = {"model": self.name, "messages": messages, "temperature": 0, "stream": False}
+        status, answer = self._post(json.dumps(request).encode())
+        if status in BAD_REQUEST:
+            raise InvalidAnswer("the request was refused")
         if status != http.client.OK:
             raise Away(f"it answers {status}")
         return _content(answer)
@@ -59,12 +64,12 @@ class Model:
                 with _cut_at(until, connection.sock):
                     connection.request("POST", path, body, self._headers())
                     response = connection.getresponse()
-                    answer = response.read(BYTES + 1)
+                    answer = response.read(ANSWER_BYTES + 1)
         except (OSError, HTTPException, ValueError) as error:
             raise Away(self._why(error, until)) from error
         if time.monotonic() >= until:
             raise Away(self._why(TimeoutError(), until))
-        if len(answer) > BYTES:
+        if len(answer) > ANSWER_BYTES:
             raise InvalidAnswer("the answer is too long")
         return response.status, answer
 
@@ -79,7 +84,7 @@ class Model:
 
 
 class _Message(BaseModel):
-    """What a model says."""
+    """A message of the model."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -87,7 +92,7 @@ class _Message(BaseModel):
 
 
 class _Choice(BaseModel):
-    """One of its answers."""
+    """One alternative answer."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -95,7 +100,7 @@ class _Choice(BaseModel):
 
 
 class _Completion(BaseModel):
-    """All of them."""
+    """A chat completion."""
 
     model_config = ConfigDict(extra="ignore")
 
@@ -111,7 +116,7 @@ def _content(answer: bytes) -> str:
 
 @contextmanager
 def _cut_at(until: float, connected: socket.socket) -> Iterator[None]:
-    """Cut a connection at a time, however steadily its server sends a byte now and then."""
+    """Close a connection at a deadline: a socket timeout alone never expires while single bytes arrive."""
 
     def cut() -> None:
         with suppress(OSError):

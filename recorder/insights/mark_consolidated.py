@@ -1,4 +1,4 @@
-"""Marks lines as consolidated, in recorded order, some in each transaction."""
+"""Marks journal lines as consolidated, in recorded order, in batches of one transaction each."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from datetime import datetime
 from recorder.database import sql
 from recorder.journal import append
 
-LINES = 500
-BYTES = 4 * 1024 * 1024  # a line that is marked is written again as a whole
+BATCH_LINES = 500
+BATCH_BYTES = 4 * 1024 * 1024  # the database writes the whole row of a marked line again
 
-# A line waits for its loop to be read, one of a session but of no loop for the session's loops to end. What
-# belongs to nothing yet waits for nothing: a loop that it comes to belong to is read all the same.
+# A line of a loop is ready when the loop was consolidated; a line of a session without a loop, when no loop
+# of the session is open. A line without either is ready at once: a loop that adopts it later is consolidated
+# all the same.
 _READY = """SELECT j.id, j.size FROM recorder_journalevent j
             LEFT JOIN recorder_eventrecord e ON e.id = j.id
             LEFT JOIN recorder_readloop r ON r.loop = e.loop_id
@@ -24,23 +25,23 @@ _READY = """SELECT j.id, j.size FROM recorder_journalevent j
 
 
 def mark(project: int | None, now: datetime) -> Iterator[int]:
-    """Mark what is ready, of every project without one; yield how many lines after each transaction."""
-    last, narrow = 0, "" if project is None else f"AND j.project_id = {project:d}"
-    while rows := sql.read(_READY.format(narrow), last, LINES):
+    """Mark the lines that are ready, of all projects if `project` is None; yield the size of each batch."""
+    last, of_project = 0, "" if project is None else f"AND j.project_id = {project:d}"
+    while rows := sql.read(_READY.format(of_project), last, BATCH_LINES):
         last = rows[-1][0]
-        for lines in _portions(rows):
+        for lines in _batches(rows):
             append.mark_consolidated(lines, now)
             yield len(lines)
 
 
-def _portions(rows: list[tuple[sql.Value, ...]]) -> Iterator[list[int]]:
-    portion: list[int] = []
+def _batches(rows: list[tuple[sql.Value, ...]]) -> Iterator[list[int]]:
+    batch: list[int] = []
     size = 0
     for line, length in rows:
-        portion.append(line)
+        batch.append(line)
         size += length
-        if size >= BYTES:
-            yield portion
-            portion, size = [], 0
-    if portion:
-        yield portion
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch

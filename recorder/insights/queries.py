@@ -1,4 +1,4 @@
-"""What consolidation reads: loops that have ended, and their tool calls."""
+"""Queries of the consolidation: ended loops and their tool calls."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from recorder.database import sql
 from recorder.journal.read import texts
 from recorder.models import ToolCall
 
-LINES = 25  # whose texts are held at once
-MOST_CALLS = 20_000  # of one loop; what it does after that is not looked at
+LINES = 25  # restored at once
+MOST_CALLS = 20_000  # of one loop; later calls are ignored
 
-# `read` is kept by loops, so that it outlasts what a rebuild or the retention does to events.
+# That a loop was consolidated is stored by loop, so that it survives a rebuild and the pruning of events.
 _UNREAD = """SELECT l.id, l.agent_id, s.is_demo, COALESCE(l.started_at, l.last_event_at, s.created_at)
              FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id
              WHERE s.project_id = %s AND l.id > %s AND l.status NOT IN ('pending', 'running')
@@ -33,7 +33,7 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop that has ended; `at` is when, as far as anybody knows."""
+    """An ended loop; `at` is its start, or the best known time if its start has none."""
 
     id: int
     project: int
@@ -42,29 +42,29 @@ class Loop:
     at: datetime
 
 
-def unread(project: int, after: int, most: int) -> list[Loop]:
-    """Return loops that ended and were not read, oldest first."""
+def unconsolidated(project: int, after: int, most: int) -> list[Loop]:
+    """Return at most `most` ended loops that are not consolidated, by key, from the one after `after` on."""
     rows = sql.read(_UNREAD, project, after, most)
     return [Loop(pk, project, agent, bool(is_demo), _moment(at)) for pk, agent, is_demo, at in rows]
 
 
-def still_unread(loops: Collection[int]) -> set[int]:
-    """Return which loops are there, and nobody has read meanwhile."""
+def still_unconsolidated(loops: Collection[int]) -> set[int]:
+    """Return which of these loops still exist and are still not consolidated."""
     return {pk for (pk,) in sql.read(_STILL.format(sql.in_list("l.id")), sql.list_param(loops))}
 
 
 def calls(loop: int) -> list[Call]:
-    """Return the tool calls of a loop in the order in which they began, with what their lines say."""
+    """Return the tool calls of a loop in the order of their starts, with their arguments and errors."""
     rows = ToolCall.objects.filter(loop=loop).order_by("start_event", "pk").values_list(*_COLUMNS)
-    known = [row for row in rows[:MOST_CALLS] if row[0] is not None]  # one that was denied never began
+    started = [row for row in rows[:MOST_CALLS] if row[0] is not None]  # a denied call never starts
     found: list[Call] = []
-    for at in range(0, len(known), LINES):
-        found += _calls(known[at : at + LINES])
+    for at in range(0, len(started), LINES):
+        found += _calls(started[at : at + LINES])
     return found
 
 
 def events(lines: Collection[int]) -> Iterator[tuple[int, object]]:
-    """Return what lines say; one whose text is gone, or says nothing that we understand, is left out."""
+    """Yield the ids and events of journal lines; pruned and unreadable lines are skipped."""
     for line, text in texts(lines).items():
         try:
             yield line, parse(text, limits=NO_LIMITS)
@@ -74,12 +74,12 @@ def events(lines: Collection[int]) -> Iterator[tuple[int, object]]:
 
 def _calls(rows: Sequence[tuple[sql.Value, ...]]) -> list[Call]:
     wanted = {row[0] for row in rows} | {row[1] for row in rows if row[4] == "failed"}
-    said = dict(events(wanted - {None}))
-    return [_call(said, *row) for row in rows]
+    by_line = dict(events(wanted - {None}))
+    return [_call(by_line, *row) for row in rows]
 
 
 def _call(
-    said: Mapping[int, object],
+    by_line: Mapping[int, object],
     start: int,
     end: int | None,
     tool: str,
@@ -88,7 +88,7 @@ def _call(
     began_at: datetime | None,
     ended_at: datetime | None,
 ) -> Call:
-    begun, ended = said.get(start), said.get(end or 0)
+    begun, ended = by_line.get(start), by_line.get(end or 0)
     arguments = begun.args if isinstance(begun, ToolExecutionStart) else None
     return Call(
         start=start,
@@ -111,7 +111,7 @@ def _answer(result: object) -> str:
 
 
 def _moment(at: datetime | str) -> datetime:
-    """Return a time as it is read through SQL, which SQLite gives as text."""
+    """Return a time read by plain SQL: SQLite returns text."""
     found = sql.aware(datetime.fromisoformat(at) if isinstance(at, str) else at)
     assert found is not None
     return found

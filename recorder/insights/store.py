@@ -1,6 +1,6 @@
-"""Writes what loops teach: the only module that writes insights.
+"""The only module that writes insights.
 
-What loops add is added in any order and in any groups with the same end.
+Additions commute: loops may be added in any order and in any batches with the same result.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from recorder.insights.queries import Loop
 from recorder.journal import append
 from recorder.models import Insight, InsightEvidence, ReadLoop
 
-KEPT = 20  # loops that show an insight, the newest
-REPEATED = 3  # so often it must be seen to be called a procedure
-AT_ONCE = 500  # rows
+EVIDENCE_MAX = 20  # the newest loops that are stored as evidence of an insight
+REPEATED = 3  # occurrences that make a sequence a procedure
+BATCH_ROWS = 500
 
 _ADDED = (
     "times", "worked", "loops", "durations", "median_ms", "first_at", "last_at"
@@ -29,30 +29,33 @@ _ADDED = (
 _SURPLUS = """DELETE FROM recorder_insightevidence WHERE id IN (SELECT id FROM (
               SELECT id, ROW_NUMBER() OVER (PARTITION BY insight_id ORDER BY loop DESC) AS place
               FROM recorder_insightevidence WHERE {}) AS placed WHERE place > {})"""
-# Whether a longer procedure comes as often.
+# Whether a longer procedure occurs as often.
 _PARTS = """SELECT id, is_part, is_covered FROM (SELECT a.id, a.is_part,
               EXISTS (SELECT 1 FROM recorder_insight b WHERE b.project_id = a.project_id AND b.head = a.key
                       AND b.is_demo = a.is_demo AND b.times >= a.times)
               OR EXISTS (SELECT 1 FROM recorder_insight b WHERE b.project_id = a.project_id AND b.tail = a.key
                          AND b.is_demo = a.is_demo AND b.times >= a.times) AS is_covered
             FROM recorder_insight a WHERE a.project_id = %s AND a.kind = 'procedure' AND a.times >= %s)
-            AS asked WHERE is_part <> is_covered"""
+            AS parts WHERE is_part <> is_covered"""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """A loop, and what it shows."""
+    """A loop and the insights found in it."""
 
     loop: Loop
     found: Sequence[Finding] = field(default=())
 
 
 def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
-    """Add what loops show, once; return how many of them were read by this."""
+    """Add the insights of loops, once; return how many of the loops were new.
+
+    `with_facts` queues the loops for `extract_facts`.
+    """
     with transaction.atomic():
         append.lock(project)
-        unread = queries.still_unread({lesson.loop.id for lesson in lessons})
-        ours = [lesson for lesson in lessons if lesson.loop.id in unread]
+        new = queries.still_unconsolidated({lesson.loop.id for lesson in lessons})
+        ours = [lesson for lesson in lessons if lesson.loop.id in new]
         for is_demo in (False, True):
             _add(project, [lesson for lesson in ours if lesson.loop.is_demo == is_demo], is_demo=is_demo)
         facts = "wanted" if with_facts else ""
@@ -63,7 +66,7 @@ def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
 
 
 def add_facts(project: int, lesson: Lesson) -> None:
-    """Add the facts that a model read in a loop, once."""
+    """Add the facts that the LLM found in a loop, once."""
     with transaction.atomic():
         append.lock(project)
         mine = ReadLoop.objects.filter(loop=lesson.loop.id, facts="wanted")
@@ -72,35 +75,35 @@ def add_facts(project: int, lesson: Lesson) -> None:
 
 
 def note_failure(loop: int, most: int) -> None:
-    """Count an answer that was none, or did not come; after so many the loop is not asked about again."""
+    """Count a failed request; after `most` failures the loop is not asked about again."""
     for row in ReadLoop.objects.filter(loop=loop, facts="wanted"):
         row.tries += 1
         row.facts = "failed" if row.tries >= most else "wanted"
         row.save()
 
 
-def settle(project: int) -> None:
-    """Note which procedures are but parts of longer ones that come as often: they are not shown."""
+def update_parts(project: int) -> None:
+    """Hide procedures that are parts of longer ones that occur as often, and show the others."""
     changed = sql.read(_PARTS, project, REPEATED)
     for is_part in (True, False):
         rows = [pk for pk, _, is_covered in changed if bool(is_covered) == is_part]
-        for at in range(0, len(rows), AT_ONCE):
-            Insight.objects.filter(pk__in=rows[at : at + AT_ONCE]).update(is_part=is_part)
+        for at in range(0, len(rows), BATCH_ROWS):
+            Insight.objects.filter(pk__in=rows[at : at + BATCH_ROWS]).update(is_part=is_part)
 
 
 def dismiss(project: int, pk: int, by: str) -> bool:
-    """Take an insight off the page; what it counts goes on. False if there is none."""
+    """Hide an insight from the page; its counts go on. False if it does not exist."""
     rows = Insight.objects.filter(project=project, pk=pk)
     return rows.update(dismissed_at=datetime.now(UTC), dismissed_by=by[:200]) == 1
 
 
 def restore(project: int, pk: int) -> bool:
-    """Put an insight back. False if there is none."""
+    """Show a dismissed insight again. False if it does not exist."""
     return Insight.objects.filter(project=project, pk=pk).update(dismissed_at=None, dismissed_by="") == 1
 
 
 def forget_demo(project: int) -> None:
-    """Delete what the demo showed, and that it was read."""
+    """Delete the demo's insights and the marks of its consolidated loops."""
     Insight.objects.filter(project=project, is_demo=True).delete()
     demo = "SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id"
     sql.write(
@@ -120,20 +123,20 @@ def _add(project: int, lessons: Sequence[Lesson], *, is_demo: bool) -> None:
         _count(rows[found.key], found, loop.at)
     Insight.objects.bulk_create(
         rows.values(),
-        batch_size=AT_ONCE,
+        batch_size=BATCH_ROWS,
         update_conflicts=True,
         unique_fields=("project", "key", "is_demo"),
         update_fields=_ADDED,
     )
-    _keep_evidence({name: row.pk for name, row in rows.items()}, shown)
+    _add_evidence({name: row.pk for name, row in rows.items()}, shown)
 
 
 def _rows(project: int, keys: Collection[str], *, is_demo: bool) -> dict[str, Insight]:
     found: dict[str, Insight] = {}
     wanted = sorted(keys)
-    for at in range(0, len(wanted), AT_ONCE):
-        some = Insight.objects.filter(project=project, is_demo=is_demo, key__in=wanted[at : at + AT_ONCE])
-        found |= {row.key: row for row in some}
+    for at in range(0, len(wanted), BATCH_ROWS):
+        batch = Insight.objects.filter(project=project, is_demo=is_demo, key__in=wanted[at : at + BATCH_ROWS])
+        found |= {row.key: row for row in batch}
     return found
 
 
@@ -159,11 +162,11 @@ def _count(row: Insight, found: Finding, at: datetime) -> None:
     row.last_at = max(row.last_at, found.last_at or at)
 
 
-def _keep_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Finding]]) -> None:
+def _add_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Finding]]) -> None:
     rows = [_evidence(insights[found.key], loop, found) for loop, found in shown]
-    InsightEvidence.objects.bulk_create(rows, batch_size=AT_ONCE)
+    InsightEvidence.objects.bulk_create(rows, batch_size=BATCH_ROWS)
     sql.write(
-        _SURPLUS.format(sql.in_list("insight_id"), KEPT),
+        _SURPLUS.format(sql.in_list("insight_id"), EVIDENCE_MAX),
         [[sql.list_param(set(insights.values()))]],
     )
 

@@ -1,4 +1,4 @@
-"""How far a command is: a bar on a terminal, a line now and then elsewhere."""
+"""Progress of a command: a bar on a terminal, one line every five seconds elsewhere."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Progress:
         self._show(label)
 
     def close(self) -> None:
-        """Leave the terminal on a fresh line."""
+        """Clear the bar."""
         if self._is_terminal:
             self.out.write("\r\x1b[2K")
             self.out.flush()

@@ -1,4 +1,4 @@
-"""`manage.py check_integrity`: read everything, say what does not fit."""
+"""`manage.py check_integrity`: check the database, the journal and the records; change nothing."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recorder.operations.integrity_check import findings
 
 
 class Command(BaseCommand):
-    """Changes nothing."""
+    """Read-only: prints each finding, exits with 1 if there is one."""
 
     help = "Check the database, the journal and the records derived from it."
 

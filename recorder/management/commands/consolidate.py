@@ -1,4 +1,4 @@
-"""`manage.py consolidate`: read what has ended, keep what it teaches."""
+"""`manage.py consolidate`: extract insights from ended loops."""
 
 from __future__ import annotations
 
@@ -16,11 +16,9 @@ from recorder.operations import scheduler
 
 
 class Command(BaseCommand):
-    """Works while the server runs. Broken off, the next call goes on."""
+    """May run beside the server. An interrupted run is continued by the next one."""
 
-    help = (
-        "Read loops that have ended: find procedures, solutions of errors and facts, and mark their events."
-    )
+    help = "Extract insights (procedures, solutions of errors, facts) from ended loops and mark their events."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project."""

@@ -17,12 +17,12 @@ from recorder.operations import server_info
 
 
 class Command(BaseCommand):
-    """Goes through the HTTP door, like every agent."""
+    """Sends to the HTTP endpoint, as every agent does."""
 
     help = "Play about two and a half minutes of agents at work into the running server."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        """Say how fast, where to, or that it should go."""
+        """Declare speed, server, project and removal."""
         parser.add_argument("--speed", type=float, default=1.0, help="2 is twice as fast")
         parser.add_argument("--fast", action="store_true", help="all at once, as if it had just ended")
         parser.add_argument("--url", help="the server; by default the one that runs on this data folder")
@@ -52,13 +52,13 @@ class Command(BaseCommand):
     def _play(self, project: Project, url: str, speed: float | None) -> None:
         progress = Progress(sys.stderr, 1, "seconds")
 
-        def tell(at: float, length: float) -> None:
+        def on_progress(at: float, length: float) -> None:
             progress.total = int(length)
             progress.advance(int(at) - progress.done, "playing")
 
         try:
             with stage(project, speed) as token:
-                events = play(url, token, speed=speed, tell=tell)
+                events = play(url, token, speed=speed, on_progress=on_progress)
         except (AlreadyPlayingError, HttpClientError) as error:
             raise CommandError(str(error)) from error
         except KeyboardInterrupt:

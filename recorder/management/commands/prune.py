@@ -1,4 +1,4 @@
-"""`manage.py prune`: remove what is kept for a time only."""
+"""`manage.py prune`: apply the retention of projects."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ NOT_CONSOLIDATED = f"nothing is pruned before it is consolidated: run `{settings
 
 
 class Command(BaseCommand):
-    """In small transactions, so that the server may run. Broken off, the next call goes on."""
+    """Works in small transactions beside the server. An interrupted run is continued by the next one."""
 
     help = (
-        "Remove the bodies of lines that are older than their project keeps them, and rejected lines older "
+        "Delete the bodies of lines that are older than their project's retention, and rejected lines older "
         f"than {QUARANTINE_DAYS} days. Records and totals stay."
     )
 
@@ -47,23 +47,23 @@ class Command(BaseCommand):
             done = retention.prune(project, now, lambda lines: progress.advance(lines, project.slug))
         finally:
             progress.close()
-        self.stdout.write(f"{project.slug}: {_said(done)}")
+        self.stdout.write(f"{project.slug}: {_summary(done)}")
         return done.lines if done else 0
 
 
-def _said(done: Pruning | None) -> str:
+def _summary(done: Pruning | None) -> str:
     if done is None:
-        return "bodies are kept for good"
+        return "bodies are never deleted"
     gone = f"{_number(done.lines, 'body', 'bodies')} pruned ({done.size:,} bytes)"
-    text = f"{gone} that came before {done.before:%Y-%m-%d}"
+    text = f"{gone} received before {done.before:%Y-%m-%d}"
     kept = {
         "not consolidated": done.unconsolidated,
         "pinned": done.pinned,
         "open": done.open,
         "needed by others": done.needed,
     }
-    if said := ", ".join(f"{number:,} {why}" for why, number in kept.items() if number):
-        text += f"; kept: {said}"
+    if reasons := ", ".join(f"{number:,} {why}" for why, number in kept.items() if number):
+        text += f"; kept: {reasons}"
     return f"{text}; {NOT_CONSOLIDATED}" if done.unconsolidated else text
 
 

@@ -1,4 +1,4 @@
-"""`manage.py reprice`: price every past call again, by the prices that hold now."""
+"""`manage.py reprice`: bill recorded calls again at the prices that hold now."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from recorder.pricing import backfill
 
 
 class Command(BaseCommand):
-    """Works while the server runs. Broken off, the server or the next call of the command goes on."""
+    """May run beside the server. The server or the next run continues an interrupted one."""
 
-    help = "Price all recorded calls again by the prices that hold now, or those of one model at a provider."
+    help = "Bill all recorded calls, or those of one model at a provider, again at the prices that hold now."
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the project and the model."""
@@ -32,18 +32,18 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         pair = (model, provider) if model and provider else None
-        asked = backfill.request(found, pair, f"{settings.COMMAND} reprice")
-        self._wait_for(asked)
-        changed = f"{asked.changed:,} of {asked.looked_at:,} calls have another cost"
-        self.stdout.write(f"{project}: {changed}, {asked.change_nano / 10**9:+,.6f} dollars in all")
+        job = backfill.request(found, pair, f"{settings.COMMAND} reprice")
+        self._wait_for(job)
+        changed = f"{job.changed:,} of {job.looked_at:,} calls have another cost"
+        self.stdout.write(f"{project}: {changed}, {job.change_nano / 10**9:+,.6f} dollars in all")
 
-    def _wait_for(self, asked: Repricing) -> None:
+    def _wait_for(self, job: Repricing) -> None:
         progress = Progress(sys.stderr, Turn.objects.filter(state="done").count(), "calls")
         try:
-            while asked.finished_at is None:
-                done = asked.looked_at
+            while job.finished_at is None:
+                done = job.looked_at
                 backfill.step()
-                asked.refresh_from_db()
-                progress.advance(asked.looked_at - done, asked.model)
+                job.refresh_from_db()
+                progress.advance(job.looked_at - done, job.model)
         finally:
             progress.close()

@@ -1,4 +1,4 @@
-"""`manage.py signin_link`: a one-time way in."""
+"""`manage.py signin_link`: print a one-time sign-in link."""
 
 from __future__ import annotations
 

@@ -17,13 +17,13 @@ class Command(BaseCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="make a token and print it, alone")
+        create = actions.add_parser("create", help="create a token and print it")
         create.add_argument("--project", default="default")
         create.add_argument("--scopes", default="ingest,read", help="comma-separated: ingest, read")
         create.add_argument("--name", default="", help="what it is for")
         listed = actions.add_parser("list", help="show all tokens")
         listed.add_argument("--project")
-        revoke = actions.add_parser("revoke", help="end a token, by itself or by its name")
+        revoke = actions.add_parser("revoke", help="revoke a token, given in full or by its name")
         revoke.add_argument("token", metavar="TOKEN_OR_NAME")
         revoke.add_argument("--project")
 
@@ -68,5 +68,5 @@ def _project(slug: str) -> Project:
 
 
 def _shown(which: str) -> str:
-    """Return a token without its secret: it shall not end up in a log."""
+    """Return a token without its secret, which must not end up in a log."""
     return "_".join(which.split("_")[:2]) + "_…" if which.startswith(f"{tokens.PREFIX}_") else repr(which)

@@ -9,11 +9,11 @@ import pytest
 from recorder.core.events import SourceEvent
 from recorder.core.events.fields import parse_timestamp
 from recorder.core.formats import native
-from recorder.demo.schedule import PROGRAMME, SECONDS, moments
+from recorder.demo.schedule import SCHEDULE, SECONDS, moments
 from recorder.demo.tape import line, load
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-ACTS = pytest.mark.parametrize("act", PROGRAMME, ids=lambda act: act.name)
+ACTS = pytest.mark.parametrize("act", SCHEDULE, ids=lambda act: act.name)
 
 
 def played(act):
@@ -84,7 +84,7 @@ def test_the_programme_takes_two_to_three_minutes_and_overlaps():
     assert [moment.at for moment in score] == sorted(moment.at for moment in score)
     assert 120 < score[-1].at < SECONDS
     ends = {moment.act: moment.at for moment in score}
-    overlaps = sum(ends[act] > PROGRAMME[act + 1].starts_at for act in range(len(PROGRAMME) - 1))
+    overlaps = sum(ends[act] > SCHEDULE[act + 1].starts_at for act in range(len(SCHEDULE) - 1))
     assert overlaps >= 5
 
 

@@ -6,7 +6,7 @@ import time
 import pytest
 
 from recorder.insights.consolidate import consolidate
-from recorder.insights.extract_facts import AWAY, AWAY_TRIES, TRIES
+from recorder.insights.extract_facts import INVALID_ANSWERS_MAX, TIMEOUTS_IN_ROW, TIMEOUTS_MAX
 from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from tests.recorder.insights.fixtures import learned
 from tests.recorder.insights.llm_server import reply, saying, talk, true
@@ -56,17 +56,17 @@ def test_a_fact_is_kept_with_the_events_that_support_it(project, speaker):
 
     done = consolidate(project, quiet)
 
-    assert str(done.facts) == "facts: 2 in 2 loops, 0 dropped, 0 bad answers"
+    assert str(done.facts) == "facts: 2 in 2 loops, 0 dropped, 0 invalid answers"
     fact = Insight.objects.get(kind="fact")
     assert (fact.said, fact.agent_id, fact.times, fact.loops) == ("The project uses uv.", "coder", 2, 2)
     cited = [each.events[0] for each in InsightEvidence.objects.filter(insight=fact)]
     assert set(EventRecord.objects.filter(pk__in=cited).values_list("type", flat=True)) == {"MessageEnd"}
-    path, headers, asked = speaker.asked[0]
+    path, headers, counts = speaker.asked[0]
     assert (path, headers["Authorization"]) == ("/v1/chat/completions", "Bearer sk-very-secret")
-    assert asked["model"] == "small"
-    assert "Use uv here, not pip." in asked["messages"][1]["content"]
+    assert counts["model"] == "small"
+    assert "Use uv here, not pip." in counts["messages"][1]["content"]
 
-    assert str(consolidate(project, quiet).facts) == "facts: 0 in 0 loops, 0 dropped, 0 bad answers"
+    assert str(consolidate(project, quiet).facts) == "facts: 0 in 0 loops, 0 dropped, 0 invalid answers"
     assert len(speaker.asked) == 2
 
 
@@ -75,7 +75,7 @@ def test_a_fact_without_events_of_ours_is_dropped_and_counted(project, speaker):
     lies = {"facts": [{"fact": "The moon is cheese.", "events": [1]}, {"fact": "No source.", "events": []}]}
     speaker.answers = [saying(json.dumps(lies))]
 
-    assert str(consolidate(project, quiet).facts) == "facts: 0 in 1 loops, 2 dropped, 0 bad answers"
+    assert str(consolidate(project, quiet).facts) == "facts: 0 in 1 loops, 2 dropped, 0 invalid answers"
     assert not Insight.objects.filter(kind="fact").exists()
 
 
@@ -96,10 +96,10 @@ def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker,
     feed(project, talk("s.a.1"))
     speaker.answers = [lie]
 
-    said = [str(consolidate(project, quiet).facts) for _ in range(TRIES + 1)]
+    said = [str(consolidate(project, quiet).facts) for _ in range(INVALID_ANSWERS_MAX + 1)]
 
-    assert said == ["facts: 0 in 0 loops, 0 dropped, 1 bad answers"] * TRIES + [
-        "facts: 0 in 0 loops, 0 dropped, 0 bad answers"
+    assert said == ["facts: 0 in 0 loops, 0 dropped, 1 invalid answers"] * INVALID_ANSWERS_MAX + [
+        "facts: 0 in 0 loops, 0 dropped, 0 invalid answers"
     ]
     assert ReadLoop.objects.get().facts == "failed"
 
@@ -117,30 +117,36 @@ def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker,
     ids=["slow", "dripping", "gone", "broken", "busy", "elsewhere"],
 )
 def test_a_model_that_is_away_is_left_for_now_and_asked_the_next_time(project, speaker, fault, why):
-    feed(project, *(talk(f"s{n}.a.1") for n in range(AWAY + 2)))
+    feed(project, *(talk(f"s{n}.a.1") for n in range(TIMEOUTS_IN_ROW + 2)))
     speaker.answers = [fault]
 
-    asked = consolidate(project, quiet).facts
+    counts = consolidate(project, quiet).facts
 
-    assert asked.away.startswith(why)
-    assert len(speaker.asked) == AWAY
+    assert counts.unavailable.startswith(why)
+    assert len(speaker.asked) == TIMEOUTS_IN_ROW
     speaker.answers = [saying(true)]
-    assert consolidate(project, quiet).facts.facts == AWAY + 2
+    assert consolidate(project, quiet).facts.facts == TIMEOUTS_IN_ROW + 2
 
 
 def test_loops_that_keep_the_model_silent_do_not_keep_it_from_the_others(project, speaker):
-    feed(project, *(talk(f"s{n}.a.1", "Slow." if n < AWAY else "Quick.") for n in range(AWAY + 1)))
+    feed(
+        project,
+        *(
+            talk(f"s{n}.a.1", "Slow." if n < TIMEOUTS_IN_ROW else "Quick.")
+            for n in range(TIMEOUTS_IN_ROW + 1)
+        ),
+    )
 
-    def say(handler, asked):
-        (saying(true) if "Quick." in str(asked) else hang_up)(handler, asked)
+    def say(handler, counts):
+        (saying(true) if "Quick." in str(counts) else hang_up)(handler, counts)
 
     speaker.answers = [say]
-    for _ in range(AWAY_TRIES + 1):
+    for _ in range(TIMEOUTS_MAX + 1):
         consolidate(project, quiet)
 
     assert Insight.objects.get(kind="fact").loops == 1
     assert list(ReadLoop.objects.order_by("loop").values_list("facts", flat=True)) == [
-        *["failed"] * AWAY,
+        *["failed"] * TIMEOUTS_IN_ROW,
         "done",
     ]
 

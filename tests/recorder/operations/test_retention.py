@@ -68,7 +68,7 @@ def test_nothing_goes_from_a_project_that_keeps_it_for_good(project):
     assert list(bodies().values()) == lines
     out = StringIO()
     call_command("prune", stdout=out)
-    assert "default: bodies are kept for good" in out.getvalue()
+    assert "default: bodies are never deleted" in out.getvalue()
 
 
 def test_today_and_yesterday_stay_whatever_is_asked(project):
