@@ -1,0 +1,85 @@
+"""Today's code opens the database of every released version: nothing is lost, and recording goes on."""
+
+import re
+
+import pytest
+from django.conf import settings
+
+from recorder import __version__
+from tests.upgrade.databases import DESCRIPTIONS, FILES, FOLDER, description, restored
+
+VERSIONS = sorted(path for path in FOLDER.iterdir() if re.fullmatch(r"\d+\.\d+\.\d+", path.name))
+DATABASE = settings.DATABASES["default"]
+VENDOR = "sqlite" if "sqlite" in DATABASE["ENGINE"] else "postgresql"
+pytestmark = [pytest.mark.slow, pytest.mark.postgres]
+
+
+def postgres():
+    """Return the server that tests run on, "" for SQLite."""
+    if VENDOR == "sqlite":
+        return ""
+    who = DATABASE["USER"] + (f":{DATABASE['PASSWORD']}" if DATABASE["PASSWORD"] else "")
+    return f"postgres://{who}@{DATABASE['HOST'] or '127.0.0.1'}:{DATABASE['PORT'] or 5432}/postgres"
+
+
+@pytest.fixture(scope="module", params=VERSIONS, ids=lambda path: path.name)
+def upgraded(request, tmp_path_factory):
+    """The version, and a copy of its database that today's code has migrated."""
+    with restored(request.param, tmp_path_factory.mktemp("data"), postgres()) as copy:
+        copy.manage("migrate", "--no-input", "--verbosity", "0")
+        yield request.param, copy
+
+
+def lost(then, now, where=""):
+    """Yield where `now` lacks something of `then`: dicts may have gained keys, lists and values are equal."""
+    if isinstance(then, dict) and isinstance(now, dict):
+        for key, value in then.items():
+            yield from lost(value, now[key], f"{where}/{key}") if key in now else [f"{where}/{key} is gone"]
+    elif isinstance(then, list) and isinstance(now, list) and len(then) == len(now):
+        for at, (one, other) in enumerate(zip(then, now, strict=True)):
+            yield from lost(one, other, f"{where}/{at}")
+    elif then != now:
+        yield f"{where}: {str(then)[:100]} became {str(now)[:100]}"
+
+
+def test_the_first_release_and_this_one_left_databases():
+    assert VERSIONS[0].name == "0.2.0"
+    assert VERSIONS[-1].name <= __version__
+    for version in VERSIONS:
+        assert {path.name for path in version.iterdir()} == {*FILES.values(), *DESCRIPTIONS.values()}
+
+
+def test_nothing_is_lost(upgraded):
+    version, copy = upgraded
+    then = description(version, VENDOR)
+
+    assert len(then["projects"]["default"]["exports"]) > 20
+    assert list(lost(then, copy.step("describe"))) == []
+
+
+def test_records_are_what_the_journal_says_and_recording_goes_on(upgraded):
+    _, copy = upgraded
+
+    before = copy.step("rebuild")
+    assert before["damaged"] == []
+    assert len(before["before"]) == 2
+    assert before["after"] == before["before"]
+
+    exports = copy.step("resume")
+    assert exports["opened"] == exports["whole"]
+    ((lines, session),) = exports["whole"].values()
+    assert re.fullmatch("[0-9a-f]{64}", lines)
+    assert re.fullmatch("[0-9a-f]{64}", session)
+
+
+@pytest.mark.parametrize(
+    ("now", "found"),
+    [
+        ({"a": [1, {"b": 2, "c": 3}], "new": 0}, []),
+        ({"a": [1, {"b": 3}]}, ["/a/1/b: 2 became 3"]),
+        ({"a": [1]}, ["/a: [1, {'b': 2}] became [1]"]),
+        ({}, ["/a is gone"]),
+    ],
+)
+def test_what_is_missing_is_found(now, found):
+    assert list(lost({"a": [1, {"b": 2}]}, now)) == found
