@@ -75,7 +75,8 @@ def test_the_map_of_the_architecture_answers_each_question_with_one_file():
     assert [path for path in paths if not (ROOT / path).is_file()] == []
     fronts = {name_of(file) for name in FRONTS for part in PRODUCT for file in (ROOT / part).rglob(name)}
     assert len(fronts) > 2
-    fronts = {front for front in fronts if not front.startswith("dashboard/pages/")}  # the registry lists them
+    # The registry lists those of the pages.
+    fronts = {front for front in fronts if not front.startswith("dashboard/pages/")}
     assert fronts - set(paths) == set()
 
 
