@@ -127,8 +127,8 @@ def _stages() -> dict[str, float]:
 
     spent: dict[str, float] = {}
     _clock(spent, "parse", pipeline, "_parsed")
-    _clock(spent, "needs", pipeline, "needs")
-    _clock(spent, "remember", store, "remember")
+    _clock(spent, "keys", pipeline, "state_keys_of")
+    _clock(spent, "load", store, "load_state")
     _clock(spent, "feed", Recorder, "feed")
     _clock(spent, "save", store, "save")
     for name in ("__init__", "append", "write"):

@@ -1,17 +1,16 @@
-"""A store for tests: keeps the records that changes make, recalls what `Needs` asks for, as ours does."""
+"""A store for tests: keeps the records of changes and loads State for `StateKeys` as the real one does."""
 
 import copy
 from dataclasses import fields, is_dataclass
 
 from recorder.core.formats.native import parse
+from recorder.core.lookups import LAST_RUNS, LOOKUPS, StateKeys
 from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import (
     Anomaly,
     Approval,
     CallBilled,
-    ChildRef,
     Compaction,
-    EventRecord,
     Group,
     Loop,
     ModelConfig,
@@ -22,8 +21,9 @@ from recorder.core.records import (
     ToolCall,
     Turn,
 )
-from recorder.core.state import State, StateKeys
+from recorder.core.state import State
 from tests.build import NINE, line
+from tests.checked_state import declared
 
 FLUSH = "flush"
 
@@ -77,16 +77,16 @@ class Records:
         ]
 
     def everything(self):
-        """Return a Memory of all of them."""
+        """Return a State of all of them."""
         state = State()
         for record in self.all:
             state.add(record)
         return state
 
-    def recall(self, asked: StateKeys) -> State:
-        """Return a Memory of exactly what `asked` names."""
+    def load(self, keys: StateKeys) -> State:
+        """Return a State of exactly what `keys` names."""
         state = State()
-        wanted = _Recall(self, asked).wanted
+        wanted = _Loader(self, keys).wanted
         for record in self.all:
             if record in wanted:
                 state.add(record)
@@ -94,80 +94,61 @@ class Records:
         return state
 
 
-class _Recall:
-    def __init__(self, records, asked):
-        self.records, self.asked = records, asked
+class _Loader:
+    def __init__(self, records, keys):
+        self.records, self.keys = records, keys
         self.wanted = set()
-        self._loops()
-        self._sessions()
-        self._groups()
-        self._parts()
-        self._others()
+        for lookup in LOOKUPS:
+            self.wanted.update(self._found(lookup))
+        self._of_producers()
+        self._with_sessions()
+        self._with_loops()
 
-    def _loops(self):
-        loops, asked = self.records.of(Loop), self.asked
-        by_session, last, own = {}, {}, {}
-        for loop in loops:
-            if loop.loop_id in asked.loop_ids:
-                by_session.setdefault((loop.session, loop.loop_id), []).append(loop)
-                if loop.start_event is not None:
-                    last[loop.loop_id] = max(last.get(loop.loop_id, loop), loop, key=lambda x: x.start_event)
-                    key = loop.producer, loop.loop_id
-                    own[key] = max(own.get(key, loop), loop, key=lambda x: x.start_event)
-        for runs in by_session.values():
-            self.wanted.update(runs[-3:])
-        self.wanted.update(last.values(), own.values())
-        self.wanted.update(x for x in loops if x.status == "running" and x.producer in asked.ending_producers)
-        self.wanted.update(
-            x for x in loops if x.parent is None and x.parent_loop_id in asked.starting_loop_ids
-        )
+    def _found(self, lookup):
+        ids = lookup.ids(self.keys)
+        groups = {}
+        for record in self.records.of(lookup.record):
+            if getattr(record, lookup.column) in ids and lookup.matches(record):
+                groups.setdefault(lookup.key(record), []).append(record)
+        for group in groups.values():
+            match lookup.select:
+                case "last runs":
+                    yield from group[-LAST_RUNS:]
+                case "last started":
+                    yield max(group, key=lambda loop: loop.start_event)
+                case "first":
+                    yield group[0]
+                case _:
+                    yield from group
 
-    def _sessions(self):
-        asked = self.asked
+    def _of_producers(self):
+        of_producers = [loop for loop in self.records.of(Loop) if loop.producer in self.keys.ending_producers]
+        self.wanted |= {loop for loop in of_producers if loop.status == "running"}
+        groups = (loop.group for loop in of_producers)
+        self.wanted |= {group for group in groups if group is not None and group.status == "running"}
+
+    def _with_sessions(self):
         self.wanted |= {loop.session for loop in self._of(Loop)}
-        for session in self.records.of(Session):
-            spawned = session.parent is None and session.parent_loop_id in asked.starting_loop_ids
-            if session.session_id in asked.session_ids | asked.orphan_session_ids or spawned:
-                self.wanted.add(session)
-
-    def _groups(self):
         self.wanted |= {loop.group for loop in self._of(Loop) if loop.group is not None}
-        flushed = (
-            loop.group for loop in self.records.of(Loop) if loop.producer in self.asked.ending_producers
-        )
-        self.wanted |= {group for group in flushed if group is not None and group.status == "running"}
         for group in self.records.of(Group):
             if group.status == "running" and group.session in self.wanted:
                 self.wanted.add(group)
         self.wanted |= {loop for loop in self.records.of(Loop) if loop.group in self.wanted}
+        self.wanted |= {a for a in self.records.of(Approval) if a.session in self.wanted}
 
-    def _parts(self):
+    def _with_loops(self):
         running = {loop for loop in self._of(Loop) if loop.status == "running"}
         last = {turn.loop: turn for turn in self.records.of(Turn)}
         self.wanted |= {turn for loop, turn in last.items() if loop in running}
         for kind in (ToolCall, Compaction, TextBlock):
             self.wanted |= {part for part in self.records.of(kind) if part.loop in running}
-        self.wanted |= {a for a in self.records.of(Approval) if a.session in self.wanted}
-
-    def _others(self):
-        asked = self.asked
-        for ref in self.records.of(ChildRef):
-            if (
-                ref.child_loop_id in asked.starting_loop_ids
-                or ref.child_session_id in asked.starting_session_ids
-            ):
-                self.wanted.add(ref)
-        self.wanted |= {c for c in self.records.of(ModelConfig) if c.key in asked.config_keys}
-        for record in self.records.of(EventRecord):
-            if record.loop is None and record.loop_key in asked.starting_loop_ids | asked.loop_ids:
-                self.wanted.add(record)
 
     def _of(self, kind):
         return [record for record in self.wanted if isinstance(record, kind)]
 
 
 class Play:
-    """Events one after the other through a recorder, at one second each."""
+    """Feeds events one by one to a recorder; a handler that asks for an id that is not declared raises."""
 
     def __init__(self, *events, producer=1):
         self.records = Records()
@@ -179,9 +160,12 @@ class Play:
         for event in events:
             self.count += 1
             if event == FLUSH:
-                changes = Recorder(self.state).end_of_stream(producer, NINE, self.count)
+                with declared(self.state, StateKeys(ending_producers=frozenset((producer,)))):
+                    changes = Recorder(self.state).end_of_stream(producer, NINE, self.count)
             else:
-                changes = Recorder(self.state).feed(self.line(event, producer))
+                line = self.line(event, producer)
+                with declared(self.state, state_keys_of([line])):
+                    changes = Recorder(self.state).feed(line)
             self.records.keep(changes)
         return self
 
@@ -189,14 +173,14 @@ class Play:
         return Line(number or self.count, producer, NINE, "phi-core", parse(line(event)))
 
     def restart(self, following=None, producer=1):
-        """Go on with copies of the records: all of them, or those that a store recalls for what follows."""
+        """Continue with copies of the records: all of them, or those that a store loads for what follows."""
         self.records = self.records.restarted()
         if following is None:
             self.state = self.records.everything()
         elif following == FLUSH:
-            self.state = self.records.recall(StateKeys(ending_producers=frozenset((producer,))))
+            self.state = self.records.load(StateKeys(ending_producers=frozenset((producer,))))
         else:
-            self.state = self.records.recall(state_keys_of([self.line(following, producer)]))
+            self.state = self.records.load(state_keys_of([self.line(following, producer)]))
 
     def one(self, kind, **having):
         return self.records.one(kind, **having)

@@ -1,4 +1,4 @@
-"""One line on its way into the records: what is known, when it came, what it changed."""
+"""The input of a handler: one line, the state that it is applied to, and the changes so far."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from recorder.core.records import Anomaly, CallBilled, Change, Loop, Origin, Rec
 from recorder.core.state import State
 
 
-@dataclass(slots=True, eq=False)  # no tuple: one is made of every line, and read twice
+@dataclass(slots=True, eq=False)  # not a tuple: a slot is read faster, and every line is a Line
 class Line:
-    """One journaled line, read: `id` is the journal's."""
+    """One parsed line of the journal. `id` is its journal id; `received_at` is aware UTC."""
 
     id: int
     producer: int
@@ -25,13 +25,13 @@ class Line:
     origin: Origin = ""
 
 
-# Of a line: within its loop or session, after its loop had ended, of a loop that is not known, or about a
-# loop but not of it, as a group's start and end are.
-Relation = Literal["within", "late", "orphan", "beside"]
+# How a line relates to its loop or session: part of it; received after the loop had ended; of an unknown
+# loop; or about a loop without being one of its events, as the start and end of a group are.
+Relation = Literal["within", "late", "orphan", "about"]
 
 
 class Placement(NamedTuple):
-    """Where a line belongs. Without a session it belongs to nothing that is known."""
+    """The session, loop and turn that a line belongs to. Without a session: nothing known."""
 
     session: Session | None = None
     loop: Loop | None = None
@@ -44,7 +44,12 @@ NO_PLACEMENT = Placement()
 
 @dataclass(slots=True)
 class EventContext:
-    """`id` is the journal's; `received_at` is when the line was received."""
+    """One event on its way through the handlers: what it is applied to and what it changes.
+
+    `id` is the journal id of its line, `received_at` the time at which the endpoint received it. `changes`
+    keeps each changed record once, in the order of the first change; the store writes records as they are
+    at the end.
+    """
 
     state: State
     id: int
@@ -56,25 +61,25 @@ class EventContext:
     changes: dict[Change, Change] = field(default_factory=dict)
 
     def touch(self, record: Record) -> None:
-        """The record changed."""
+        """Mark a record as changed."""
         self.changes[record] = record
 
     def add(self, record: Record) -> None:
-        """A new record."""
+        """Index a new record and mark it as changed."""
         self.state.add(record)
         self.changes[record] = record
 
     def remove(self, record: Record) -> None:
-        """The record goes; the caller takes it out of the memory."""
+        """Mark a record as removed; the caller removes it from the state."""
         self.changes[record] = Removed(record)
 
     def add_billed_call(self, record: Turn | Loop) -> None:
-        """A turn or a loop ended: what it cost counts."""
-        add_billed_call = CallBilled(record)
-        self.changes[add_billed_call] = add_billed_call
+        """Report that a turn or loop ended, so that its cost enters the rollups."""
+        billed = CallBilled(record)
+        self.changes[billed] = billed
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
-        """Something did not fit: people shall see it."""
+        """Report something that does not fit; people see it on the session's integrity strip."""
         self.touch(
             Anomaly(
                 session=session,

@@ -1,6 +1,15 @@
-"""Lines in, changes out: phi-core's recorder rules, without a database, a clock or an exception.
+"""The recorder: lines in, changed records out. Pure: no database, no clock, no exception on any input.
 
-Recording order decides everything; times are only written down.
+`feed` applies each line to `State` in recording order (journal ids ascend): the handler of its event type
+changes records, and an `EventRecord` says where the line belongs. Recording order alone decides; the times
+on lines are stored and never compared to order anything. A line that does not fit becomes an `Anomaly` and
+is stored as well.
+
+Invariant: feeding lines one by one, in any portions, or to a new recorder whose `State` was loaded from the
+store in between, yields the same records (tests/recorder/core/test_restart.py).
+
+Cost: most lines belong to a running loop and take one dict look-up for the handler and one comparison for the
+loop (`State.find_loop`); no handler scans more than the open parts of its own loop, session or group.
 """
 
 from __future__ import annotations
@@ -17,7 +26,7 @@ from recorder.core.events import (
     LoopEvent,
     SourceEvent,
 )
-from recorder.core.handlers import annotations as handlers_annotations
+from recorder.core.handlers import annotations as annotation_handlers
 from recorder.core.handlers import (
     compactions,
     loops,
@@ -29,7 +38,7 @@ from recorder.core.handlers import (
 )
 from recorder.core.handlers.lineage import session_id_of
 from recorder.core.money import billing
-from recorder.core.records import Change, EventRecord, Loop, Turn
+from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, Change, EventRecord, Loop, Turn
 from recorder.core.state import State
 from recorder.core.state_keys import state_keys_of
 
@@ -37,20 +46,23 @@ __all__ = ["Line", "Recorder", "state_keys_of"]
 
 
 class Recorder:
-    """Feeds lines to what a Memory holds. It keeps no state of its own."""
+    """Applies lines to a `State`. It has no state of its own."""
 
     def __init__(self, state: State) -> None:
         self.state = state
 
     def feed(self, *lines: Line) -> list[Change]:
-        """Return what lines change, each record once; what does not fit yields an Anomaly."""
+        """Apply lines in order; return the records that they change, each once.
+
+        The records are those of `state`, as they are after the last line. Lines must come in recording order.
+        """
         if not lines:
             return []
         first = lines[0]
         context = EventContext(
             self.state, first.id, first.producer, first.received_at, first.source, first.is_demo
         )
-        for line in lines:  # one step goes along: to make one a line takes longer than most lines do
+        for line in lines:  # one context for all: creating it takes longer than handling most lines
             context.id, context.producer, context.received_at = line.id, line.producer, line.received_at
             context.source, context.is_demo, context.origin = line.source, line.is_demo, line.origin
             _apply(context, line.event)
@@ -58,7 +70,10 @@ class Recorder:
         return list(context.changes.values())
 
     def end_of_stream(self, producer: int, at: datetime, event: int) -> list[Change]:
-        """Abort the loops and groups that a producer leaves open: it is done."""
+        """Abort the loops and groups that a producer left open; `event` is the journal id of its end mark.
+
+        They ended at their last event, not at `at`, which is the time at which the end mark was received.
+        """
         context = EventContext(self.state, event, producer, at, "", is_demo=False)
         running = self.state.running_loops.get(producer, ())
         for loop in sorted(running, key=lambda loop: loop.start_event or 0):
@@ -68,7 +83,8 @@ class Recorder:
         return list(context.changes.values())
 
 
-# What an event says of a loop that runs; each returns the turn to which it belongs.
+_NUMBERED = (ORIGIN_NATIVE, ORIGIN_DERIVED)  # lines that have a sequence number in their loop
+# The handlers of events of a running loop. Each returns the turn that the event belongs to.
 _RUNNING_LOOP_HANDLERS: dict[str, Callable[[EventContext, Never, Loop], Turn | None]] = {
     "TurnStart": turns.start,
     "TurnRequest": turns.request,
@@ -80,7 +96,7 @@ _RUNNING_LOOP_HANDLERS: dict[str, Callable[[EventContext, Never, Loop], Turn | N
     "ToolExecutionUpdate": tool_calls.update,
     "ToolExecutionEnd": tool_calls.end,
     "ProgressMessage": tool_calls.progress,
-    "InputRejected": handlers_annotations.reject_input,
+    "InputRejected": annotation_handlers.reject_input,
     "CompactionStarted": compactions.start,
     "CompactionEnded": compactions.end,
     "PrunApplied": turns.no_change,
@@ -90,23 +106,23 @@ _RUNNING_LOOP_HANDLERS: dict[str, Callable[[EventContext, Never, Loop], Turn | N
 
 
 def _apply(context: EventContext, event: Event) -> None:
-    """Let an event change what it is about, and write down where it belongs."""
-    fields = event.__dict__  # some events have no loop, many no time
-    say = _RUNNING_LOOP_HANDLERS.get(fields["type"])
-    loop = None if say is None else context.state.find_loop(context.producer, fields["loop_id"])
-    if say is not None and loop is not None and loop.status == "running":  # most events by far
-        turn = say(context, event, loop)  # type: ignore[arg-type]  # each takes the events of its own type
+    """Run the handler of an event and record where its line belongs."""
+    fields = event.__dict__  # some events have no loop_id, many no timestamp
+    handler = _RUNNING_LOOP_HANDLERS.get(fields["type"])
+    loop = None if handler is None else context.state.find_loop(context.producer, fields["loop_id"])
+    if handler is not None and loop is not None and loop.status == "running":  # nearly all events
+        turn = handler(context, event, loop)  # type: ignore[arg-type]  # each takes the events of its own type
         _record_in_loop(context, fields, loop, turn)
         return
-    place = _dispatch(context, event)
-    if place.loop is None or place.relation == "beside":
-        _record_outside_loop(context, fields, place)
+    placement = _dispatch(context, event)
+    if placement.loop is None or placement.relation == "about":
+        _record_outside_loop(context, fields, placement)
     else:
-        _record_in_loop(context, fields, place.loop, place.turn, place.relation)
+        _record_in_loop(context, fields, placement.loop, placement.turn, placement.relation)
 
 
 def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR0911  one arm a family of events
-    """Let an event change what it is about, if that is no running loop, and say where it belongs."""
+    """Handle an event that is not of a running loop; return where its line belongs."""
     match event.type:
         case "AgentStart":
             return loops.start(context, event)
@@ -115,12 +131,12 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR091
         case "ParallelLoopEnd":
             return parallel_groups.end(context, event)
         case "SubAgentLinked":
-            return handlers_annotations.link(context, event)
+            return annotation_handlers.link(context, event)
         case "SourceEvent":
             return _source_event(context, event)
         case "Unread":
             context.anomaly(
-                "our_bug", "A line broke our own code. It is kept; a rebuild reads it again.", None
+                "our_bug", "The recorder failed on a line. It is stored; a rebuild reads it again.", None
             )
             return NO_PLACEMENT
         case (
@@ -140,7 +156,7 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR091
 def _without_running_loop(context: EventContext, event: LoopEvent) -> Placement:
     loop = _find_loop(context, event.loop_id)
     if loop is not None and event.type == "CompactionEnded" and event.block is not None:
-        # From a session file, imported after the loop came live.
+        # A session file was imported after the loop had been recorded live: only the file has the block.
         return Placement(loop.session, loop, compactions.end(context, event, loop))
     if loop is not None:
         return _place_late(context, loop)
@@ -152,16 +168,16 @@ def _find_loop(context: EventContext, loop_id: str | None) -> Loop | None:
 
 
 def _place_orphan(context: EventContext, loop_id: str) -> Placement:
-    """Keep an event of a loop that is not known, with the session that the loop's id begins with, if any."""
+    """Place an event of an unknown loop in the session that the loop's id begins with, if that is known."""
     session = context.state.sessions.get(session_id_of(loop_id))
     if loop_id not in context.state.orphans:
-        context.anomaly("orphan", f"Events came of a loop that never started: {loop_id}", session)
+        context.anomaly("orphan", f"Events arrived for a loop that never started: {loop_id}", session)
     return Placement(session, relation="orphan")
 
 
 def _place_late(context: EventContext, loop: Loop) -> Placement:
     if not loop.late:
-        context.anomaly("late", "Events came after the loop had ended.", loop.session, loop)
+        context.anomaly("late", "Events arrived after the loop had ended.", loop.session, loop)
     loop.late += 1
     return Placement(loop.session, loop, relation="late")
 
@@ -169,19 +185,19 @@ def _place_late(context: EventContext, loop: Loop) -> Placement:
 def _source_event(context: EventContext, event: SourceEvent) -> Placement:
     if event.understood:
         return _place_translated(context, event)
-    place = _place_annotation(context, event.loop_id, event.session_id)
-    loop = place.loop
+    placement = _place_annotation(context, event.loop_id, event.session_id)
+    loop = placement.loop
     if loop is None or not loop.unknown:
         context.anomaly(
-            "unknown_type", f"An event of a type that is not known: {event.name}", place.session, loop
+            "unknown_type", f"An event of an unknown type arrived: {event.name}", placement.session, loop
         )
     if loop is not None:
         loop.unknown += 1
-    return place
+    return placement
 
 
 def _place_translated(context: EventContext, event: SourceEvent) -> Placement:
-    """A foreign line stands where its loop is; what it says was read from it."""
+    """Place a foreign line whose translation was fed before it: beside the events of its loop."""
     loop = _find_loop(context, event.loop_id)
     if loop is not None:
         return turns.placement(context, loop) if loop.status == "running" else Placement(loop.session, loop)
@@ -206,11 +222,11 @@ def _place_annotation(context: EventContext, loop_id: str | None, session_id: st
 def _annotation(context: EventContext, event: Annotation) -> Placement:
     if event.session_id is not None:
         sessions.get_or_create(context, event.session_id, event.timestamp or context.received_at)
-    place = _place_annotation(context, event.loop_id, event.session_id)
-    if place.session is not None:
-        handlers_annotations.apply(context, event, place.session, place.loop)
-        context.touch(place.session)
-    return place
+    placement = _place_annotation(context, event.loop_id, event.session_id)
+    if placement.session is not None:
+        annotation_handlers.apply(context, event, placement.session, placement.loop)
+        context.touch(placement.session)
+    return placement
 
 
 def _record_in_loop(
@@ -220,14 +236,18 @@ def _record_in_loop(
     turn: Turn | None,
     relation: Relation = "within",
 ) -> None:
-    """Write down a line of a loop, and count it there."""
+    """Add the event record of a line of a loop, and count the line in its loop and session.
+
+    phi-core numbers all events but streaming deltas. Of a foreign line its translation is numbered, as native
+    events are, and the line itself is counted: each line counts once and each event has one number.
+    """
     kind, at, origin, session = fields["type"], fields.get("timestamp"), context.origin, loop.session
     is_late = relation == "late"
     sequence = None
-    if kind != "MessageUpdate" and (not origin or origin == "read"):
+    if kind != "MessageUpdate" and origin in _NUMBERED:
         sequence = loop.sequence
         loop.sequence += 1
-    if origin != "read":
+    if origin != ORIGIN_DERIVED:
         loop.events += 1
         session.events += 1
     if at is not None and not is_late:
@@ -241,12 +261,12 @@ def _record_in_loop(
     changes[record] = record
 
 
-def _record_outside_loop(context: EventContext, fields: dict[str, Any], place: Placement) -> None:
-    """Write down a line that is of no loop, or about one without being of it."""
-    session, loop, turn, relation = place
+def _record_outside_loop(context: EventContext, fields: dict[str, Any], placement: Placement) -> None:
+    """Add the event record of a line that is not an event of a loop."""
+    session, loop, turn, relation = placement
     kind, at, origin = fields["type"], fields.get("timestamp"), context.origin
     if session is not None:
-        session.events += origin != "read"
+        session.events += origin != ORIGIN_DERIVED
         session.last_event_at = context.received_at
         context.touch(session)
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind

@@ -1,16 +1,16 @@
-"""What the recorder may ask of the store: each change is a record as it now is, or its removal.
+"""The records, and the changes that the recorder returns: a record as it now is, or its removal.
 
-A record is one row of what we keep; `Recorder.feed` returns the records that an event touched. Saving one
-twice changes nothing, and of several changes to one record only the last counts. Records point at each other
-as objects; `id` is 0 until the store has given one. `*_event` are journal ids, where bodies are read. Tokens
-are raw, in phi-core's names. Times are aware UTC; where the wire has none it is the received time.
+A record is one row of a table. Saving it twice changes nothing; of several changes to one record the last
+one counts. Records refer to each other as objects. `id` is 0 until the store has assigned a primary key.
+Fields named `*_event` are journal ids: the bodies are read there. Token counts are raw, in phi-core's
+names. Times are aware UTC; where a line carries none, the time at which it was received.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Literal
+from typing import Final, Literal
 
 from recorder.core.handlers.verdict import Verdict
 
@@ -21,14 +21,20 @@ CostSource = Literal["none", "computed", "reported", "mixed"]
 Segment = Literal[
     "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
 ]
-# A line is native, or foreign: retold by readings that stand before it, or kept with nothing to tell.
+# Where an event record comes from. A foreign line is stored as it came; the native events into which it was
+# translated are recorded before it. The values are stored.
 Origin = Literal["", "told", "kept", "read"]
+ORIGIN_NATIVE: Final = ""  # a native line
+ORIGIN_TRANSLATED: Final = "told"  # a foreign line with translated events
+ORIGIN_SILENT: Final = "kept"  # a foreign line that is understood and translates to no event
+ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it has no number on the wire
+FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Tokens:
-    """Token counts as the runtime gave them, each at least 0; `input` has cache in it or not, by provider."""
+    """Token counts as reported, each at least 0. By provider, `input` includes cached tokens or not."""
 
     input_tokens: int = 0
     output_tokens: int = 0
@@ -41,9 +47,10 @@ class Tokens:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Spend(Tokens):
-    """What calls cost. Its two counts and those of cache read, cache write and reasoning are five buckets.
+    """The cost of calls in nano-dollars, and two token buckets beside cache read, cache write and reasoning.
 
-    Sums are of the calls that reconcile and that have a price; the others are counted.
+    Buckets are summed over the calls that reconcile, costs over the calls that have a price; `unreconciled`
+    and `unpriced` count the other calls.
     """
 
     uncached_tokens: int | None = 0  # None: a call that does not reconcile
@@ -56,7 +63,7 @@ class Spend(Tokens):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModelConfig:
-    """One distinct config snapshot of a project; `slot` 1-16 is its colour for good."""
+    """One distinct config snapshot of a project; `slot` 1-16 is its colour and never changes."""
 
     id: int = 0
     key: str  # hash of the canonical snapshot
@@ -69,7 +76,7 @@ class ModelConfig:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Session(Spend):
-    """All loops under one session_id, with what lists show of them."""
+    """All loops under one session_id, with the figures that lists show."""
 
     id: int = 0
     session_id: str
@@ -85,16 +92,16 @@ class Session(Spend):
     outcome: Outcome = ""
     created_at: datetime
     last_active_at: datetime  # phi-core's: the last AgentStart
-    last_event_at: datetime  # by received time: what the list sorts on
+    last_event_at: datetime  # by received time; lists sort by it
     ended_at: datetime | None = None
-    parent_session_id: str = ""  # parent spawn, four fields as in phi-core ("" = not known)
+    parent_session_id: str = ""  # the spawning tool call, four fields as in phi-core ("" = unknown)
     parent_loop_id: str = ""
     spawn_tool_call_id: str = ""
     spawn_tool_name: str = ""
     has_spawn: bool = False
     parent: Loop | None = None  # the spawning loop, once recorded
-    head: Loop | None = None  # the latest loop of role normal (else the first): its end is the session's
-    activity: str = ""  # one line: what it does now, or how it ended
+    head: Loop | None = None  # the latest loop of role normal, else the first one: its end counts
+    activity: str = ""  # one line: the current activity, or the outcome
     loops: int = 0
     open_loops: int = 0
     turns: int = 0
@@ -111,7 +118,7 @@ class Session(Spend):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Group(Spend):
-    """A parallel group: branches that ran the same task. Tokens are `evaluation_usage`."""
+    """A parallel group: branches that ran the same task. Its tokens are those of `evaluation_usage`."""
 
     id: int = 0
     session: Session
@@ -121,7 +128,7 @@ class Group(Spend):
     selected_loop_id: str = ""
     selected_config_index: int | None = None
     judge: Loop | None = None
-    named: list[int] = field(default_factory=list)  # branches that the judge's reply names, from 1
+    named: list[int] = field(default_factory=list)  # branches that the judge's reply names, counted from 1
     verdict: Verdict = "none"
     started_at: datetime | None = None
     ended_at: datetime | None = None
@@ -139,19 +146,19 @@ class Loop(Spend):
     run: int = 1
     producer: int
     agent_id: str = ""
-    agent_label: str = ""  # what the agent is called now (AgentSwitched), else ""
+    agent_label: str = ""  # the current agent's name after AgentSwitched, else ""
     parent: Loop | None = None  # same-session parent; never itself
-    parent_loop_id: str | None = None  # as given
+    parent_loop_id: str | None = None  # as the event names it
     continuation_kind: str = "Initial"  # Initial Default Compaction Rerun Branch
     continuation_tag: str | None = None
     role: Role = "normal"
     status: Status = "running"
     outcome: Outcome = ""
-    foreseen: Outcome = ""  # while it runs: what it will end as, by a refused steering input or a limit
-    error: str = ""  # text of what failed, at most 2,000 characters
+    foreseen: Outcome = ""  # while it runs: the outcome that a rejected input or a limit implies
+    error: str = ""  # at most 2,000 characters
     rejection: str | None = None
     group: Group | None = None
-    branch_index: int | None = None  # place in group.loop_ids
+    branch_index: int | None = None  # index in group.loop_ids
     is_selected: bool | None = None  # None until the group ended
     config: ModelConfig | None = None
     config_inferred: bool = False  # taken from the first assistant message
@@ -162,20 +169,20 @@ class Loop(Spend):
     ended_at: datetime | None = None
     last_event_at: datetime | None = None  # wire time of the last event that has one, else received
     turns: int = 0  # finished
-    tool_calls: int = 0  # executions that began
-    errors: int = 0  # failed tools + turns that ended in an error; a cancel is none
+    tool_calls: int = 0  # executions that started
+    errors: int = 0  # failed tools and turns that ended in an error; a cancellation is not one
     compactions: int = 0
     waiting: int = 0
-    events: int = 0  # all journal lines of it
-    late: int = 0  # of them, after its end
-    unknown: int = 0  # of them, of unknown type
+    events: int = 0  # all its journal lines
+    late: int = 0  # of these, received after its end
+    unknown: int = 0  # of these, of unknown type
     sequence: int = 0  # next phi-core sequence number (streaming deltas do not count)
-    segment: Segment = "single"  # of the ledger: what its spending counts as
-    is_one_call: bool = False  # no turn says what it used: the usage of its end is priced as one call
-    price: int | None = None  # of that call
+    segment: Segment = "single"  # the ledger segment that its cost counts in
+    is_one_call: bool = False  # no turn reported usage: the usage of its end is priced as one call
+    price: int | None = None  # the row of the price list that priced that call
     duration_ms: int | None = None
     context_tokens: int | None = None  # size of the last model request: input (+ cache by provider)
-    title_event: int | None = None  # that gave it its title
+    title_event: int | None = None  # the event that named it
     start_event: int | None = None
     end_event: int | None = None
 
@@ -189,20 +196,20 @@ class Turn(Spend):
     ordinal: int  # 0, 1, ... in recorded order
     turn_index: int
     triggered_by: str = ""
-    state: Literal["open", "done", "cut"] = "open"  # cut: the loop ended, or a new turn began, before TurnEnd
+    state: Literal["open", "done", "cut"] = "open"  # cut: the loop ended or a new turn started before TurnEnd
     model: str = ""
     provider: str = ""
     stop_reason: str = ""
     error: str = ""
-    said: str = ""  # one line of the answer, at most 200 characters
-    said_key: str = ""  # the same for the same answer; "" when nothing was said
+    said: str = ""  # an excerpt of the answer in one line, at most 200 characters
+    said_key: str = ""  # fingerprint of the answer's text; "" without text
     started_at: datetime
     ended_at: datetime | None = None
     tool_calls: int = 0
     tool_errors: int = 0
-    config: ModelConfig | None = None  # its loop's, when it ended
-    price: int | None = None  # the row of the price list by which its cost was computed
-    start_event: int | None = None  # None: TurnEnd came without TurnStart (then no phi-core Turn exists)
+    config: ModelConfig | None = None  # that of its loop when the turn ended
+    price: int | None = None  # the row of the price list that priced it
+    start_event: int | None = None  # None: TurnEnd arrived without TurnStart, and phi-core has no Turn
     request_event: int | None = None
     end_event: int | None = None
 
@@ -217,13 +224,13 @@ class ToolCall:
     tool_call_id: str
     tool_name: str
     state: Literal["running", "done", "failed", "cut"] = "running"  # cut: the loop ended before the tool
-    summary: str = ""  # one line of the arguments, at most 200 characters
-    arguments_key: str = ""  # the same for the same arguments, however they are written
+    summary: str = ""  # the arguments in one line, at most 200 characters
+    arguments_key: str = ""  # fingerprint of the arguments, independent of key order
     progress: str = ""  # last ProgressMessage, at most 500 characters
     started_at: datetime | None = None
     ended_at: datetime | None = None
     duration_ms: int | None = None
-    times_received: bool = True  # False: the wire carried both times
+    times_received: bool = True  # False: both times come from the wire
     start_event: int | None = None
     update_event: int | None = None  # the last ToolExecutionUpdate
     end_event: int | None = None
@@ -231,7 +238,7 @@ class ToolCall:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ChildRef:
-    """A tool call of `loop` that ran a sub-agent. `child` is None until the child's loop is recorded."""
+    """A tool call of `loop` that ran a sub-agent. `child` is None until the sub-agent's loop is recorded."""
 
     id: int = 0
     loop: Loop
@@ -246,7 +253,7 @@ class ChildRef:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Compaction:
-    """A context shortened. Counts are the event's claim; None is unknown."""
+    """A compaction of the context. Counts are those of the event; None is unknown."""
 
     id: int = 0
     loop: Loop
@@ -268,7 +275,7 @@ class Compaction:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Approval:
-    """A question to a person; open while `resolved_at` is None."""
+    """An approval that a person is asked for; open while `resolved_at` is None."""
 
     id: int = 0
     session: Session
@@ -303,25 +310,25 @@ class TextBlock:
     text: str = ""
 
 
-@dataclass(slots=True, eq=False)  # by place: one is made of every line, and names take Python as long again
+@dataclass(slots=True, eq=False)  # positional: there is one a line, and keyword arguments double its cost
 class EventRecord:
-    """Where one recorded line belongs. Orphans are those of a loop that never started."""
+    """The session, loop and turn of one recorded line. An orphan is a line of a loop that never started."""
 
-    id: int  # the journal's
+    id: int  # of the journal
     session: Session | None
     loop: Loop | None
     turn: Turn | None
     type: str
     sequence: int | None = None  # phi-core's number in its loop; None for streaming deltas and session events
     occurred_at: datetime | None = None  # None: the wire has no time
-    late: bool = False  # after its loop ended, or before its start
+    late: bool = False  # received after its loop had ended, or before its start
     origin: Origin = ""
-    loop_key: str = ""  # of an orphan: the loop_id it names, for adoption
+    loop_key: str = ""  # of an orphan: the loop_id that it names, by which the loop adopts it
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Anomaly:
-    """Something that did not fit; people see it on the session's integrity strip."""
+    """A line that did not fit; people see it on the session's integrity strip."""
 
     id: int = 0
     session: Session | None
@@ -350,24 +357,24 @@ Record = (
 
 @dataclass(frozen=True, slots=True)
 class Removed:
-    """The record goes."""
+    """The record is deleted."""
 
     record: Record
 
 
 @dataclass(slots=True, eq=False)
 class CallBilled:
-    """A turn or a loop ended, once and for good: it counts in what its project spends."""
+    """A turn or loop ended and was billed, once: its cost enters the rollups of its project."""
 
     record: Turn | Loop
 
 
 @dataclass(frozen=True, slots=True)
 class SegmentChanged:
-    """What a loop has spent counts in another segment than it did."""
+    """The cost of a loop counts in another ledger segment than before."""
 
     loop: Loop
-    was: Segment
+    previous: Segment
 
 
 Change = Record | Removed | CallBilled | SegmentChanged

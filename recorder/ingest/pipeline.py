@@ -12,9 +12,10 @@ from django.db import connection, transaction
 
 from recorder.core.events import Unread
 from recorder.core.formats import InvalidLineError, Limits, ParsedLine, base, native
+from recorder.core.lookups import StateKeys
 from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import Change
-from recorder.core.state import State, StateKeys
+from recorder.core.state import State
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.append import Journal
 from recorder.journal.batch import (
@@ -62,14 +63,14 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
-            recall = StateCache()
+            cache = StateCache()
             for project, mine in parts.items():
-                work = _Work(project, [part for _, part in mine], recall)
+                work = _Work(project, [part for _, part in mine], cache)
                 given, touched = work.record(islice(reads, len(mine)))
                 for (place, _), answer in zip(mine, given, strict=True):
                     answers[place] = _joined(answers.get(place), answer)
                 transaction.on_commit(partial(invalidation.publish, touched))
-            recall.keep()
+            cache.keep_on_commit()
     except STORE_ERRORS as error:
         raise_as_store_error(error)
         raise
@@ -79,10 +80,10 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
 class _Work:
     """What one transaction does in one project."""
 
-    def __init__(self, project: int, batches: Sequence[Batch], recall: StateCache) -> None:
+    def __init__(self, project: int, batches: Sequence[Batch], cache: StateCache) -> None:
         self.project = project
         self.journal = Journal(project, batches)
-        self.recall = recall
+        self.cache = cache
         self.changes: list[Change] = []
         self.invalidations: list[invalidation.Invalidation] = []
 
@@ -93,10 +94,10 @@ class _Work:
         """
         answers: list[Answer] = []
         while appended := [self.journal.append(read) for read in _portion(reads)]:
-            state = self.recall.known(self.project, *_wanted(appended))
+            state = self.cache.get(self.project, *_wanted(appended))
             if state is None:
                 appended += [self.journal.append(read) for read in reads]
-                state = self._remember(*_wanted(appended))
+                state = self._load_state(*_wanted(appended))
             recorder = Recorder(state)
             self.changes += [change for each in _taken(appended) for change in each.feed(recorder)]
             answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
@@ -109,11 +110,11 @@ class _Work:
         )
         return answers, touched
 
-    def _remember(self, wanted: StateKeys, lines: Sequence[Line]) -> State:
-        """Read what some lines touch, once the tables tell what was fed before."""
+    def _load_state(self, wanted: StateKeys, lines: Sequence[Line]) -> State:
+        """Load the State of some lines, after the tables have what earlier lines changed."""
         self.journal.write_lines()
         self._save()
-        return self.recall.read(self.project, wanted, lines)
+        return self.cache.load(self.project, wanted, lines)
 
     def _save(self) -> None:
         self.invalidations.append(store.save(self.project, self.changes))

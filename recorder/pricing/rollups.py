@@ -90,7 +90,7 @@ def additions(changes: Iterable[object]) -> Sums:
         if type(change) is CallBilled:
             ended.append(change.record)
         elif type(change) is SegmentChanged:
-            was.setdefault(change.loop, change.was)
+            was.setdefault(change.loop, change.previous)
     moved = {loop: segment for loop, segment in was.items() if loop.id and loop.segment != segment}
     _move(sums, moved)
     for record in ended:

@@ -1,14 +1,22 @@
-"""What the last transaction remembered, kept for the next one: on SQLite alone, and while nobody else writes.
+"""A cache of the State between transactions: on SQLite alone, and while no other connection writes.
 
-A Memory goes on as a fresh one would, so keeping it changes no record. It is taken for one transaction and
-given back by its commit. SQLite tells of commits of others, and how many rows this connection has changed.
-What a memory was not read for, it holds all the same if the tables have none of it: it saw every line since.
+A cached State leads to the same records as a fresh one, so caching changes none. One transaction takes it
+out of the connection, and only its commit puts it back: a State that saw lines of a failed transaction is
+dropped.
+
+Invariant: the tables hold nothing about the keys of a `CachedState` that its State does not hold. For new
+keys one query (`holds_any`) asks whether the tables have anything; if not, the State is complete for them
+as well, because it saw every line since it was loaded. SQLite's `data_version` changes with every commit of
+another connection, and `total_changes` with every row that this connection writes: if either differs, the
+cache is void.
+
+Cost: a batch of known loops needs no query for its State; one with new ids needs one, else a full load.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import partial
 from heapq import nlargest
@@ -18,128 +26,135 @@ from typing import TypeAlias
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 
 from recorder.core.handlers.lineage import session_id_of
+from recorder.core.lookups import StateKeys
 from recorder.core.recorder import Line
 from recorder.core.records import Loop
-from recorder.core.state import State, StateKeys
+from recorder.core.state import State
 from recorder.database import sql
 from recorder.database.sqlite.base import DatabaseWrapper
-from recorder.projection import load_state, store
+from recorder.projection import store
+from recorder.projection.lookup_sql import holds_any
 
-MOST_LINES = 10_000  # fed to one memory: it grows with them
-MOST_PROJECTS = 8
-MOST_BESIDE, MOST_CONFIGS = 16, 100  # loops, and configs or pairs: read with what lines need
-KINDS = tuple(each.name for each in fields(StateKeys))
-READ_ALWAYS = ("config_keys", "price_keys", "ending_producers")  # seldom new, or seldom without a record
-NOTHING = StateKeys()
+MAX_LINES = 10_000  # fed to one State, which grows with them
+MAX_PROJECTS = 8
+MAX_EXTRA_LOOPS, MAX_EXTRA_CONFIGS = 16, 100  # loaded beside what the lines need
+# Keys of which holds_any knows nothing: configs and prices are seldom new, ending producers are rare.
+_LOADED_ALWAYS = ("config_keys", "price_keys", "ending_producers")
+_NO_KEYS = StateKeys()
 
 
 @dataclass(slots=True)
 class CachedState:
-    """A memory, and what it was read for: there it is whole."""
+    """A State, the keys and producers for which it is complete, and the number of lines fed to it."""
 
     state: State
-    needs: StateKeys
+    keys: StateKeys
     producers: frozenset[int]
     lines: int = 0
 
-    def covers(self, project: int, needs: StateKeys, producers: frozenset[int]) -> bool:
-        """Say whether nothing has to be read; from then on the memory is whole for these needs too."""
-        more = StateKeys(**{kind: getattr(needs, kind) - getattr(self.needs, kind) for kind in KINDS})
-        senders = producers - self.producers
-        if more == NOTHING and not senders:
+    def covers(self, project: int, keys: StateKeys, producers: frozenset[int]) -> bool:
+        """Return whether the State is complete for `keys` without a load; if so, note that it is."""
+        new_keys, new_producers = keys.difference(self.keys), producers - self.producers
+        if new_keys == _NO_KEYS and not new_producers:
             return True
-        if any(getattr(more, kind) for kind in READ_ALWAYS) or (needs.may_link and not self.needs.may_link):
+        if any(getattr(new_keys, name) for name in _LOADED_ALWAYS):
             return False
-        theirs = self.needs.loop_ids | needs.loop_ids if senders else NOTHING.loop_ids
-        if load_state.holds_any(project, more, senders, theirs):
+        if keys.may_link and not self.keys.may_link:  # the ancestors of its loops were not loaded
             return False
-        self.needs = StateKeys(**{kind: getattr(self.needs, kind) | getattr(more, kind) for kind in KINDS})
-        self.producers |= senders
+        # A new producer may have a run of its own of every loop id.
+        loop_ids = self.keys.loop_ids | keys.loop_ids if new_producers else _NO_KEYS.loop_ids
+        if holds_any(project, new_keys, new_producers, loop_ids):
+            return False
+        self.keys = self.keys.union(new_keys)
+        self.producers |= new_producers
         return True
 
-    def with_running(self, needs: StateKeys, producers: frozenset[int]) -> tuple[StateKeys, frozenset[int]]:
-        """Return wider needs, with what goes on: else producers that take turns would read in turns."""
-        running = nlargest(MOST_BESIDE, chain.from_iterable(self.state.running_loops.values()), key=_heard_of)
+    def with_running(self, keys: StateKeys, producers: frozenset[int]) -> tuple[StateKeys, frozenset[int]]:
+        """Return keys and producers with those of the running loops heard of last.
+
+        Without them producers that send in turns would each load their own loops and drop the others'.
+        """
+        running = nlargest(
+            MAX_EXTRA_LOOPS, chain.from_iterable(self.state.running_loops.values()), key=_last_event_at
+        )
         wider = replace(
-            needs,
-            session_ids=needs.session_ids.union(loop.session.session_id for loop in running),
-            orphan_session_ids=needs.orphan_session_ids.union(
-                session_id_of(loop.loop_id) for loop in running
-            ),
-            loop_ids=needs.loop_ids.union(loop.loop_id for loop in running),
-            config_keys=needs.config_keys.union(islice(self.needs.config_keys, MOST_CONFIGS)),
-            price_keys=needs.price_keys.union(islice(self.needs.price_keys, MOST_CONFIGS)),
+            keys,
+            session_ids=keys.session_ids.union(loop.session.session_id for loop in running),
+            orphan_session_ids=keys.orphan_session_ids.union(session_id_of(loop.loop_id) for loop in running),
+            loop_ids=keys.loop_ids.union(loop.loop_id for loop in running),
+            config_keys=keys.config_keys.union(islice(self.keys.config_keys, MAX_EXTRA_CONFIGS)),
+            price_keys=keys.price_keys.union(islice(self.keys.price_keys, MAX_EXTRA_CONFIGS)),
         )
         return wider, producers.union(loop.producer for loop in running)
 
 
-Kept: TypeAlias = dict[int, CachedState]  # by project, the one used last at the end
-Stamp = tuple[int, int]
+States: TypeAlias = dict[int, CachedState]  # by project, the one used last at the end
+DatabaseVersion = tuple[int, int]
 
 
 class StateCache:
-    """The memories of one transaction. If it does not commit they are lost: they know what is not stored."""
+    """The cached States of one transaction; without a commit they are lost."""
 
     def __init__(self) -> None:
-        self._kept = _taken()
+        self._states = _take_from_connection()
 
-    def known(self, project: int, needs: StateKeys, lines: Sequence[Line]) -> State | None:
-        """Return a Memory that holds what `needs` names, for these lines; None if it has to be read."""
-        known = self._kept.get(project)
-        if known is None or known.lines > MOST_LINES or not known.covers(project, needs, _senders(lines)):
+    def get(self, project: int, keys: StateKeys, lines: Sequence[Line]) -> State | None:
+        """Return a State that is complete for `keys`, to feed `lines` to; None if it has to be loaded."""
+        cached = self._states.get(project)
+        if cached is None or cached.lines > MAX_LINES or not cached.covers(project, keys, _producers(lines)):
             return None
-        return self._used(project, known, lines)
+        return self._use(project, cached, lines)
 
-    def read(self, project: int, needs: StateKeys, lines: Sequence[Line]) -> State:
-        """Read such a Memory; what an earlier one learnt has to be in the tables."""
-        producers = _senders(lines)
-        before = self._kept.get(project)
+    def load(self, project: int, keys: StateKeys, lines: Sequence[Line]) -> State:
+        """Load a State for `keys`; changes of an earlier one must have been saved."""
+        producers = _producers(lines)
+        before = self._states.get(project)
         if before is not None:
-            needs, producers = before.with_running(needs, producers)
-        known = CachedState(store.load_state(project, needs, producers), needs, producers)
-        return self._used(project, known, lines)
+            keys, producers = before.with_running(keys, producers)
+        cached = CachedState(store.load_state(project, keys, producers), keys, producers)
+        return self._use(project, cached, lines)
 
-    def _used(self, project: int, known: CachedState, lines: Sequence[Line]) -> State:
-        known.lines += len(lines)
-        self._kept.pop(project, None)
-        self._kept[project] = known
-        return known.state
+    def keep_on_commit(self) -> None:
+        """Keep the States for the next transaction if this one commits; call it after all writes."""
+        if (connection := _sqlite_connection()) is not None:
+            last_used = dict(list(self._states.items())[-MAX_PROJECTS:])
+            transaction.on_commit(partial(_put_back, connection, _version(connection), last_used))
 
-    def keep(self) -> None:
-        """Keep them once this is committed; call it after all writes."""
-        if (here := _here()) is not None:
-            last = dict(list(self._kept.items())[-MOST_PROJECTS:])
-            transaction.on_commit(partial(_keep, here, _stamp(here), last))
+    def _use(self, project: int, cached: CachedState, lines: Sequence[Line]) -> State:
+        cached.lines += len(lines)
+        self._states.pop(project, None)
+        self._states[project] = cached
+        return cached.state
 
 
-def _heard_of(loop: Loop) -> datetime:
+def _last_event_at(loop: Loop) -> datetime:
     return loop.session.last_event_at
 
 
-def _senders(lines: Sequence[Line]) -> frozenset[int]:
+def _producers(lines: Sequence[Line]) -> frozenset[int]:
     return frozenset(line.producer for line in lines)
 
 
-def _taken() -> Kept:
-    """Return what this connection remembers, if all is still as it was."""
-    here = _here()
-    if here is None or here.remembered is None:
+def _take_from_connection() -> States:
+    """Return the cached States of the connection and remove them; none if the database has changed."""
+    connection = _sqlite_connection()
+    if connection is None or connection.cached_states is None:
         return {}
-    (stamp, kept), here.remembered = here.remembered, None
-    return kept if stamp == _stamp(here) else {}
+    (version, states), connection.cached_states = connection.cached_states, None
+    return states if version == _version(connection) else {}
 
 
-def _keep(here: DatabaseWrapper, stamp: Stamp, kept: Kept) -> None:
-    if stamp[1] == here.connection.total_changes:  # else the caller went on to write
-        here.remembered = stamp, kept
+def _put_back(connection: DatabaseWrapper, version: DatabaseVersion, states: States) -> None:
+    if version[1] == connection.connection.total_changes:  # else the transaction wrote more after `load`
+        connection.cached_states = version, states
 
 
-def _here() -> DatabaseWrapper | None:
-    """Return the connection, if it is SQLite's: other nodes write to a PostgreSQL, and it cannot tell."""
-    here = connections[DEFAULT_DB_ALIAS]
-    return here if isinstance(here, DatabaseWrapper) else None
+def _sqlite_connection() -> DatabaseWrapper | None:
+    """Return the connection if it is SQLite's. PostgreSQL has no cheap sign of other nodes' commits."""
+    connection = connections[DEFAULT_DB_ALIAS]
+    return connection if isinstance(connection, DatabaseWrapper) else None
 
 
-def _stamp(here: DatabaseWrapper) -> Stamp:
-    """Return what differs once anybody has written."""
-    return sql.read("PRAGMA data_version")[0][0], here.connection.total_changes
+def _version(connection: DatabaseWrapper) -> DatabaseVersion:
+    """Return a value that differs once any connection has written."""
+    return sql.read("PRAGMA data_version")[0][0], connection.connection.total_changes

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
+from recorder.core.lookups import StateKeys
 from recorder.core.records import (
     Anomaly,
     Approval,
@@ -29,7 +30,7 @@ from recorder.core.records import (
     ToolCall,
     Turn,
 )
-from recorder.core.state import State, StateKeys
+from recorder.core.state import State
 from recorder.database import row_mapper, sql
 from recorder.pricing import price_book, rollups
 from recorder.projection.load_state import StateLoader
@@ -108,7 +109,7 @@ NOTHING_KEPT = Kept()
 
 def load_state(project: int, needs: StateKeys, producers: Iterable[int] = ()) -> State:
     """Return a Memory with what `needs` names; `producers` are those whose lines will be fed."""
-    return StateLoader(project, needs, frozenset(producers)).state()
+    return StateLoader(project, needs, frozenset(producers)).load()
 
 
 def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Invalidation:

@@ -6,10 +6,10 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import SubAgentLinked
+from recorder.core.lookups import LAST_RUNS
 from recorder.core.records import ChildRef, Json, Loop, Session
 from recorder.core.state import State
 
-LAST_RUNS = 3  # of a loop id in a session: as many as a store recalls
 DEEPEST = 200  # sessions above each other; what goes deeper stays unlinked, as a circle does
 
 
@@ -40,7 +40,6 @@ def link_parent(context: EventContext, loop: Loop) -> None:
     if parent_id == loop.loop_id:
         context.anomaly("self_parent", "The loop names itself as its parent.", session, loop)
         return
-    context.state.index_awaiting_parent(loop)
     if session_id_of(parent_id) == session.session_id:
         return
     if loop.role == "normal":
@@ -58,7 +57,7 @@ def adopt_children(context: EventContext, loop: Loop) -> None:
             _was_not_foreign(context, child)
             context.touch(child)
         else:
-            state.index_awaiting_parent(child)
+            state.loops_awaiting_parent.setdefault((loop.session, loop.loop_id), []).append(child)
     for session in state.sessions_awaiting_parent.pop(loop.loop_id, ()):
         if session.parent is None and session.parent_loop_id == loop.loop_id:
             _spawn_from(context, session, loop)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from recorder.core.content import messages
 from recorder.core.context import EventContext, Placement
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
-from recorder.core.handlers import lineage, sessions
+from recorder.core.handlers import sessions
 from recorder.core.handlers.verdict import named_branches, verdict
+from recorder.core.lookups import LAST_RUNS
 from recorder.core.money import billing, token_counts
 from recorder.core.records import Group, Json, Loop, Session
 from recorder.core.state import State
@@ -27,7 +28,7 @@ def start(context: EventContext, event: ParallelLoopStart) -> Placement:
     for index, loop_id in enumerate(group.loop_ids):
         _announce(context, group, index, loop_id)
     branches = context.state.branches.get(group)
-    return Placement(session, branches[0] if branches else None, relation="beside")
+    return Placement(session, branches[0] if branches else None, relation="about")
 
 
 def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
@@ -57,7 +58,7 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
     context.touch(group)
     selected = _select(context, group)
     _no_longer_running(context.state, group)
-    return Placement(group.session, selected, relation="beside")
+    return Placement(group.session, selected, relation="about")
 
 
 def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
@@ -135,7 +136,7 @@ def _group_of(context: EventContext, event: ParallelLoopEnd) -> Group | None:
     state = context.state
     session = state.sessions.get(event.session_id)
     if session is not None:
-        for run in reversed(state.runs.get((session, event.selected_loop_id), [])[-lineage.LAST_RUNS :]):
+        for run in reversed(state.runs.get((session, event.selected_loop_id), [])[-LAST_RUNS:]):
             if run.group is not None:
                 return run.group
     loop = state.latest.get(event.selected_loop_id)

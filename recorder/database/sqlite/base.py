@@ -26,11 +26,11 @@ class Cursor(SQLiteCursorWrapper):
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    remembered: Any = None  # by `recorder.projection.state_cache`
+    cached_states: Any = None  # by `recorder.projection.state_cache`
     trusts_keys = False
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        self.remembered = None
+        self.cached_states = None
         self.trusts_keys = False
         return super().get_new_connection(conn_params)
 

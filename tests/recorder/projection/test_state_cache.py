@@ -241,7 +241,7 @@ def test_a_new_connection_remembers_nothing(project, readings):
 
 @kept_only
 def test_a_memory_is_read_anew_before_it_grows_large(project, readings, monkeypatch):
-    monkeypatch.setattr("recorder.projection.state_cache.MOST_LINES", 20)
+    monkeypatch.setattr("recorder.projection.state_cache.MAX_LINES", 20)
     send(project, build.agent_start(), build.turn_start())
 
     for _ in range(40):
