@@ -11,6 +11,10 @@ from pathlib import Path
 import grimp
 import pytest
 from django.apps import apps
+from django.urls import reverse
+
+from dashboard.pages.registry import LIVE_PAGES, PAGES
+from tests.browser import pages as browser_pages
 
 ROOT = Path(__file__).resolve().parent.parent
 TRACKED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True)
@@ -291,6 +295,33 @@ def test_no_file_and_no_function_is_too_long():
         and (n := (node.end_lineno or 0) - node.lineno + 1) > MAX_FUNCTION
     ]
     assert long == []
+
+
+def folders(path: str) -> set[str]:
+    """Return the folders in `path` that have tracked files."""
+    inside = ROOT / path
+    return {file.relative_to(inside).parts[0] for file in FILES if file.is_relative_to(inside)} - {
+        file.name for file in FILES if file.parent == inside
+    }
+
+
+def test_every_page_is_registered_with_its_folder_templates_and_tests():
+    names = {page.name for page in PAGES}
+
+    assert folders("dashboard/pages") == names | {"account"}  # which no project has
+    assert {page.templates for page in PAGES if page.templates} <= folders("dashboard/templates")
+    assert names <= folders("tests/dashboard/pages")
+    assert {page.name for page in PAGES if page.templates} <= set(browser_pages.PAGES)
+
+
+def test_every_page_that_shows_something_is_reached_and_no_key_and_no_socket_is_two():
+    keys = [page.link.key for page in PAGES if page.link and page.link.key]
+    fixed = re.findall(r'\["Everywhere", "([^"]+)"', (ROOT / "dashboard/static/js/keys.js").read_text())
+    live = [name for page in PAGES for name in page.live]
+
+    assert [page.name for page in PAGES if page.link and not reverse(page.name, args=["a"])] == []
+    assert len({*keys, *fixed}) == len(keys) + len(fixed) > 8
+    assert len(set(live)) == len(live) == len(LIVE_PAGES)
 
 
 def test_no_module_is_named_after_nothing():

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
+from django.urls import reverse
+
+from dashboard.pages.registry import PAGES as REGISTERED
 from tests import build
 from tests.browser.server import Server
 from tests.dashboard.pages.attention.loop_states import asking, failing
@@ -16,25 +19,17 @@ TAPE = Path(__file__).parents[1] / "tapes" / "hostile.events.jsonl"
 MARKUP = '"><img src=x onerror="window.__pwned=3">'
 HOSTILE = json.loads(TAPE.read_text().splitlines()[0])["session_id"]
 ADDRESSES = {
-    "sessions": "/p/default/sessions",
-    "costs": "/p/default/costs",
+    **{page.name: reverse(page.name, args=["default"]) for page in REGISTERED if page.link},
     "costs-sessions": "/p/default/costs?by=session&since=24h",
-    "leaderboard": "/p/default/leaderboard",
-    "attention": "/p/default/attention",
-    "evaluations": "/p/default/evaluations",
-    "compactions": "/p/default/compactions",
-    "insights": "/p/default/insights",
-    "integrity": "/p/default/integrity",
-    "find": "/p/default/find?q=session",
+    "search": "/p/default/find?q=session",
     "accounts": "/p/default/costs/accounts",
     "welcome": "/p/default/welcome",
-    "settings": "/p/default/settings",
     "signin": "/signin",
     "missing": "/p/default/no-such-page",
 }
 OF_RECORDS = (
     *("session", "failed", "tree", "running", "past", "timeline", "events", "json"),
-    *("evaluation", "compaction", "passes", "search", "two-sessions"),
+    *("evaluation", "compaction", "passes", "session-search", "two-sessions"),
 )
 PAGES = [*ADDRESSES, *OF_RECORDS]
 
@@ -76,7 +71,7 @@ def _of_records(server: Server) -> dict[str, str]:
         "evaluation": f"/p/default/evaluations/{group['id']}",
         "compaction": f"{session['url']}/compactions/{shortened['id']}",
         "passes": f"{first}?tab=compactions",
-        "search": f"{session['url']}/search?q=img",
+        "session-search": f"{session['url']}/search?q=img",
         "two-sessions": f"/p/default/sessions/compare?of={one}&of={other}",
     }
 

@@ -203,13 +203,13 @@ def test_an_admin_has_loops_read_now(project, person):
     assert "Loops will be read within a minute." in browser.get("/p/default/insights").content.decode()
     assert scheduler.acquire(scheduler.CONSOLIDATE, datetime.now(UTC), "a")
     assert "Loops are being read" in browser.get("/p/default/insights").content.decode()
-    scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=False, said="<b>a path</b>")
+    scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=False, output="<b>a path</b>")
     failed = browser.get("/p/default/insights").content.decode()
     assert "The last reading failed" in failed
     assert "a path" not in failed
     DailyJob.objects.update(try_at=None)
     assert scheduler.acquire(scheduler.CONSOLIDATE, datetime.now(UTC), "a")
-    scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=True, said="")
+    scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=True, output="")
     assert "Loops last read" in browser.get("/p/default/insights").content.decode()
 
 
