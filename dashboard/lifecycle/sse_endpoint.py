@@ -1,4 +1,7 @@
-"""`GET /api/v1/lifecycle`: the channel as server-sent events, for a token of scope read or a person."""
+"""`GET /api/v1/lifecycle`: the channel as server-sent events, for a token of scope read or a person.
+
+Needs Channels' cookie middleware around it.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from urllib.parse import parse_qs
 
+from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 
 from dashboard.lifecycle.broadcast import Subscriber, feed
@@ -15,7 +19,7 @@ from dashboard.security import authenticate
 from dashboard.security.access import projects_of
 from recorder.access import tokens
 from recorder.database.errors import Busy
-from recorder.ingest.auth import Headers, Receive, Scope, Send, header, in_thread
+from recorder.ingest.auth import Receive, Scope, Send, header, in_thread
 from recorder.ingest.http import Fault, refused_by, reply
 
 RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
@@ -97,17 +101,16 @@ async def _write(send: Send, body: bytes) -> None:
 async def _projects(scope: Scope) -> frozenset[int]:
     """Return the projects whose rings the one who asks may hear. Raises Fault or Busy."""
     wanted = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
-    return await in_thread(lambda: _mine(scope["headers"], wanted))
+    return await in_thread(lambda: _mine(scope, wanted))
 
 
-def _mine(headers: Headers, wanted: str) -> frozenset[int]:
-    given = list(headers)
-    authorization = header(given, b"authorization")
+def _mine(scope: Scope, wanted: str) -> frozenset[int]:
+    authorization = header(scope["headers"], b"authorization")
     bearer = tokens.bearer(authorization or "")
     if bearer is not None:
         mine = _of_token(bearer)
     else:
-        user = authenticate.user_of(authenticate.session_key(given))
+        user = authenticate.user_of(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
         if isinstance(user, AnonymousUser):
             raise _unknown()
         mine = dict(projects_of(user).values_list("slug", "pk"))

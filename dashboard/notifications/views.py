@@ -14,7 +14,7 @@ from django.views.decorators.http import require_GET, require_POST, require_safe
 
 from dashboard.lifecycle.notification_policy import ASKED, POLICY, ROWS
 from dashboard.notifications import queries
-from dashboard.security.access import next_place
+from dashboard.security.access import HtmxRequest, next_place
 from dashboard.web.errors import refused
 from dashboard.web.query_params import whole_number
 
@@ -52,7 +52,7 @@ def now(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_required
-def mute(request: HttpRequest) -> HttpResponse:
+def mute(request: HtmxRequest) -> HttpResponse:
     """Turn the notifications of one row of the policy off or on, for the one who asks."""
     assert isinstance(request.user, User)
     row = POLICY.get(request.POST.get("row", ""))
@@ -63,7 +63,7 @@ def mute(request: HttpRequest) -> HttpResponse:
         request.user.mutes.get_or_create(row=row.key)
     else:
         request.user.mutes.filter(row=row.key).delete()
-    if "HX-Request" not in request.headers:
+    if not request.htmx:
         return redirect(next_place(request, request.POST.get("next", "")))
     shown = {"row": row, "is_muted": is_muted, "next": request.POST.get("next", "")}
     return render(request, "notifications/_switch.html", shown)

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Concatenate, ParamSpec
-from urllib.parse import urlsplit
+from typing import Concatenate, ParamSpec
 
-from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.http.request import split_domain_port, validate_host
 from django.utils.http import url_has_allowed_host_and_scheme
+from django_htmx.middleware import HtmxDetails
 
 from recorder.access import tokens
 from recorder.models import Membership, Project
@@ -23,7 +21,12 @@ from recorder.models import Membership, Project
 P = ParamSpec("P")
 Visitor = AbstractBaseUser | AnonymousUser
 STAIR = Membership.Role.values
-Headers = Iterable[tuple[bytes, bytes]]
+
+
+class HtmxRequest(HttpRequest):
+    """A request as views get it from django-htmx's middleware; for annotations, as its manual has it."""
+
+    htmx: HtmxDetails
 
 
 class NotSignedIn(Exception):
@@ -55,12 +58,12 @@ def project_for(request: HttpRequest, slug: str) -> Project:
 
 
 def member(
-    view: Callable[Concatenate[HttpRequest, Project, P], HttpResponse],
+    view: Callable[Concatenate[HtmxRequest, Project, P], HttpResponse],
 ) -> Callable[..., HttpResponseBase]:
     """Give a view the project its address names; whoever is not signed in is sent to the sign-in page."""
 
     @wraps(view)
-    def guarded(request: HttpRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
+    def guarded(request: HtmxRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
         if not request.user.is_authenticated:
             return redirect_to_login(request.get_full_path())
         return view(request, project_for(request, slug), *args, **kwargs)
@@ -113,43 +116,7 @@ def _token_reader(request: HttpRequest, bearer: str) -> Reader:
     return Reader(token.project)
 
 
-def host_allowed(headers: Headers) -> bool:
-    """Say whether a request names one of our hosts; a foreign name may be a rebound one."""
-    hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
-    return len(hosts) == 1 and validate_host(split_domain_port(hosts[0])[0], settings.ALLOWED_HOSTS)
-
-
 def next_place(request: HttpRequest, after: str) -> str:
     """Return where a form wants to lead to if that is a page of ours, else the front door."""
     is_ours = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
     return after if is_ours and after.startswith("/") else "/"
-
-
-def origin_allowed(scope: dict[str, Any]) -> bool:
-    """Say whether a socket was opened by one of our own pages: exactly our scheme, host and port."""
-    headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
-    origins = [value for name, value in headers if name == b"origin"]
-    hosts = [value for name, value in headers if name == b"host"]
-    if len(origins) != 1 or len(hosts) != 1 or not host_allowed(scope["headers"]):
-        return False
-    scheme = "https" if _is_secure(scope, headers) else "http"
-    return _place(origins[0]) == _place(f"{scheme}://{hosts[0]}") is not None
-
-
-def _is_secure(scope: dict[str, Any], headers: list[tuple[bytes, str]]) -> bool:
-    trusted: tuple[str, str] | None = settings.SECURE_PROXY_SSL_HEADER
-    if trusted:
-        name = trusted[0].removeprefix("HTTP_").replace("_", "-").lower().encode()
-        return any(key == name and value == trusted[1] for key, value in headers)
-    return scope.get("scheme") in ("https", "wss")
-
-
-def _place(address: str) -> tuple[str, str, int] | None:
-    try:
-        parts = urlsplit(address)
-        port = parts.port
-    except ValueError:
-        return None
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.path or parts.query:
-        return None
-    return parts.scheme, parts.hostname, port or (443 if parts.scheme == "https" else 80)

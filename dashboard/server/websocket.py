@@ -1,7 +1,23 @@
-"""A WebSocket as our server speaks it: it reads no faster than the application takes, and writes no further
-than the client reads.
+"""The server's side of a WebSocket: Daphne's protocol, with back-pressure in both directions.
 
-Nothing of a message is read before the application has admitted its sender and asks for one.
+Stock Daphne puts every message into an unbounded queue and every answer into an unbounded buffer. Here:
+
+- **Reading.** The application asks for a message by `Inbox.get`. The TCP connection is read only while three
+  things hold: the application has asked for a message after the handshake, so a consumer that authenticates
+  in `connect` does so before any of the client's messages is read; fewer than `QUEUED_MESSAGES` and
+  `QUEUED_BYTES` wait in the inbox; the budget of the process (`recorder/ingest/byte_budget.py`) granted the
+  frame that began last. Otherwise the transport is paused, the kernel's buffer fills, and TCP stops the
+  client.
+- **Writing.** Twisted says when a client reads slower than we write; what is written from then on is
+  counted. A client that leaves more than `UNSENT_BYTES` unread is dropped. To wait for it instead would make
+  the hub and the writer wait, which serve all clients.
+
+Invariants: an inbox holds at most `QUEUED_BYTES`, one message and what one read of the connection brought.
+Every byte taken from the budget is given back once: when the application takes the message, when it is
+dropped, or in `_settle`. While a socket closes it is read, and what comes is dropped: for bytes left unread
+the kernel resets the connection, and the client does not see the close code.
+
+Cost: a few comparisons a message; the transport is paused or resumed only when the answer changes.
 """
 
 from __future__ import annotations
@@ -83,6 +99,7 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
             self.regulate()
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802
+        # The frame's header is read and its body is not: the budget is asked before the body takes memory.
         super().onMessageFrameBegin(length)
         self._fragments += 1
         if self.failedByMe:
@@ -93,7 +110,7 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
             return
         if self._fragments == 1:
             self._begun_at = time.monotonic()
-        if self._wanted:
+        if self._wanted:  # paused already; what Twisted had read on is here and counts all the same
             budget.take(length)
         elif not budget.ask(length, self._granted):
             self._wanted = length
@@ -131,11 +148,12 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
             budget.give(self._sizes.popleft())
 
     def regulate(self) -> None:
-        """Read on, or not: so that what waits here stays small."""
+        """Read on or pause. Called whenever the answer may have changed."""
         is_connecting = self.state == self.STATE_CONNECTING
         may_read = self.is_deaf or self.failedByMe or (not is_connecting and self._has_room)
         if may_read and self._is_paused:
             self._is_paused = False
+            # While we did not read, the client could not be heard: its silence and its rate count from now.
             self.heard_at = self._begun_at = time.monotonic()
             self.transport.resumeProducing()
         elif not may_read and (is_connecting or not self._is_paused):

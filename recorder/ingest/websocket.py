@@ -1,7 +1,12 @@
-"""The WebSocket door for events: a plain ASGI application, one `Connection` a client.
+"""The WebSocket endpoint for events: a Channels consumer, one instance a client.
 
-Frames are read while a commit runs and gathered into the next batch, so a client may have many on their way
-and their order holds. What a client sent before it left is still written.
+Frames are read while a commit runs and gathered into the next batch, so a client may have many on their way.
+
+Invariants: lines are written in the order in which they came, and what a client sent before it left is still
+written. `receive` returns only when at most `MARK_BYTES` are read and not yet written. Channels asks the
+server for the next message when it returns, and the server reads the TCP connection no further than it is
+asked (`dashboard/server/websocket.py`). So a connection holds at most `MARK_BYTES`, a frame and what the
+server has queued.
 """
 
 from __future__ import annotations
@@ -13,13 +18,14 @@ import time
 from collections import deque
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, NoReturn
 
 from django.conf import settings
 
 from recorder.database.errors import Busy
 from recorder.ingest import fencing
-from recorder.ingest.auth import Grant, NoToken, Receive, Scope, Send, WrongScope, authenticate, format_of
+from recorder.ingest.auth import Grant, NoToken, WrongScope, authenticate, format_of
+from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.ingest.rate_limit import submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
 from recorder.journal.batch import Batch, Gap, Mixed, Receipt, Superseded
@@ -27,20 +33,12 @@ from recorder.journal.batch import Batch, Gap, Mixed, Receipt, Superseded
 log = logging.getLogger(__name__)
 
 VERSION = 1
-AWAY, BINARY, TOO_BIG, OUR_BUG = 1001, 1003, 1009, 1011
+AWAY, BINARY, TOO_BIG = 1001, 1003, 1009
 PROTOCOL, TOKEN, SCOPE, SILENT, SUPERSEDED, WRONG_VERSION = 4400, 4401, 4403, 4408, 4409, 4426
 BAD_FRAMES, BAD_WITHIN_S = 8, 60.0
 RECHECK_S = 5.0
 MARK_BYTES = 2 * 1024 * 1024  # read and not yet written: beyond it the socket is not read
 BATCH_BYTES, BATCH_LINES = 2 * 1024 * 1024, 2_000
-
-
-class Close(Exception):
-    """The connection ends, and `code` says why."""
-
-    def __init__(self, code: int) -> None:
-        super().__init__(code)
-        self.code = code
 
 
 @dataclass(slots=True)
@@ -61,18 +59,11 @@ class Gathered:
         return frame.first == (None if self.first is None else self.first + len(self.lines))
 
 
-async def ingest_socket(scope: Scope, receive: Receive, send: Send) -> None:
-    """Serve one connection to `/ingest/v1/ws`."""
-    await Connection(scope, receive, send).run()
+class IngestConsumer(SocketConsumer):
+    """One client of `/ingest/v1/ws`, from its first frame to the last answer."""
 
-
-class Connection:
-    """One client, from its first frame to the last answer."""
-
-    def __init__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        self._scope = scope
-        self._receive = receive
-        self._send = send
+    def __init__(self) -> None:
+        super().__init__()
         self._grant = Grant(0, 0)
         self._format = "native"
         self._hold: fencing.Hold | None = None
@@ -80,79 +71,60 @@ class Connection:
         self._is_bare = False
         self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
         self._frames: deque[Lines | Flush] = deque()
-        self._bytes = 0
+        self._bytes = 0  # of frames that are read and not yet written
         self._has_left = False
         self._greeted = asyncio.Event()
         self._more = asyncio.Event()
         self._room = asyncio.Event()
-        self._superseded = asyncio.Event()
+        self._writing: asyncio.Task[None] | None = None
 
-    async def run(self) -> None:
-        """Serve the client. Refusals come after the handshake: a client sees close codes only then."""
-        await self._receive()  # websocket.connect
-        await self._send({"type": "websocket.accept"})
+    async def connect(self) -> None:
+        """Authenticate the client. Refusals come after the handshake: a client sees close codes only then."""
+        await self.accept()
         try:
-            await self._open()
-            await self._serve()
-        except Close as close:
-            await self._send({"type": "websocket.close", "code": close.code})
-        except Mixed as mixed:
-            await self._say("error", code="bad_format", message=str(mixed))
-            await self._send({"type": "websocket.close", "code": PROTOCOL})
-        except Busy:  # it cannot be told who it is and where to go on: it comes again
-            await self._send({"type": "websocket.close", "code": AWAY})
-        except Exception:
-            log.exception("an ingest connection failed")
-            await self._send({"type": "websocket.close", "code": OUR_BUG})
-        finally:
-            if self._hold is not None:
-                self._hold.let_go()
-
-    async def _open(self) -> None:
-        await self._admit()
+            await self._authenticate()
+        except Busy:  # nobody can say now who this is: it comes again
+            raise Close(AWAY) from None
         try:
-            self._format = format_of(self._scope["query_string"])
+            self._format = format_of(self.scope["query_string"])
         except ValueError as error:
             await self._say("error", code="bad_format", message=str(error))
             raise Close(PROTOCOL) from None
+        self._writing = self.start_task(self._write)
+        self.start_task(self._watch)
 
-    async def _admit(self) -> None:
+    async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
+        """Take one frame; return when there is room for the next."""
+        if text_data is None:
+            raise Close(BINARY)
+        if len(text_data) > settings.LOOPSCOPE_LIMITS["frame_bytes"]:
+            raise Close(TOO_BIG)
+        await self._take(text_data)
+        # A close cancels the task that writes: after it no room would ever come, and no disconnect be seen.
+        while self._bytes > MARK_BYTES and not self.is_closed:
+            self._room.clear()
+            await self._room.wait()
+
+    async def disconnect(self, code: int) -> None:
+        """Wait until what the client sent before it left is written."""
+        self._has_left = True
+        self._more.set()
+        if self._writing is not None:
+            await asyncio.wait([self._writing])
+
+    def release(self) -> None:
+        """Let another connection have the producer, and `receive` return."""
+        self._room.set()
+        if self._hold is not None:
+            self._hold.let_go()
+
+    async def _authenticate(self) -> None:
         try:
-            self._grant = await authenticate(self._scope["headers"])
+            self._grant = await authenticate(self.scope["headers"])
         except NoToken:
             raise Close(TOKEN) from None
         except WrongScope:
             raise Close(SCOPE) from None
-
-    async def _serve(self) -> None:
-        """Run until the client has left and all it sent is answered, or a part ends the connection."""
-        parts = (self._read(), self._write(), self._watch(), self._give_way())
-        tasks = [asyncio.ensure_future(part) for part in parts]
-        try:
-            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            if tasks[0] in done and tasks[0].exception() is None:
-                done, _ = await asyncio.wait(tasks[1:], return_when=asyncio.FIRST_COMPLETED)
-            for task in done:
-                task.result()
-        finally:
-            for task in tasks:
-                task.cancel()
-            await asyncio.gather(*tasks, return_exceptions=True)
-
-    async def _read(self) -> None:
-        """Take frames until the client leaves."""
-        while (message := await self._receive())["type"] != "websocket.disconnect":
-            text = message.get("text")
-            if text is None:
-                raise Close(BINARY)
-            if len(text) > settings.LOOPSCOPE_LIMITS["frame_bytes"]:
-                raise Close(TOO_BIG)
-            await self._take(text)
-            while self._bytes > MARK_BYTES:
-                self._room.clear()
-                await self._room.wait()
-        self._has_left = True
-        self._more.set()
 
     async def _take(self, text: str) -> None:
         try:
@@ -176,7 +148,7 @@ class Connection:
     async def _be(self, producer: str | None) -> None:
         """Become a producer, instead of any other connection that is, and say so."""
         if self._hold is None:
-            self._hold = await self._taken(producer)
+            self._hold = await self._claimed(producer)
             self._high = self._hold.high
         self._greeted.set()
         limits = settings.LOOPSCOPE_LIMITS
@@ -190,12 +162,21 @@ class Connection:
             server_time=datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z"),
         )
 
-    async def _taken(self, producer: str | None) -> fencing.Hold:
-        lost, grant = self._superseded.set, self._grant
+    async def _claimed(self, producer: str | None) -> fencing.Hold:
+        grant = self._grant
         if producer is None:
-            return fencing.new(lost)
+            return fencing.new(self._supersede)
         claim = Batch(grant.project, producer, None, [], self._format, is_demo=grant.is_demo, claim=True)
-        return await fencing.take(claim, lost)
+        try:
+            return await fencing.take(claim, self._supersede)
+        except Mixed as mixed:
+            await self._refuse_format(mixed)
+        except Busy:  # the high water cannot be read, so the client cannot go on: it comes again
+            raise Close(AWAY) from None
+
+    async def _refuse_format(self, mixed: Mixed) -> NoReturn:
+        await self._say("error", code="bad_format", message=str(mixed))
+        raise Close(PROTOCOL)
 
     async def _queue(self, frame: Lines | Flush) -> None:
         if isinstance(frame, Lines) and len(frame.lines) > settings.LOOPSCOPE_LIMITS["frame_events"]:
@@ -256,6 +237,8 @@ class Connection:
             receipt = await submit(batch)
         except Superseded:
             raise Close(SUPERSEDED) from None
+        except Mixed as mixed:
+            await self._refuse_format(mixed)
         except Gap as gap:
             await self._say("nack", code="gap", **{"from": gap.from_})
         except Busy as busy:
@@ -285,17 +268,19 @@ class Connection:
         while True:
             await asyncio.sleep(RECHECK_S)
             try:
-                await self._admit()
+                await self._authenticate()
                 if self._hold is not None:
                     await self._hold.check()
             except Busy:
                 log.warning("a token cannot be checked again now")
 
-    async def _give_way(self) -> None:
-        await self._superseded.wait()
+    def _supersede(self) -> None:
+        """Close, because another connection has claimed the producer. Called on the event loop."""
+        self.start_task(self._close_superseded)
+
+    async def _close_superseded(self) -> None:
         raise Close(SUPERSEDED)
 
     async def _say(self, op: str, **more: Any) -> None:
-        if not self._has_left:
-            text = json.dumps({"op": op, **more}, separators=(",", ":"))
-            await self._send({"type": "websocket.send", "text": text})
+        if not self._has_left and not self.is_closed:
+            await self.send(json.dumps({"op": op, **more}, separators=(",", ":")))

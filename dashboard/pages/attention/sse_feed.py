@@ -41,9 +41,9 @@ class Row:
     session: Whose | None
 
 
-async def feed(scope: Scope, receive: Receive, send: Send, slug: str) -> None:
+async def feed(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one open page until it leaves."""
-    query = urlencode({"project": slug}).encode()
+    query = urlencode({"project": scope["url_route"]["kwargs"]["slug"]}).encode()
     await lifecycle({**scope, "query_string": query}, receive, send, tell=_tell)
 
 

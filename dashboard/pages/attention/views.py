@@ -10,7 +10,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.pages.attention.live import AttentionPage
 from dashboard.pages.attention.params import LATEST, Params
 from dashboard.pages.attention.queries import ended
-from dashboard.security.access import member, require
+from dashboard.security.access import HtmxRequest, member, require
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.query_params import whole_number
@@ -36,7 +36,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @member
-def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
+def mark_seen(request: HtmxRequest, project: Project) -> HttpResponse:
     """Mark one failure as seen, or all up to the newest that the page showed."""
     user = require(request, project, Membership.Role.VIEWER)
     session = whole_number(request.POST.get("session", ""))
@@ -51,6 +51,6 @@ def mark_seen(request: HttpRequest, project: Project) -> HttpResponse:
     else:
         return refused(request, "Name the session, or up to which moment.")
     read_marks.mark(user, project, loops, timezone.now())
-    if "HX-Request" in request.headers:  # its open pages are told
+    if request.htmx:  # its open pages are told
         return HttpResponse(status=204)
     return redirect(links.attention(project.slug, **Params.parse(request.POST).pairs()))

@@ -14,7 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
 from dashboard.pages.costs.params import Params
-from dashboard.security.access import may, member, require
+from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.web import csv_response, links
 from recorder.core.money.prices import Band
 from recorder.models import Membership, Project
@@ -40,7 +40,7 @@ def as_csv(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_safe
 @member
-def accounts(request: HttpRequest, project: Project) -> HttpResponse:
+def accounts(request: HtmxRequest, project: Project) -> HttpResponse:
     """Show the reconciliation of totals: a fragment for htmx, else a page of its own."""
     params = Params.parse(request.GET)
     shown = {
@@ -49,8 +49,7 @@ def accounts(request: HttpRequest, project: Project) -> HttpResponse:
         "asked": params,
         "accounts": queries.accounts(project, params.period(timezone.now())),
     }
-    inside = bool(request.headers.get("HX-Request"))
-    return render(request, "costs/said.html" if inside else "costs/accounts.html", shown)
+    return render(request, "costs/said.html" if request.htmx else "costs/accounts.html", shown)
 
 
 @require_POST

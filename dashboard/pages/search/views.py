@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 from django.views.decorators.vary import vary_on_headers
 
 from dashboard.pages.search import queries
 from dashboard.pages.search.commands import actions
-from dashboard.security.access import member
+from dashboard.security.access import HtmxRequest, member
 from dashboard.shell.page import Page
 from recorder.core.content.text import clean
 from recorder.models import Project
@@ -22,7 +22,7 @@ LONGEST = 200
 @require_safe
 @member
 @vary_on_headers("HX-Request")
-def find(request: HttpRequest, project: Project, pages: Callable[[], Iterable[Page]]) -> HttpResponse:
+def find(request: HtmxRequest, project: Project, pages: Callable[[], Iterable[Page]]) -> HttpResponse:
     """Show what holds the words that are asked for; without words, the latest."""
     q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
     context = {
@@ -36,5 +36,4 @@ def find(request: HttpRequest, project: Project, pages: Callable[[], Iterable[Pa
         ),
         "actions": actions(project.slug, q, pages()),
     }
-    is_piece = getattr(request, "htmx", False)
-    return render(request, "find/_found.html" if is_piece else "find/index.html", context)
+    return render(request, "find/_found.html" if request.htmx else "find/index.html", context)

@@ -17,7 +17,7 @@ from dashboard.pages.session.conversation.items import as_written
 from dashboard.pages.session.events import lookup, loop_json, queries
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
-from dashboard.security.access import may, member, require
+from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
 from recorder.journal.read import Pruned
@@ -44,19 +44,19 @@ def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpRespon
 
 @require_safe
 @member
-def session(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+def session(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Show a session, opened at the loop one most likely wants."""
     return _page(request, project, pk, None)
 
 
 @require_safe
 @member
-def loop(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
+def loop(request: HtmxRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Show a session with one of its loops."""
     return _page(request, project, pk, loop)
 
 
-def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
+def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
     asked = Params.parse(request.GET)
     try:
         found = header_session.session_of(project.pk, pk, loop or 0)
@@ -70,9 +70,9 @@ def _page(request: HttpRequest, project: Project, pk: int, loop: int | None) -> 
         return render(
             request, "session/gone.html", {"gone": gone, "url": links.session(project.slug, pk)}, status=410
         )
-    if asked.tab == "conversation" and asked.before is not None and is_htmx(request):
+    if asked.tab == "conversation" and asked.before is not None and request.htmx:
         return render(request, "session/earlier.html", context | {"turns": context["drawn"].get("turn", [])})
-    if asked.tab == "events" and is_htmx(request):
+    if asked.tab == "events" and request.htmx:
         return render(request, "session/events_piece.html", context)
     may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
     return render(request, "session/detail.html", context | {"may_pin": may_pin})
@@ -109,11 +109,6 @@ def _context(found: Session, loop: int | None, asked: Params) -> dict[str, Any]:
         context["record"] = loop_json.document(found, loop, asked.of)
         context["head_url"] = links.loop(found.project.slug, found.pk, loop)
     return context
-
-
-def is_htmx(request: HttpRequest) -> bool:
-    """Say whether a page asks for a piece of itself."""
-    return bool(getattr(request, "htmx", False))
 
 
 def _filters(found: Session, loop: int, asked: Params) -> dict[str, object]:

@@ -14,7 +14,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
-from websockets.exceptions import ConnectionClosed
+from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.browser.server import ROOT, Server
@@ -245,6 +245,17 @@ def test_pages_are_not_for_strangers(server):
         pass
     assert refused.value.code == 401
     refused.value.close()
+
+
+@pytest.mark.parametrize("path", ["/p/default/live/sessions", "/p/nobodys/live/sessions", "/nowhere"])
+@pytest.mark.parametrize("is_ours", [True, False])
+def test_page_sockets_are_not_for_strangers(server, path, is_ours):
+    origin = server.url if is_ours else "http://elsewhere.example"
+    with pytest.raises(InvalidStatus) as refused:
+        connect(server.url.replace("http", "ws") + path, origin=origin)
+
+    assert refused.value.response.status_code == 403
+    assert "Traceback" not in server.log()
 
 
 @contextmanager

@@ -18,9 +18,9 @@ from dashboard.pages.session.events.bodies import (
     string,
     text_of,
 )
-from dashboard.pages.session.views import PLAIN, found_line, is_htmx, may_be_pruned
+from dashboard.pages.session.views import PLAIN, found_line, may_be_pruned
 from dashboard.rendering import images
-from dashboard.security.access import member
+from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
 from recorder.core.content.text import clean
@@ -35,7 +35,7 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 @require_safe
 @member
 @may_be_pruned
-def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
+def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Give the whole of one text inside an event: plain, or to the page that asked for it, in pieces."""
     raw = found_line(lookup.event, project, pk)
     body, at = decode(raw), request.GET.get("at", "")
@@ -44,7 +44,7 @@ def event_text(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
         text = pretty(value) if body else clean(raw.decode(errors="replace"))
     else:
         text = result_text(value) if at.startswith("result") else text_of(value)
-    if not is_htmx(request):
+    if not request.htmx:
         return HttpResponse(text, content_type=PLAIN)
     start = min(whole_number(request.GET.get("from", "")) or 0, len(text))
     rest = len(text) - start - PIECE

@@ -1,0 +1,84 @@
+"""Every ASGI route: sockets, and the few HTTP addresses that are not Django's (`urls.py` has all others).
+
+An HTTP address stands here if it streams, is asked many times a second, or must answer while Django cannot.
+Programs are told in JSON what is not there or not done.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from channels.auth import AuthMiddlewareStack  # type: ignore[import-untyped]  # ships no types
+from channels.routing import ProtocolTypeRouter, URLRouter  # type: ignore[import-untyped]
+from channels.sessions import CookieMiddleware  # type: ignore[import-untyped]
+from django.core.asgi import get_asgi_application
+from django.urls import path, re_path
+
+from dashboard.lifecycle.sse_endpoint import lifecycle
+from dashboard.live.page_socket import PageConsumer
+from dashboard.pages.attention.sse_feed import feed
+from dashboard.pages.registry import LIVE_PAGES
+from dashboard.security.origin import (
+    AgentOriginValidator,
+    AllowedHostValidator,
+    Application,
+    SameOriginValidator,
+    SocketDenier,
+)
+from dashboard.server import health
+from recorder.ingest.auth import Receive, Scope, Send
+from recorder.ingest.http import ingest_http, reply
+from recorder.ingest.websocket import IngestConsumer
+
+pages: Any = get_asgi_application()
+
+
+async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a plain request to the WebSocket endpoint."""
+    message = "this address is opened by a WebSocket handshake"
+    await reply(send, 426, {"code": "bad_method", "message": message}, upgrade="websocket")
+
+
+async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a reader; whoever asks for the head alone is sent that alone by the server."""
+    if scope["method"] not in ("GET", "HEAD"):
+        body = {"code": "bad_method", "message": "the read API is read, by GET or HEAD"}
+        await reply(send, 405, body, allow="GET, HEAD")
+    else:
+        await pages({**scope, "method": "GET"}, receive, send)
+
+
+async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer a program at an address that does not exist."""
+    await reply(send, 404, {"code": "not_found", "message": f"There is no {scope['path']}."})
+
+
+def _checked(application: Application) -> Any:
+    """Check the host first. Any, because Channels reuses path(), whose stubs only know views."""
+    return AllowedHostValidator(application)
+
+
+# `(?s)`: a line feed is a character of a path like any other.
+http_urlpatterns = [
+    path("ingest/v1/events", _checked(ingest_http)),
+    path("ingest/v1/ws", _checked(upgrade_required)),
+    path("healthz", _checked(health.alive)),
+    path("readyz", _checked(health.ready)),
+    path("api/v1/lifecycle", _checked(CookieMiddleware(lifecycle))),
+    path("p/<slug:slug>/attention/feed", _checked(CookieMiddleware(feed))),
+    re_path(r"(?s)^api/v1/.", _checked(read_api)),
+    re_path(r"^(?:ingest|api)(?:/|\Z)", _checked(not_found)),
+    re_path(r"", pages),
+]
+page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES)
+websocket_urlpatterns = [
+    path("ingest/v1/ws", AgentOriginValidator(IngestConsumer.as_asgi())),
+    path("p/<slug:slug>/live/<slug:page>", SameOriginValidator(AuthMiddlewareStack(page_consumer))),
+    re_path(r"", SocketDenier.as_asgi()),  # a router without a match raises, and logs a traceback
+]
+application = ProtocolTypeRouter(
+    {
+        "http": URLRouter(http_urlpatterns),
+        "websocket": AllowedHostValidator(URLRouter(websocket_urlpatterns)),
+    }
+)
