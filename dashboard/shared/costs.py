@@ -1,4 +1,8 @@
-"""Money as pages and the API say it: sums that know what is missing in them, with sub-agents, of groups."""
+"""Costs for pages and the API: sums that count unpriced calls, costs with sub-agents, costs of groups.
+
+Costs with sub-agents: each level of links to sub-agents is one query, so a tree of depth d takes d queries
+(at most DEEPEST). Invariant: a record that is reachable in several ways is counted once, also in cycles.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +19,11 @@ from recorder.core.records import CostSource
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 COST = ("cost_nano", "unpriced", "cost_source")  # columns
-DEEPEST = 200  # sub-agents below each other that are followed
+DEEPEST = 200  # maximum depth of sub-agents
 
 
-class Spent(Protocol):
-    """Anything that carries a cost."""
+class HasCost(Protocol):
+    """A record with a cost."""
 
     @property
     def cost_nano(self) -> int | None: ...
@@ -31,14 +35,14 @@ class Spent(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """A sum: None when nothing in it has a price; `unpriced` calls are left out of it."""
+    """A sum in nano-dollars; None when no part has a price. `unpriced` counts the calls left out."""
 
     cost_nano: int | None = None
     unpriced: int = 0
     cost_source: str = "none"
 
-    def __add__(self, more: Spent) -> Cost:
-        """Add one more; what has no price is counted and changes nothing else."""
+    def __add__(self, more: HasCost) -> Cost:
+        """Add a record; without a price it only adds to `unpriced`."""
         unpriced = self.unpriced + more.unpriced
         if more.cost_nano is None:
             return Cost(self.cost_nano, unpriced, self.cost_source)
@@ -50,42 +54,42 @@ SOURCES = {
     "none": "unknown",
     "computed": "computed from tokens and prices",
     "reported": "reported by the runtime",
-    "mixed": "reported by the runtime where it said so, else computed",
+    "mixed": "reported by the runtime where available, else computed",
 }
 
 
 @dataclass(frozen=True, slots=True)
 class GroupTotals:
-    """What a parallel group cost: its branches, and its judge once."""
+    """Cost of a parallel group: its branches, and its judge once."""
 
     total: Cost
     winner: Cost | None
 
     @property
     def overhead_ratio(self) -> float | None:
-        """Return how much more was paid than for the winner alone; None when that is not wholly known."""
+        """Return (total - winner) / winner; None when a part has no price."""
         if self.winner is None or not self.winner.cost_nano or self.total.unpriced:
             return None
         return ((self.total.cost_nano or 0) - self.winner.cost_nano) / self.winner.cost_nano
 
 
 def usd(nano: int | None) -> str | None:
-    """Return an amount in dollars, exactly."""
+    """Return the exact amount in dollars as text."""
     return None if nano is None else format(Decimal(nano).scaleb(-9).normalize() + 0, "f")
 
 
-def words(spent: Spent) -> str:
-    """Say the exact amount, where it comes from and what is missing."""
-    said = []
-    if spent.cost_nano is not None:
-        said.append(f"${usd(spent.cost_nano)}, {SOURCES[spent.cost_source]}")
-    if spent.unpriced:
-        said.append(f"{spent.unpriced:,} {'call has' if spent.unpriced == 1 else 'calls have'} no price")
-    return "; ".join(said)
+def words(record: HasCost) -> str:
+    """Return the exact amount, its source and the number of unpriced calls as text."""
+    parts = []
+    if record.cost_nano is not None:
+        parts.append(f"${usd(record.cost_nano)}, {SOURCES[record.cost_source]}")
+    if record.unpriced:
+        parts.append(f"{record.unpriced:,} {'call has' if record.unpriced == 1 else 'calls have'} no price")
+    return "; ".join(parts)
 
 
 def source_of(*, priced: int, reported: int) -> CostSource:
-    """Return where a sum of priced calls comes from, of which the runtime reported some."""
+    """Return the source of a sum over `priced` calls, of which the runtime reported `reported`."""
     if not priced:
         return "none"
     if not reported:
@@ -93,16 +97,16 @@ def source_of(*, priced: int, reported: int) -> CostSource:
     return "reported" if reported == priced else "mixed"
 
 
-def total(parts: Iterable[Spent]) -> Cost:
-    """Add up."""
+def total(parts: Iterable[HasCost]) -> Cost:
+    """Add up costs."""
     whole = NOTHING
     for part in parts:
         whole += part
     return whole
 
 
-def group_totals(branches: Iterable[LoopRecord], judge: Spent | None, evaluation: Spent) -> GroupTotals:
-    """Add up a group: `evaluation` is what the group itself carries when no judge's loop was recorded."""
+def group_totals(branches: Iterable[LoopRecord], judge: HasCost | None, evaluation: HasCost) -> GroupTotals:
+    """Add up a group; without a recorded judge loop, the cost of `evaluation` itself is added."""
     loops = list(branches)
     winner = next((loop for loop in loops if loop.is_selected), None)
     return GroupTotals(
@@ -112,10 +116,10 @@ def group_totals(branches: Iterable[LoopRecord], judge: Spent | None, evaluation
 
 
 def sessions_with_sub_agents(sessions: Collection[Session]) -> Mapping[int, Cost]:
-    """Return the cost of each session and of all that its loops spawned, each once."""
-    costs: dict[int, Spent] = {session.pk: session for session in sessions}
+    """Return the cost of each session including all sessions below it, each counted once."""
+    costs: dict[int, HasCost] = {session.pk: session for session in sessions}
     below = _spawned_below(costs)
-    return {each.pk: total(costs[pk] for pk in _reached(each.pk, below)) for each in sessions}
+    return {session.pk: total(costs[pk] for pk in _reached(session.pk, below)) for session in sessions}
 
 
 def spawned_by(session: int) -> set[int]:
@@ -123,8 +127,8 @@ def spawned_by(session: int) -> set[int]:
     return _reached(session, _spawned_below({session: NOTHING})) - {session}
 
 
-def _spawned_below(costs: dict[int, Spent]) -> dict[int, set[int]]:
-    """Return who is below whom, and put those below into `costs`. A query for each level."""
+def _spawned_below(costs: dict[int, HasCost]) -> dict[int, set[int]]:
+    """Return the children of each session, and add them to `costs`. One query per level."""
     below: dict[int, set[int]] = {}
     frontier = set(costs)
     for _ in range(DEEPEST):
@@ -148,7 +152,7 @@ def _sessions_below(sessions: Collection[int]) -> QuerySet[Session]:
 
 def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
     """Return the cost of each loop and of the sub-agents below it, in its session or in others."""
-    costs: dict[int, Spent] = {loop.pk: loop for loop in loops}
+    costs: dict[int, HasCost] = {loop.pk: loop for loop in loops}
     below: dict[int, set[int]] = {}
     frontier = set(costs)
     for _ in range(DEEPEST):
@@ -166,7 +170,7 @@ def loops_with_sub_agents(loops: Collection[LoopRecord]) -> Mapping[int, Cost]:
 
 @compiled
 def _spawned(loops: Collection[int]) -> QuerySet[Any, tuple[int | None, int | None]]:
-    """Ask for the links to sub-agents: by a tool call, by a session of their own, by their parent."""
+    """Select the links to sub-agents: by tool call, by the session's parent, by the loop's parent."""
     refs = ChildLoopRef.objects.filter(loop__in_list=loops, child__isnull=False)
     spawned = LoopRecord.objects.filter(session__parent__in_list=loops).values_list(
         "session__parent_id", "pk"
@@ -181,15 +185,15 @@ def _costs(loops: Collection[int]) -> QuerySet[LoopRecord]:
 
 
 def _reached(root: int, below: Mapping[int, set[int]]) -> set[int]:
-    """Return `root` and everything below it; circles end."""
-    seen, left = {root}, [root]
-    while left:
-        fresh = below.get(left.pop(), set()) - seen
-        seen |= fresh
-        left += fresh
-    return seen
+    """Return `root` and everything below it; cycles are visited once."""
+    reached, pending = {root}, [root]
+    while pending:
+        fresh = below.get(pending.pop(), set()) - reached
+        reached |= fresh
+        pending += fresh
+    return reached
 
 
-def _merged(known: Spent, more: Spent) -> CostSource:
+def _merged(known: HasCost, more: HasCost) -> CostSource:
     words: dict[str, CostSource] = {"computed": "computed", "reported": "reported", "mixed": "mixed"}
     return merge_cost_sources(words.get(known.cost_source, "none"), words.get(more.cost_source, "none"))

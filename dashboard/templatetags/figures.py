@@ -67,7 +67,7 @@ class _Row(Protocol):
     @property
     def other_errors(self) -> int: ...
     @property
-    def spent(self) -> costs.Spent | None: ...
+    def spent(self) -> costs.HasCost | None: ...
     @property
     def whole(self) -> costs.Cost | None: ...
 
@@ -123,12 +123,12 @@ def amount(count: int | None) -> SafeString:
 
 
 @register.simple_tag
-def cost(spent: costs.Spent) -> SafeString:
-    """Write what something cost, with the exact amount and where it comes from on hover."""
-    shown = number_format.money(spent.cost_nano, spent.unpriced)
-    if spent.cost_nano is None and not spent.unpriced:
-        return format_html('<span title="{}">{}</span>', "nothing spent", shown)
-    return format_html('<span title="{}">{}</span>', costs.words(spent), shown)
+def cost(record: costs.HasCost) -> SafeString:
+    """Return a cost; the title attribute has the exact amount and its source."""
+    shown = number_format.money(record.cost_nano, record.unpriced)
+    if record.cost_nano is None and not record.unpriced:
+        return format_html('<span title="{}">{}</span>', "no cost", shown)
+    return format_html('<span title="{}">{}</span>', costs.words(record), shown)
 
 
 @register.filter

@@ -1,4 +1,4 @@
-"""Which settings of branches differ, and which do not. Pure."""
+"""Settings that differ between the configs of branches, and settings that are equal. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dashboard.shared.config_diff import Setting, settings
 from recorder.core.records import Json
 
-NOT_SETTINGS = ("model", "name", "config_id")  # what a config is called
+NOT_SETTINGS = ("model", "name", "config_id")  # identify a config, and are no settings
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A setting of one branch; `is_odd` when it is not the first one's."""
+    """A setting of one branch; `is_odd` when it differs from that of the first branch."""
 
     text: str
     is_odd: bool
@@ -21,23 +21,25 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A setting that is not the same in all branches."""
+    """A setting that differs between branches."""
 
     words: str
     values: Sequence[Value]
 
 
 def differences(snapshots: Sequence[Json]) -> tuple[Sequence[Difference], Sequence[Setting]]:
-    """Return the settings that differ, and those that do not; a branch without a config differs in none."""
-    said = [{each.name: each for each in settings(snapshot, None)} for snapshot in snapshots]
-    known = [mine for mine in said if mine]
-    words = {name: each.words for mine in said for name, each in mine.items() if name not in NOT_SETTINGS}
-    found, alike = [], []
+    """Return the settings that differ, and the equal ones; a branch without a config is not compared."""
+    configs = [{item.name: item for item in settings(snapshot, None)} for snapshot in snapshots]
+    recorded = [config for config in configs if config]
+    words = {
+        name: item.words for config in configs for name, item in config.items() if name not in NOT_SETTINGS
+    }
+    found, equal_settings = [], []
     for name, word in words.items():
-        values = [mine[name].value if name in mine else "none" for mine in known]
+        values = [config[name].value if name in config else "none" for config in recorded]
         if len(set(values)) == 1:
-            alike.append(known[0][name])
+            equal_settings.append(recorded[0][name])
         else:
-            texts = [mine[name].value if name in mine else "none" if mine else "" for mine in said]
+            texts = [config[name].value if name in config else "none" if config else "" for config in configs]
             found.append(Difference(word, [Value(text, bool(text) and text != values[0]) for text in texts]))
-    return found, alike
+    return found, equal_settings

@@ -1,4 +1,4 @@
-"""What an open evaluation is sent: its head, its lanes while it runs, its table, its judge."""
+"""Live panels of an evaluation: head, lanes while it runs, table, judge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from recorder.pubsub.invalidation import Invalidation
 
 SOON_MS = 300
-LATER_MS = 2_000  # a table may be large, and while branches run it changes with every turn
+LATER_MS = 2_000  # the table may be large, and changes with every turn of a running branch
 
 HEAD = Panel("evaluations/head", header.heads)
 HEAD_SOON = Panel("evaluations/head", header.heads, min_interval_ms=SOON_MS)
@@ -31,49 +31,51 @@ LANE = Panel("evaluations/lane", lanes.lanes, min_interval_ms=SOON_MS)
 JUDGE = Panel("evaluations/judge", judge.judges)
 
 
-def table_panel(asked: Params, min_interval_ms: int = 0) -> Panel:
-    """Return the table that this address shows."""
-    return Panel("evaluations/table", comparison.Tables(asked), min_interval_ms=min_interval_ms)
+def table_panel(params: Params, min_interval_ms: int = 0) -> Panel:
+    """Return the panel of the table with these parameters."""
+    return Panel("evaluations/table", comparison.Tables(params), min_interval_ms=min_interval_ms)
 
 
 @dataclass(slots=True)
 class EvaluationPage:
-    """An open page."""
+    """An open evaluation page."""
 
     project: int
     group: int
-    asked: Params
+    params: Params
     _session: int = 0
     _branches: frozenset[int] = frozenset()
     _judges: set[int] = field(default_factory=set)
     _judge_turns: set[int] = field(default_factory=set)
 
     def dirty_panels(self, touched: Invalidation | None) -> Wants:
-        """Return the panels that a bell made dirty, or all of them."""
+        """Return the panels that an invalidation makes dirty; all of them for None."""
         if touched is None:
-            return self._everything()
+            return self._all_panels()
         self._judges.update(loop for loop, group in touched.judges.items() if group == self.group)
         self._judge_turns.update(turn for turn, loop in touched.turns.items() if loop in self._judges)
         wanted: Wants = []
-        if self.group in touched.groups:  # a winner waits for nothing
+        if self.group in touched.groups:  # changes of the group itself are not throttled
             wanted += [(panel, [self.group]) for panel in self._panels]
         else:
-            if touched.groups or self._session in touched.sessions:  # others come before and after it
+            if (
+                touched.groups or self._session in touched.sessions
+            ):  # the head links to neighbours and the session
                 wanted.append((HEAD_SOON, [self.group]))
-            wanted += self._moved(touched)
+            wanted += self._loop_panels(touched)
         blocks = [block for block, turn in touched.blocks.items() if turn in self._judge_turns]
         return [*wanted, (BLOCK, blocks)]
 
-    def _moved(self, touched: Invalidation) -> Wants:
+    def _loop_panels(self, touched: Invalidation) -> Wants:
         branches, judges = self._branches & touched.loops.keys(), self._judges & touched.loops.keys()
         wanted: Wants = [(LANE, sorted(branches | judges))]
         if branches:
-            wanted.append((table_panel(self.asked, LATER_MS), [self.group]))
+            wanted.append((table_panel(self.params, LATER_MS), [self.group]))
         if judges:
             wanted.append((JUDGE, [self.group]))
         return wanted
 
-    def _everything(self) -> Wants:
+    def _all_panels(self) -> Wants:
         place = lookup.place(self.group)
         self._session, self._branches = place.session, place.branches
         self._judges = {place.judge} if place.judge else set()
@@ -82,11 +84,11 @@ class EvaluationPage:
 
     @property
     def _panels(self) -> tuple[Panel, ...]:
-        return HEAD, LANES, table_panel(self.asked), JUDGE
+        return HEAD, LANES, table_panel(self.params), JUDGE
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for. Raises Http404."""
+    """Return the page of a socket URL. Raises Http404 if the group is not in the project."""
     group = whole_number(params.get("group", "")) or 0
     if not lookup.is_of(project.pk, group):
         raise Http404

@@ -1,4 +1,4 @@
-"""What the reader asked the list of evaluations for: validated once, written back into links."""
+"""Query parameters of the list of evaluations: validated once, written back into links."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WINDOWS = ("24h", "7d", "30d", "90d", "all")
 CONFIGS_MAX = 2
 VERDICTS = {
     "judged": "Judged",
-    "rule": "By a rule",
+    "rule": "By rule",
     "fallback": "Fallback",
     "none": "Not decided",
 }
@@ -23,19 +23,19 @@ VERDICTS = {
 
 @dataclass(frozen=True, slots=True)
 class Filters(Address):
-    """The list's query string. Configs are told by their keys."""
+    """The list's query string. Configs are identified by their keys."""
 
-    config: tuple[str, ...] = ()  # all of them took part
+    config: tuple[str, ...] = ()  # evaluations in which all of these took part
     winner: str = ""
     verdict: str = ""
     since: str = "all"
     session: int | None = None
-    before: Cursor | None = None  # the page after this evaluation, newest first
-    after: Cursor | None = None  # the page that ends before this evaluation
+    before: Cursor | None = None  # start after this evaluation, newest first
+    after: Cursor | None = None  # end before this evaluation
 
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
-        """Read a query string; what makes no sense is as if it were not there."""
+        """Parse a query string; invalid parameters are ignored."""
         read = Reading(params)
         return cls(
             config=read.values("config")[:CONFIGS_MAX],

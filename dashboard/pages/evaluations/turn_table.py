@@ -1,4 +1,11 @@
-"""Turns of branches as the rows of a table: what each did, what is the same, where ways part. Pure."""
+"""Table of the turns of branches: one row per aligned turn, with equal rows and the first difference. Pure.
+
+`align_turns` assigns turns to rows. A row is equal when every branch that counts has a turn there with the
+same tools
+and arguments, or, without tools, the same text. A branch counts unless it has no turns at all or is still
+running and
+has not reached the row. Cost: linear in the number of turns after the alignment.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +13,21 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dashboard.pages.evaluations.align_turns import Places, rows
+from dashboard.pages.evaluations.align_turns import RowPlaces, rows
 from dashboard.rendering.number_format import duration, money, tokens
 
-ROWS = 400  # of a page
+ROWS = 400  # rows per page
 MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One turn of a branch. `calls` are tools and keys of their arguments; `says` is a key of its text."""
+    """One turn of a branch. `calls` are tools and hashes of their arguments; `says` is a hash of its text."""
 
     number: int
     calls: tuple[tuple[str, str], ...]
     says: str
-    text: str  # one line of what it did or said
+    text: str  # one line: summaries of its calls, or its text
     failed_tools: int
     has_error: bool
     tokens: int
@@ -29,19 +36,19 @@ class Step:
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """Return what turns are aligned by: role, tools, normalised arguments."""
+        """Return the key for alignment: role, tools, normalised arguments."""
         return "assistant", self.calls
 
-    def does_as(self, other: Step) -> bool:
+    def equals(self, other: Step) -> bool:
         return self.key == other.key and (bool(self.calls) or self.says == other.says)
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The turns of a branch, and where they are shown."""
+    """The turns of a branch, and the URL of its loop."""
 
     steps: Sequence[Step]
-    url: str  # of its loop
+    url: str
     is_open: bool = False  # more turns may come
 
 
@@ -50,74 +57,76 @@ class Cell:
     """A turn beside the winner's of the same row."""
 
     url: str
-    number: str  # its own, where it is not the row's
-    tools: Sequence[tuple[str, int]]  # and how often, one after the other
+    number: str  # its own number, where it differs from the row's
+    tools: Sequence[tuple[str, int]]  # tool name and number of consecutive calls
     text: str
     is_failed: bool
     is_same: bool
     took: str
-    spent: str  # the winner's own figures; of others what it is more or less
+    spent: str  # usage of the winner's turn; for other branches the difference to it
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Turns that stand beside each other; where a branch has none, there is a gap."""
+    """Aligned turns; None where a branch has no turn."""
 
     number: str
     cells: Sequence[Cell | None]
     is_same: bool
     is_first_difference: bool
-    skipped: int  # equal rows before it that are not shown
+    skipped: int  # hidden equal rows before this one
 
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A page of the rows. `first` and `last` count from 1 among `total`."""
+    """One page of rows. `first` and `last` are numbers from 1 to `total`."""
 
     rows: Sequence[Row]
     first: int
     last: int
     total: int
-    same: int  # rows that are equal in all branches
-    parting: str  # the winner's turn at which ways part first; "" when they never do
-    parting_row: int  # where its page begins
-    skipped: int  # equal rows after the last one that is shown
+    same: int  # number of rows that are equal in all branches
+    parting: str  # number of the winner's turn where branches first differ; "": never
+    parting_row: int  # first row of the page with that turn
+    skipped: int  # hidden equal rows after the last shown row
 
 
 def table(branches: Sequence[Branch], *, first: int = 1, is_only_differences: bool = False) -> Table:
-    """Return the rows from the page on that holds row `first`; the winner's branch comes first."""
-    laid = _Laid(branches)
-    listed = [n for n in range(len(laid.places)) if not (is_only_differences and laid.same[n])]
+    """Return the page that contains row `first`; the winner is the first branch."""
+    aligned = _AlignedTurns(branches)
+    listed = [n for n in range(len(aligned.places)) if not (is_only_differences and aligned.same[n])]
     start = (min(first, max(len(listed), 1)) - 1) // ROWS * ROWS
     shown = listed[start : start + ROWS]
     before = listed[start - 1] if start else -1
-    parting = laid.parting
+    parting = aligned.parting
     return Table(
-        rows=[laid.row(n, n - last - 1) for last, n in zip((before, *shown), shown, strict=False)],
+        rows=[aligned.row(n, n - last - 1) for last, n in zip((before, *shown), shown, strict=False)],
         first=start + 1,
         last=start + len(shown),
         total=len(listed),
-        same=sum(laid.same),
-        parting="" if parting is None else laid.number(parting) or str(parting + 1),
+        same=sum(aligned.same),
+        parting="" if parting is None else aligned.number(parting) or str(parting + 1),
         parting_row=1 if parting is None else listed.index(parting) // ROWS * ROWS + 1,
-        skipped=len(laid.places) - 1 - shown[-1] if shown and start + ROWS >= len(listed) else 0,
+        skipped=len(aligned.places) - 1 - shown[-1] if shown and start + ROWS >= len(listed) else 0,
     )
 
 
-class _Laid:
-    """All turns in their rows."""
+class _AlignedTurns:
+    """All turns of the branches, assigned to rows."""
 
     def __init__(self, branches: Sequence[Branch]) -> None:
         self.branches = branches
-        self.places: Sequence[Places] = rows([[step.key for step in each.steps] for each in branches])
+        self.places: Sequence[RowPlaces] = rows([[step.key for step in branch.steps] for branch in branches])
         self._ends = [self._last_row(n) for n in range(len(branches))]
-        self._alike = [self._is_alike(n) for n in range(len(self.places))]
-        self.same = [alike and len(self._looked_at(n)) > 1 for n, alike in enumerate(self._alike)]
+        self._equal_rows = [self._is_equal_row(n) for n in range(len(self.places))]
+        self.same = [
+            is_equal and len(self._compared_steps(n)) > 1 for n, is_equal in enumerate(self._equal_rows)
+        ]
 
     @property
     def parting(self) -> int | None:
         """Return the first row in which branches differ."""
-        return next((n for n, alike in enumerate(self._alike) if not alike), None)
+        return next((n for n, is_equal in enumerate(self._equal_rows) if not is_equal), None)
 
     def number(self, n: int) -> str:
         place = self.places[n][0]
@@ -136,14 +145,14 @@ class _Laid:
         for branch, place in zip(self.branches, self.places[n], strict=True):
             yield None if place is None else branch.steps[place]
 
-    def _looked_at(self, n: int) -> Sequence[Step | None]:
-        """Return what of a row counts: not the gap of a branch that has no turn, or none so far."""
-        every = zip(self._steps(n), self.branches, self._ends, strict=True)
-        return [step for step, branch, end in every if branch.steps and not (branch.is_open and n > end)]
+    def _compared_steps(self, n: int) -> Sequence[Step | None]:
+        """Return the cells of a row that count; branches without turns, or not there yet, do not."""
+        cells = zip(self._steps(n), self.branches, self._ends, strict=True)
+        return [step for step, branch, end in cells if branch.steps and not (branch.is_open and n > end)]
 
-    def _is_alike(self, n: int) -> bool:
-        first, *others = self._looked_at(n)
-        return all(first is not None and step is not None and step.does_as(first) for step in others)
+    def _is_equal_row(self, n: int) -> bool:
+        first, *others = self._compared_steps(n)
+        return all(first is not None and step is not None and step.equals(first) for step in others)
 
     def _last_row(self, branch: int) -> int:
         return max((n for n, row in enumerate(self.places) if row[branch] is not None), default=-1)
@@ -156,26 +165,26 @@ def _cell(step: Step, url: str, row: str, beside: Step | None, *, is_winner: boo
         tools=[(name, len(list(same))) for name, same in groupby(name for name, _ in step.calls)],
         text=step.text,
         is_failed=step.has_error or step.failed_tools > 0,
-        is_same=not is_winner and beside is not None and step.does_as(beside),
+        is_same=not is_winner and beside is not None and step.equals(beside),
         took=duration(step.duration_ms),
-        spent=_own(step) if beside is None or is_winner else _more(step, beside),
+        spent=_absolute_usage(step) if beside is None or is_winner else _usage_difference(step, beside),
     )
 
 
-def _own(step: Step) -> str:
-    said = [f"{tokens(step.tokens)} tokens" if step.tokens else "", money(step.cost) if step.cost else ""]
-    return ", ".join(filter(None, said))
+def _absolute_usage(step: Step) -> str:
+    parts = [f"{tokens(step.tokens)} tokens" if step.tokens else "", money(step.cost) if step.cost else ""]
+    return ", ".join(filter(None, parts))
 
 
-def _more(step: Step, beside: Step) -> str:
-    """Say what a turn took more, or less, than the winner's."""
-    said = [_signed(step.tokens - beside.tokens, lambda n: f"{tokens(n)} tokens")]
+def _usage_difference(step: Step, beside: Step) -> str:
+    """Return usage relative to the winner's turn, signed."""
+    parts = [_signed(step.tokens - beside.tokens, lambda n: f"{tokens(n)} tokens")]
     if step.cost is not None and beside.cost is not None:
-        said.append(_signed(step.cost - beside.cost, money))
+        parts.append(_signed(step.cost - beside.cost, money))
     if step.duration_ms is not None and beside.duration_ms is not None:
-        said.append(_signed(step.duration_ms - beside.duration_ms, duration))
-    return ", ".join(filter(None, said))
+        parts.append(_signed(step.duration_ms - beside.duration_ms, duration))
+    return ", ".join(filter(None, parts))
 
 
-def _signed(count: int, say: Callable[[int], str]) -> str:
-    return f"{'+' if count > 0 else MINUS}{say(abs(count))}" if count else ""
+def _signed(count: int, form: Callable[[int], str]) -> str:
+    return f"{'+' if count > 0 else MINUS}{form(abs(count))}" if count else ""

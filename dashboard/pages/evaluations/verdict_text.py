@@ -1,4 +1,4 @@
-"""The verdict of an evaluation in words: who was chosen, how, and at what price. Pure."""
+"""Sentences about the verdict of an evaluation: winner, how it was selected, its relative cost. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from dashboard.rendering.number_format import duration, plural
 from recorder.core.handlers.verdict import Verdict
 
-ALIKE = 1.05  # a ratio below is no difference worth words
+EQUAL_RATIO = 1.05  # cost ratios below are called equal
 
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """What the words need of one branch."""
+    """Figures of one branch that the verdict text uses."""
 
     number: int
     label: str
@@ -25,76 +25,79 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """How a group came to its end. `winner` is the number of a branch that was recorded."""
+    """Outcome of a group. `winner` is the number of the selected branch; None if it was not recorded."""
 
     kind: Verdict
     status: str  # of the group
     winner: int | None
-    named: Sequence[int]  # by the judge's reply
+    named: Sequence[int]  # branch numbers in the judge's reply
     has_judge: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The verdict: first who, then why and how much."""
+    """The verdict in two sentences or more: `who` won, then `why` and at what cost."""
 
     who: str
     why: str = ""
 
 
 def words(decision: Decision, branches: Sequence[Standing]) -> Words:
-    """Say a verdict."""
+    """Return the text of a verdict."""
     winner = next((branch for branch in branches if branch.number == decision.winner), None)
     if decision.status != "completed":
         return _open(decision, branches)
     if winner is None:
         return Words("A branch that was not recorded was selected.")
-    beside = compared(winner, branches, is_rule=decision.kind == "rule")
+    comparison = compared(winner, branches, is_rule=decision.kind == "rule")
     match decision.kind:
         case "judged":
-            why = f"The judge named branch {winner.number}." if decision.has_judge else _UNSEEN
-            return Words(f"{winner.label} won.", f"{why} {beside}")
+            why = f"The judge named branch {winner.number}." if decision.has_judge else _JUDGE_NOT_RECORDED
+            return Words(f"{winner.label} won.", f"{why} {comparison}")
         case "rule":
-            return Words(f"{winner.label} was taken by a rule.", f"No judge was asked. {beside}")
+            return Words(f"{winner.label} was selected by a rule.", f"There was no judge. {comparison}")
         case _:
-            return Words("No win.", f"{_misnamed(decision)}, so {winner.label} was taken by a rule. {beside}")
+            return Words(
+                "No win.",
+                f"{_mismatch_text(decision)}, so {winner.label} was selected by a rule. {comparison}",
+            )
 
 
-_UNSEEN = "A judge was paid for, but its loop was not recorded."
+_JUDGE_NOT_RECORDED = "A judge was paid for, but its loop was not recorded."
 
 
 def _open(decision: Decision, branches: Sequence[Standing]) -> Words:
     count = plural(len(branches), "branch,branches")
     if decision.status == "aborted":
         return Words(
-            "Ended without a choice.", f"The recording of {count} broke off before one was selected."
+            "Ended without a selection.", f"The recording of {count} stopped before one was selected."
         )
     open_ones = [branch for branch in branches if branch.state in ("pending", "running", "waiting")]
     if decision.has_judge:
-        return Words("The judge is reading.", f"{count} wait for its choice.")
+        return Words("The judge is reading.", f"{count} wait for its verdict.")
     if not open_ones:
-        return Words("All branches ended.", "None was selected yet.")
+        return Words("All branches ended.", "No branch is selected yet.")
     pending = sum(branch.state == "pending" for branch in open_ones)
     counts = {
         "running": len(open_ones) - pending,
         "pending": pending,
         "ended": len(branches) - len(open_ones),
     }
-    said = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
-    return Words("No winner yet.", f"Of {count}: {said}.")
+    states = ", ".join(f"{number} {state}" for state, number in counts.items() if number)
+    return Words("No winner yet.", f"Of {count}: {states}.")
 
 
-def _misnamed(decision: Decision) -> str:
+def _mismatch_text(decision: Decision) -> str:
     if not decision.named:
         return "The judge's reply names no branch"
     return f"The judge's reply names branch {' and '.join(map(str, decision.named))}, not the one selected"
 
 
 def compared(winner: Standing, branches: Sequence[Standing], *, is_rule: bool) -> str:
-    """Say what the winner cost and how long it took beside the others."""
+    """Compare cost and duration of the winner with the other branches."""
     others = [branch for branch in branches if branch is not winner and branch.state != "pending"]
-    said = [_price(winner, others, is_rule=is_rule), _time(winner, others)]
-    sentence = " and ".join(filter(None, said))
+    parts = [_price(winner, others, is_rule=is_rule), _time(winner, others)]
+    sentence = " and ".join(filter(None, parts))
     return f"It {sentence}." if sentence else ""
 
 
@@ -102,20 +105,26 @@ def _price(winner: Standing, others: Sequence[Standing], *, is_rule: bool) -> st
     costs = [branch.cost for branch in others]
     if winner.cost is None or None in costs or not costs:
         return _amount(winner.tokens, [branch.tokens for branch in others])
-    known = [cost for cost in costs if cost is not None]
-    is_dearest = winner.cost > max(known)
-    if winner.cost <= min(known):
+    priced = [cost for cost in costs if cost is not None]
+    is_most_expensive = winner.cost > max(priced)
+    if winner.cost <= min(priced):
         return "is the cheapest branch"
-    times = f"cost {ratio(winner.cost, min(known))} the cheapest branch"
-    return f"is the dearest branch: it {times}" if is_dearest and (is_rule or len(known) > 1) else times
+    times = f"cost {ratio(winner.cost, min(priced))} the cheapest branch"
+    return (
+        f"is the most expensive branch: it {times}"
+        if is_most_expensive and (is_rule or len(priced) > 1)
+        else times
+    )
 
 
-def _amount(mine: int, theirs: Sequence[int]) -> str:
-    least = min(theirs, default=0)
-    if not mine or not least:
+def _amount(own: int, others: Sequence[int]) -> str:
+    least = min(others, default=0)
+    if not own or not least:
         return ""
     return (
-        "used the fewest tokens" if mine <= least else f"used {ratio(mine, least)} the tokens of the leanest"
+        "used the fewest tokens"
+        if own <= least
+        else f"used {ratio(own, least)} the fewest tokens of any other branch"
     )
 
 
@@ -123,13 +132,13 @@ def _time(winner: Standing, others: Sequence[Standing]) -> str:
     lengths = [branch.duration_ms for branch in others if branch.duration_ms is not None]
     if winner.duration_ms is None or not lengths:
         return ""
-    late = winner.duration_ms - min(lengths)
-    return f"took {duration(late)} longer than the fastest" if late > 0 else "was the fastest"
+    delay = winner.duration_ms - min(lengths)
+    return f"took {duration(delay)} longer than the fastest" if delay > 0 else "was the fastest"
 
 
 def ratio(part: int, whole: int) -> str:
-    """Return how many times one is the other: "3.4 times", "as much as" when they are alike."""
+    """Return a ratio in words: "3.4 times", or "as much as" below EQUAL_RATIO."""
     times = part / whole if whole else 0
-    if times < ALIKE:
+    if times < EQUAL_RATIO:
         return "as much as"
     return f"{times:,.0f} times" if times >= 9.95 else f"{times:.1f} times"

@@ -1,4 +1,4 @@
-"""Evaluations as pages: the list, and one of them."""
+"""Views of the list of evaluations and of one evaluation."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ from recorder.models import Project
 @require_safe
 @member
 def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Show an evaluation."""
+    """Show one evaluation."""
     if not lookup.is_of(project.pk, pk):
         raise Http404
-    asked = Params.parse(request.GET)
-    page = EvaluationPage(project.pk, pk, asked)
+    params = Params.parse(request.GET)
+    page = EvaluationPage(project.pk, pk, params)
     context = {
         "project": project,
         "page": "evaluations",
         "group": pk,
-        "ws_url": links.live(project.slug, "evaluation", group=pk, **asked.pairs()),
+        "ws_url": links.live(project.slug, "evaluation", group=pk, **params.pairs()),
         "drawn": {
             panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.dirty_panels(None)
         },
@@ -42,11 +42,11 @@ def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the evaluations that the query string asks for."""
+    """Show the evaluations that match the query string."""
     filters = Filters.parse(request.GET)
-    known = newest(queries_list.of_project(project.pk))
+    newest_pk = newest(queries_list.of_project(project.pk))
     found = listing(queries_list.matching(project.pk, filters, timezone.now()), filters)
-    page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, known)
+    page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, newest_pk)
     options = queries_list.options(project.pk)
     context = {
         "project": project,
@@ -57,7 +57,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "verdicts": VERDICTS,
         "configs": [queries_list.chosen(options, key) for key in (*filters.config, "", "")[:CONFIGS_MAX]],
         "winners": queries_list.chosen(options, filters.winner),
-        "is_empty": not known,
+        "is_empty": not newest_pk,
         "drawn": page.draw(),
     }
     return render(request, "evaluations/index.html", context)

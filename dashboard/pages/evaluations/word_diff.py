@@ -1,4 +1,10 @@
-"""Two texts compared word by word. Pure."""
+"""Word diff of two texts, by their longest common subsequence. Pure.
+
+Short common runs between larger changes are treated as changed, because single shared words make a diff
+unreadable.
+Invariant: the "same" and "here" stretches, joined, are the first COMPARED tokens of `text`.
+Cost: the product of the numbers of tokens, at most COMPARED squared.
+"""
 
 from __future__ import annotations
 
@@ -10,9 +16,9 @@ from typing import Literal
 
 from dashboard.rendering.sequence_match import longest_common_subsequence
 
-COMPARED = 4_000  # words and marks of a text: comparing costs their product
-PIECE = re.compile(r"(?:\d+(?:[.,]\d+)*|\w+|[^\w\s])\s*")
-STRAY = 2  # words in common that stand alone between larger changes say nothing
+COMPARED = 4_000  # maximum number of tokens of a text
+TOKEN = re.compile(r"(?:\d+(?:[.,]\d+)*|\w+|[^\w\s])\s*")
+STRAY = 2  # a common run of at most so many tokens, shorter than the changes around it, is dropped
 
 How = Literal["same", "here", "there"]  # in both, only in this text, only in the other
 Match = tuple[int, int]
@@ -20,22 +26,22 @@ Match = tuple[int, int]
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A piece of text, and where it stands."""
+    """A part of the diff and the side it belongs to."""
 
     how: How
     text: str
 
 
 def changes(text: str, other: str) -> Sequence[Stretch]:
-    """Return `text` with what `other` has instead: first what is only there, then what is only here."""
-    here, there = PIECE.findall(text)[:COMPARED], PIECE.findall(other)[:COMPARED]
-    common = longest_common_subsequence([piece.strip() for piece in here], [piece.strip() for piece in there])
+    """Return the diff from `other` to `text`: at each change first the removed, then the added words."""
+    here, there = TOKEN.findall(text)[:COMPARED], TOKEN.findall(other)[:COMPARED]
+    common = longest_common_subsequence([token.strip() for token in here], [token.strip() for token in there])
     return list(_joined(_stretches(here, there, _without_strays(common, len(here), len(there)))))
 
 
 def is_cut(text: str) -> bool:
-    """Say whether a text has more than is compared of it."""
-    return len(text) > COMPARED and len(PIECE.findall(text)) > COMPARED
+    """Whether a text has more tokens than are compared."""
+    return len(text) > COMPARED and len(TOKEN.findall(text)) > COMPARED
 
 
 def _without_strays(common: Sequence[Match], here: int, there: int) -> Iterator[Match]:
@@ -68,7 +74,7 @@ def _stretches(here: Sequence[str], there: Sequence[str], common: Iterable[Match
 
 
 def _joined(stretches: Iterable[Stretch]) -> Iterator[Stretch]:
-    """Join what stands side by side in the same way."""
+    """Join adjacent stretches of the same side."""
     how: How = "same"
     texts: list[str] = []
     for stretch in stretches:

@@ -1,1 +1,1 @@
-"""The leaderboard: which config wins when several run the same task, and what a win costs."""
+"""The leaderboard: win rates of configs in judged evaluations, and the cost of a win."""

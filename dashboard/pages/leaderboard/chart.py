@@ -1,4 +1,4 @@
-"""Win rate against cost as SVG geometry: percent across, pixels down. Pure."""
+"""Geometry of the chart of win rate against cost: x in percent, y in pixels. Pure."""
 
 from __future__ import annotations
 
@@ -12,16 +12,21 @@ from dashboard.shared.standings.statistics import Interval, frontier
 
 LEFT, RIGHT = 6.0, 98.0
 TOP, BOTTOM = 14.0, 264.0
-ROOM = 0.08  # of the width, left free beside the outermost points
-TURN = 55.0  # right of it a label stands left of its point
-LINE, REACH = 13.0, 24.0  # labels nearer than this would cover each other
+ROOM = 0.08  # share of the width left free beside the outermost points
+TURN = 55.0  # right of this x, a label is placed left of its point
+LINE, REACH = 13.0, 24.0  # distances in y and x below which two labels overlap
 TICKS_MAX = 7
-STEPS = ((1, 1.5, 2, 3, 5, 7), (1, 2, 5), (1, 3), (1,))  # of a decade, the finest that fit
+STEPS = (
+    (1, 1.5, 2, 3, 5, 7),
+    (1, 2, 5),
+    (1, 3),
+    (1,),
+)  # ticks within a decade, finest first; the finest that fits is used
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One config, by its place in the table."""
+    """One config; `at` is its row in the table."""
 
     at: int
     nano: int
@@ -31,7 +36,7 @@ class Point:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A point as it is drawn, its interval upright, its label beside it."""
+    """A drawn point with its vertical interval and its label."""
 
     at: int
     x: float
@@ -39,18 +44,18 @@ class Mark:
     y_high: float
     y_low: float
     is_front: bool
-    is_left: bool  # where its label is
+    is_left: bool  # the label is left of the point
     label_y: float
 
 
 @dataclass(frozen=True, slots=True)
 class Tick:
     place: float
-    value: float  # nano-dollars across, a share of 1 upwards
+    value: float  # nano-dollars on the x axis, a rate of 0 to 1 on the y axis
 
     @property
     def label(self) -> str:
-        """Return an amount as shortly as it can be said: $0.05 $1 $200."""
+        """Return the amount without trailing zeros: $0.05 $1 $200."""
         return f"${Decimal(round(self.value)).scaleb(-9).normalize():,f}"
 
 
@@ -72,7 +77,7 @@ class Chart:
 
 
 class Scale:
-    """From nano-dollars to percent of the width: logarithmic unless something was free."""
+    """Map nano-dollars to percent of the width: logarithmic unless a cost is zero."""
 
     def __init__(self, costs: Sequence[int]) -> None:
         low, high = min(costs), max(costs)
@@ -93,8 +98,8 @@ class Scale:
         return [Tick(self.x(value), value) for value in values]
 
     def _round(self) -> list[float]:
-        several = [self._inside(steps) for steps in STEPS]
-        values = next((values for values in several if len(values) <= TICKS_MAX), several[-1])
+        candidates = [self._inside(steps) for steps in STEPS]
+        values = next((values for values in candidates if len(values) <= TICKS_MAX), candidates[-1])
         return values[:: ceil(len(values) / TICKS_MAX) or 1]
 
     def _inside(self, steps: Sequence[float]) -> list[float]:
@@ -110,7 +115,7 @@ class Scale:
 
 
 def chart(points: Sequence[Point]) -> Chart | None:
-    """Lay out the points; there is no chart without any."""
+    """Lay out the points; None without any."""
     if not points:
         return None
     scale = Scale([point.nano for point in points])
@@ -137,7 +142,7 @@ def _mark(point: Point, scale: Scale, top: float, *, is_front: bool) -> Mark:
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:
-    """Move labels down until none covers another."""
+    """Move labels down until none overlaps another."""
     placed: list[Mark] = []
     for mark in sorted(marks, key=lambda mark: mark.y):
         moved = mark
@@ -153,7 +158,7 @@ def _is_over(mark: Mark, other: Mark) -> bool:
 
 
 def _steps(front: Sequence[Mark]) -> list[Line]:
-    """Draw the frontier as stairs: what the best at each cost wins."""
+    """Return the frontier as a step line: the best win rate up to each cost."""
     lines: list[Line] = []
     for mark, following in pairwise(front):
         lines.append(Line(mark.x, mark.y, following.x, mark.y))

@@ -1,4 +1,4 @@
-"""A config's figures as a row of a file, and in the words of the read API. Pure."""
+"""CSV rows of the leaderboard; column names are those of the read API. Pure."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HEADER = (
 
 
 def cells(row: Row) -> Sequence[Cell]:
-    """Return the cells of a config's row, as `HEADER` names them."""
+    """Return the cells of a config's row, in the order of `HEADER`."""
     standing, chip = row.standing, row.chip
     interval = standing.interval
     return (
@@ -49,7 +49,7 @@ def cells(row: Row) -> Sequence[Cell]:
         interval.high if interval else None,
         usd(standing.per_task.rounded),
         usd(standing.per_win.rounded),
-        "yes" if standing.spent.unpriced else "no",
+        "yes" if standing.cost.unpriced else "no",
         standing.p95_ms,
         standing.cache_hits,
         standing.ruled,
@@ -60,5 +60,5 @@ def cells(row: Row) -> Sequence[Cell]:
 
 
 def places(standing: Standing) -> str:
-    """Return the wins at the first place, the second and so on."""
+    """Return the wins by position, separated by spaces."""
     return " ".join(map(str, standing.places))

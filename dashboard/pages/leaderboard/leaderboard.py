@@ -1,4 +1,4 @@
-"""The leaderboard as the page shows it: rows, chart, matrix, pairs, places and "always one config". Pure."""
+"""View model of the leaderboard: table, chart, matrix, pairs, positions, single-config cost. Pure."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from dashboard.shared.config_labels import Chip
 from dashboard.shared.standings import tally
 from dashboard.shared.standings.tally import Result, Standing
 
-SHOWN = 12  # configs in the matrix, lineups, judges
-PAIRS_MAX = 40
+SHOWN = 12  # maximum number of configs in the matrix, of lineups and of judges
+PAIRS_MAX = 40  # maximum number of pairs over all lineups
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One config in the table; `low`, `width` and `middle` are percent of the bar's lane."""
+    """One config in the table; `low`, `width` and `middle` place its interval bar, in percent."""
 
     chip: Chip
     standing: Standing
@@ -30,7 +30,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """One config against another; `heat` is 1 to 9, 5 being even, 0 when neither ever won."""
+    """One config against another; `heat` is 1 to 9 (5: equal wins), 0 when neither ever won."""
 
     duel: Duel
     heat: int
@@ -43,7 +43,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One config's line of the matrix; None where it would meet itself or never met."""
+    """One row of the matrix; None for the config itself and for configs that it never met."""
 
     chip: Chip
     cells: Sequence[Cell | None]
@@ -67,7 +67,7 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Seats:
-    """Wins by place of one judge, and whom the warning names."""
+    """Wins by position of one judge, and the config that the warning names."""
 
     places: Places
     judge: Chip | None
@@ -90,7 +90,7 @@ class Dot:
 
 @dataclass(frozen=True, slots=True)
 class Board:
-    """Everything on the page."""
+    """All content of the page."""
 
     rows: Sequence[Row]
     groups: int
@@ -99,11 +99,11 @@ class Board:
     fallback: int
     branches: int
     judges: int
-    chance: float  # percent that a config would win if all were equal
+    chance: float  # win rate in percent if all configs were equal
     chart: Chart | None
     matrix: Sequence[Line]
     tables: Sequence[Table]
-    tested: int  # pairs in all, also those not shown
+    tested: int  # number of pairs, including those not shown
     seats: Sequence[Seats]
     instead: Sequence[Instead]
 
@@ -113,9 +113,9 @@ class Board:
 
     @property
     def cheapest_win(self) -> Row | None:
-        """Return the ranked config whose wins cost least, if it is known of all that have any price."""
-        known = [row for row in self.rows if row.standing.rank and row.standing.per_win.is_whole]
-        return min(known, key=lambda row: row.standing.per_win.nano or 0, default=None)
+        """Return the ranked config with the lowest cost per win, among configs without unpriced calls."""
+        priced = [row for row in self.rows if row.standing.rank and row.standing.per_win.is_whole]
+        return min(priced, key=lambda row: row.standing.per_win.nano or 0, default=None)
 
     @property
     def dots(self) -> Sequence[Dot]:
@@ -123,13 +123,13 @@ class Board:
 
     @property
     def left_out(self) -> Sequence[Row]:
-        """Return the configs that the chart cannot place."""
+        """Return the configs that are not in the chart."""
         drawn = {mark.at for mark in self.chart.marks} if self.chart else set()
         return [row for at, row in enumerate(self.rows) if at not in drawn]
 
 
 def board(results: Sequence[Result], p95_ms: Mapping[int, int], chips: Mapping[int, Chip]) -> Board:
-    """Put together what groups came to."""
+    """Compute the board from the results of groups."""
     judged = tally.judged(results)
     rows = [_row(standing, chips) for standing in tally.standings(results, p95_ms)]
     shown = [row for row in rows if row.standing.judged][:SHOWN]

@@ -1,4 +1,4 @@
-"""Config against config, place against place, and all branches against always one config. Pure."""
+"""Pairs of configs, wins by position, and the cost of running one config only. Pure."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
-from dashboard.shared.standings.statistics import DOUBT, Favour, chance, favour, sign_test
-from dashboard.shared.standings.tally import UNKNOWN, Result, Spent
+from dashboard.shared.standings.statistics import SIGNIFICANCE, PositionBias, favour, sign_test, significance
+from dashboard.shared.standings.tally import UNKNOWN, CostSum, Result
 
 
 @dataclass(frozen=True, slots=True)
 class Duel:
-    """Two configs in the groups in which both took part; in the rest of these a third won."""
+    """Two configs in the groups in which both took part. Groups that a third config won count for neither."""
 
     one: int
     other: int
@@ -23,27 +23,27 @@ class Duel:
 
     @property
     def share(self) -> float | None:
-        """Return how many of the groups that either won the first did."""
+        """Return the share of the first in the groups that either of them won."""
         either = self.wins + self.losses
         return self.wins / either if either else None
 
     @property
     def p(self) -> float | None:
-        """Return how likely equals differ so much; it means something within one lineup only."""
+        """Return the p value of the sign test; comparable only within one lineup."""
         return sign_test(self.wins, self.losses)
 
     @property
     def is_clear(self) -> bool:
-        return self.p is not None and self.p < DOUBT
+        return self.p is not None and self.p < SIGNIFICANCE
 
     @property
     def words(self) -> str:
-        return "neither has won yet" if self.p is None else chance(self.p)
+        return "no wins yet" if self.p is None else significance(self.p)
 
 
 @dataclass(frozen=True, slots=True)
 class Lineup:
-    """The groups in which exactly these configs took part, each once."""
+    """The groups in which exactly these configs took part, each with one branch."""
 
     configs: tuple[int, ...]
     groups: int
@@ -52,13 +52,13 @@ class Lineup:
 
 @dataclass(frozen=True, slots=True)
 class Places:
-    """The wins by place of one judge's groups of one size, and who stood where it chose most often."""
+    """Wins by position in one judge's groups of one size, and the usual config at the preferred position."""
 
     judge: int
     wins: tuple[int, ...]
-    favour: Favour | None
-    usual: int  # the config that stood at the favourite place most often
-    usual_share: float  # of the groups
+    favour: PositionBias | None
+    usual: int  # the config that was most often at the preferred position
+    usual_share: float  # its share of the groups
 
     @property
     def groups(self) -> int:
@@ -75,12 +75,12 @@ class Places:
 
 @dataclass(frozen=True, slots=True)
 class Always:
-    """What a config's groups cost, beside what its own branches in them cost."""
+    """Cost of a config's groups against the cost of its own branches in them."""
 
     config: int
     groups: int
-    paid: Spent
-    alone: Spent
+    paid: CostSum
+    alone: CostSum
     same: int  # groups that it won
 
     @property
@@ -89,19 +89,19 @@ class Always:
 
     @property
     def factor(self) -> float | None:
-        """Return how many times as much was paid; None unless everything has a price."""
+        """Return total paid divided by the cost of this config only; None unless every call has a price."""
         if not self.paid.is_whole or not self.alone.is_whole or not self.alone.nano:
             return None
         return float((self.paid.nano or 0) / self.alone.nano)
 
 
 def duels(results: Iterable[Result]) -> Mapping[tuple[int, int], Duel]:
-    """Return each pair that met, both ways round."""
+    """Return all pairs that met, in both orders."""
     met, won = Counter[tuple[int, int]](), Counter[tuple[int, int]]()
     for result in results:
-        known = set(result.configs) - {UNKNOWN}
-        for one in known:
-            for other in known - {one}:
+        configs = set(result.configs) - {UNKNOWN}
+        for one in configs:
+            for other in configs - {one}:
                 met[one, other] += result.groups
                 won[one, other] += result.groups * (result.winner == one)
     return {pair: Duel(*pair, groups, won[pair], won[pair[::-1]]) for pair, groups in met.items()}
@@ -110,7 +110,7 @@ def duels(results: Iterable[Result]) -> Mapping[tuple[int, int], Duel]:
 def lineups(results: Iterable[Result]) -> list[Lineup]:
     """Return the sets of configs that met, those with most groups first.
 
-    A group with a config twice or with an unknown one is none of them: its configs had not the same odds.
+    Groups with a config twice or with an unknown config are left out, because their configs had unequal odds.
     """
     groups, wins = Counter[frozenset[int]](), defaultdict[frozenset[int], Counter[int]](Counter)
     for result in results:
@@ -122,26 +122,29 @@ def lineups(results: Iterable[Result]) -> list[Lineup]:
 
 
 def places(results: Iterable[Result]) -> list[Places]:
-    """Return the wins by place for each judge and number of branches, those with most groups first."""
+    """Return the wins by position for each judge and number of branches, most groups first."""
     tables: dict[tuple[int, int], list[Result]] = defaultdict(list)
     for result in results:
         if result.won is not None and len(result.configs) > 1:
             tables[result.judge, len(result.configs)].append(result)
     found = [_places(judge, size, table) for (judge, size), table in tables.items()]
-    return sorted(found, key=lambda each: -each.groups)
+    return sorted(found, key=lambda places: -places.groups)
 
 
 def always(config: int, results: Iterable[Result]) -> Always:
-    """Compare what a config's groups cost with running it alone, as its average branch where it ran twice."""
-    mine = [result for result in results if config in result.configs]
-    paid, alone = Spent(), Spent()
-    for result in mine:
+    """Compare the cost of a config's groups with running only this config.
+
+    Where it had several branches in a group, their average counts.
+    """
+    own = [result for result in results if config in result.configs]
+    paid, alone = CostSum(), CostSum()
+    for result in own:
         paid += result.total
         for entry in result.entries:
             if entry.config == config:
-                alone += entry.spent.over(result.configs.count(config))
-    same = sum(result.groups for result in mine if result.winner == config)
-    return Always(config, sum(result.groups for result in mine), paid, alone, same)
+                alone += entry.cost.over(result.configs.count(config))
+    same = sum(result.groups for result in own if result.winner == config)
+    return Always(config, sum(result.groups for result in own), paid, alone, same)
 
 
 def _lineup(configs: tuple[int, ...], groups: int, wins: Mapping[int, int]) -> Lineup:
@@ -150,12 +153,12 @@ def _lineup(configs: tuple[int, ...], groups: int, wins: Mapping[int, int]) -> L
 
 
 def _places(judge: int, size: int, results: Sequence[Result]) -> Places:
-    wins, stood = Counter[int](), defaultdict[int, Counter[int]](Counter)
+    wins, at_position = Counter[int](), defaultdict[int, Counter[int]](Counter)
     for result in results:
         wins[result.won or 0] += result.groups
         for place, config in enumerate(result.configs):
-            stood[place][config] += result.groups
+            at_position[place][config] += result.groups
     by_place = tuple(wins[place] for place in range(size))
-    found = favour(by_place)
-    usual, often = stood[found.place if found else 0].most_common(1)[0]
-    return Places(judge, by_place, found, usual, often / wins.total())
+    bias = favour(by_place)
+    usual, often = at_position[bias.place if bias else 0].most_common(1)[0]
+    return Places(judge, by_place, bias, usual, often / wins.total())

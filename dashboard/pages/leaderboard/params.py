@@ -1,4 +1,4 @@
-"""What the reader asked the leaderboard for: validated once, written back into links."""
+"""Query parameters of the leaderboard: validated once, written back into links."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ WINDOWS = ("7d", "30d", "90d", "all")
 
 @dataclass(frozen=True, slots=True)
 class Params(Address):
-    """Conditions on the groups that count; `notes` say what of the address made no sense."""
+    """Filters on the groups; `notes` name the parameters that were invalid and ignored."""
 
     since: str = "all"
-    task: str = ""  # words in what the session is about
+    task: str = ""  # words to find in the session
     agent: tuple[str, ...] = ()
     judge: tuple[str, ...] = ()  # keys of configs
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, params: QueryDict) -> Params:
-        """Read a query string; what makes no sense becomes a note."""
+        """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
         return cls(
             since=read.choice("since", WINDOWS, "all"),
@@ -42,5 +42,5 @@ class Params(Address):
 
     @property
     def csv(self) -> str:
-        """Return the link to the same as a file."""
+        """Return the query string of the CSV download."""
         return "?" + urlencode({**self.pairs(), "format": "csv"}, doseq=True)

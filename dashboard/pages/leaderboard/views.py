@@ -1,4 +1,4 @@
-"""The leaderboard as a page and as a file."""
+"""The leaderboard as a page and as CSV."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.pages.leaderboard.params import Params
 from dashboard.pages.leaderboard.queries import agents
 from dashboard.security.access import member
 from dashboard.shared.standings.queries import Found, Groups, read_groups
-from dashboard.shared.standings.tally import ENOUGH
+from dashboard.shared.standings.tally import RANKED_FROM
 from dashboard.web import csv_response, links
 from dashboard.web.query_params import start
 from recorder.models import Project
@@ -22,27 +22,31 @@ from recorder.models import Project
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show which configs win, or give the table as a file."""
-    asked = Params.parse(request.GET)
+    """Show the leaderboard; with `format=csv`, download its table."""
+    params = Params.parse(request.GET)
     groups = Groups(
-        project.pk, start(asked.since, timezone.now()), task=asked.task, agent=asked.agent, judge=asked.judge
+        project.pk,
+        start(params.since, timezone.now()),
+        task=params.task,
+        agent=params.agent,
+        judge=params.judge,
     )
     found = read_groups(groups)
     shown = board(found.results, found.p95_ms, found.chips)
     if request.GET.get("format") == "csv":
         return csv_response.answer("leaderboard", HEADER, map(cells, shown.rows))
-    return render(request, "leaderboard/index.html", _context(project, asked, found, shown))
+    return render(request, "leaderboard/index.html", _context(project, params, found, shown))
 
 
-def _context(project: Project, asked: Params, found: Found, shown: Board) -> dict[str, object]:
+def _context(project: Project, params: Params, found: Found, shown: Board) -> dict[str, object]:
     return {
         "project": project,
         "page": "leaderboard",
         "ws_url": links.live(project.slug, "leaderboard"),
-        "asked": asked,
+        "asked": params,
         "board": shown,
-        "enough": ENOUGH,
-        "agents": sorted({*agents(project.pk), *asked.agent}),
+        "enough": RANKED_FROM,
+        "agents": sorted({*agents(project.pk), *params.agent}),
         "judges": [found.chips[judge] for judge in found.judges],
         "evaluations": links.evaluations(project.slug),
     }

@@ -3,7 +3,7 @@
 from typing import Any
 
 from dashboard.shared.config_labels import Chip
-from dashboard.shared.costs import Spent, usd
+from dashboard.shared.costs import HasCost, usd
 from dashboard.shared.session_json import money_fields, schemas
 from recorder.models import ModelConfig, Spend, Tokens
 
@@ -20,7 +20,7 @@ def usage(record: Tokens) -> money_fields.Usage:
     )
 
 
-def money(record: Spent) -> dict[str, Any]:
+def money(record: HasCost) -> dict[str, Any]:
     """Return what a record cost."""
     return {
         "cost_usd": usd(record.cost_nano),
@@ -34,7 +34,7 @@ def spent(record: Spend) -> dict[str, Any]:
     return {**money(record), "usage": usage(record), "buckets": buckets(record)}
 
 
-def inclusive(whole: Spent) -> dict[str, Any]:
+def inclusive(whole: HasCost) -> dict[str, Any]:
     """Return what something cost with its sub-agents."""
     return {"inclusive_cost_usd": usd(whole.cost_nano), "inclusive_unpriced": whole.unpriced > 0}
 

@@ -1,1 +1,1 @@
-"""How configs did in parallel groups: who took part, who won and at what cost."""
+"""Results of configs in parallel groups: participation, wins and cost."""

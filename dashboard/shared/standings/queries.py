@@ -1,4 +1,9 @@
-"""Groups that ended, as results: the database adds them up however many they are."""
+"""Results of groups that ended, aggregated by the database.
+
+Groups with the same lineup, winning position, verdict and judge are one result, so the number of rows does
+not grow
+with the number of groups.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +27,7 @@ from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """Which groups count."""
+    """Filter of the groups that count."""
 
     project: int
     since: datetime | None = None
@@ -34,23 +39,23 @@ class Groups:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """All there is to know about them."""
+    """The results and what is needed to show them."""
 
     results: Sequence[Result]
-    p95_ms: Mapping[int, int]  # of a config's branches in judged groups
+    p95_ms: Mapping[int, int]  # 95th percentile of durations by config, over judged groups
     chips: Mapping[int, Chip]
-    judges: Sequence[int]  # also of groups that were not asked for
+    judges: Sequence[int]  # all judges, regardless of the filter by judge
 
 
 def read_groups(groups: Groups) -> Found:
-    """Read the groups. Four queries, five with a judge named."""
+    """Read the groups. Four queries, five with a filter by judge."""
     ended = _ended(groups)
     chosen = set(_configs(groups)) if groups.judge else None
     everything = _results(ended)
-    asked = [each for each in everything if chosen is None or each.judge in chosen]
-    judges = sorted({each.judge for each in everything} - {UNKNOWN})
-    configs = {config for each in asked for config in each.configs} | set(judges)
-    return Found(asked, _p95_ms(ended, chosen), chips(configs - {UNKNOWN}), judges)
+    selected = [result for result in everything if chosen is None or result.judge in chosen]
+    judges = sorted({result.judge for result in everything} - {UNKNOWN})
+    configs = {config for result in selected for config in result.configs} | set(judges)
+    return Found(selected, _p95_ms(ended, chosen), chips(configs - {UNKNOWN}), judges)
 
 
 def _configs(groups: Groups) -> Iterable[int]:
@@ -60,7 +65,7 @@ def _configs(groups: Groups) -> Iterable[int]:
 
 
 def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
-    """Return the groups that ended, whoever judged them."""
+    """Return the groups that ended, of any judge."""
     where = Q(status="completed", session__project=groups.project)
     if groups.since:
         where &= Q(ended_at__gte=groups.since)
@@ -72,14 +77,14 @@ def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
 
 
 def _results(ended: QuerySet[ParallelGroupRecord]) -> list[Result]:
-    """Return the groups, those that came to the same added up: few rows for many groups."""
+    """Return the aggregated groups."""
     statement, values = _chosen(ended).query.sql_with_params()
-    rows = select(_ADDED_UP.format(chosen=statement, concat=_concat()), *values)
+    rows = select(_GROUP_SUMS.format(chosen=statement, concat=_concat()), *values)
     return results(map(Sums.read, rows))
 
 
 def _chosen(ended: QuerySet[ParallelGroupRecord]) -> QuerySet[ParallelGroupRecord, tuple[Any, ...]]:
-    """Return what the sum needs of a group; choosing costs what the judge's loop says, else the group."""
+    """Return the columns to aggregate; judging cost is that of the judge's loop, else that of the group."""
     judging = Case(When(judge=None, then=F("cost_nano")), default=F("judge__cost_nano"))
     unpriced = Case(When(judge=None, then=F("unpriced")), default=F("judge__unpriced"))
     return ended.annotate(judging=judging, judging_unpriced=unpriced).values_list(
@@ -87,8 +92,8 @@ def _chosen(ended: QuerySet[ParallelGroupRecord]) -> QuerySet[ParallelGroupRecor
     )
 
 
-# Amounts are summed in two parts: those of hostile size would run over.
-_ADDED_UP = """
+# Dollars and nano-dollars are summed separately, so that absurdly large amounts do not overflow 64 bits.
+_GROUP_SUMS = """
 WITH chosen(id, verdict, judge, judging, unpriced) AS ({chosen}),
 lineups AS (
   SELECT chosen.id, {concat}(
@@ -111,18 +116,18 @@ GROUP BY 1, 2, 3, 4
 
 
 def _p95_ms(ended: QuerySet[ParallelGroupRecord], judges: set[int] | None) -> dict[int, int]:
-    """Return of each config how long 95 of 100 of its branches took at most, in judged groups."""
+    """Return the 95th percentile of durations by config, over branches of judged groups."""
     branches = LoopRecord.objects.filter(group__in=ended.filter(verdict="judged"), duration_ms__isnull=False)
     if judges is not None:
         if not judges:
             return {}
         branches = branches.filter(group__judge__config__in=judges)
-    # Sorting here costs a third of letting SQLite group as many different numbers.
+    # Sorting in Python takes a third of the time of SQLite's GROUP BY over so many distinct values.
     statement, values = branches.values_list("config", "duration_ms").query.sql_with_params()
-    took: dict[int, list[int]] = defaultdict(list)
+    durations: dict[int, list[int]] = defaultdict(list)
     for config, ms in select(statement, *values):
-        took[config or UNKNOWN].append(ms)
-    return {config: percentile(95, several) for config, several in took.items()}
+        durations[config or UNKNOWN].append(ms)
+    return {config: percentile(95, values) for config, values in durations.items()}
 
 
 def _concat() -> str:

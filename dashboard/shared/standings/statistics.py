@@ -1,4 +1,10 @@
-"""What wins say and what they do not: intervals, exact tests, and what nothing else beats. Pure."""
+"""Statistics of win rates: Wilson intervals, exact binomial tests, Pareto frontier. Pure.
+
+Exact tests, because evaluations are few: sums of binomial terms are computed from the first term by ratios,
+with
+`lgamma` against overflow, until a term no longer changes the sum. Cost: at most n terms; some hundred in
+practice.
+"""
 
 from __future__ import annotations
 
@@ -6,9 +12,9 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from math import exp, inf, lgamma, log, sqrt
 
-Z = 1.959963984540054  # 95 % of a normal distribution lie within so many deviations
-DOUBT = 0.05  # below this chance a result is hardly one of luck
-NEGLIGIBLE = 1e-18
+Z = 1.959963984540054  # 97.5 % quantile of the normal distribution, for 95 % intervals
+SIGNIFICANCE = 0.05  # p values below are significant
+NEGLIGIBLE = 1e-18  # terms below this share of the sum are dropped
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,28 +24,28 @@ class Interval:
 
 
 @dataclass(frozen=True, slots=True)
-class Favour:
-    """The place that won most often among equals, and the chance that some place wins so often by luck."""
+class PositionBias:
+    """The position that won most often, and the p value for equal chances of all positions."""
 
     place: int
     p: float
 
     @property
     def is_doubtful(self) -> bool:
-        return self.p < DOUBT
+        return self.p < SIGNIFICANCE
 
     @property
     def number(self) -> int:
-        """Return the place as people count."""
+        """Return the position, counted from 1."""
         return self.place + 1
 
     @property
     def words(self) -> str:
-        return chance(self.p)
+        return significance(self.p)
 
 
 def wilson(wins: int, of: int) -> Interval | None:
-    """Return where a win rate lies with 95 % confidence (Wilson's score interval), None without any group."""
+    """Return the 95 % confidence interval of a win rate (Wilson score interval); None without groups."""
     if not of:
         return None
     share, squared = wins / of, Z * Z / of
@@ -49,26 +55,26 @@ def wilson(wins: int, of: int) -> Interval | None:
 
 
 def sign_test(one: int, other: int) -> float | None:
-    """Return the chance that equals differ at least so much, either way; None when neither ever won."""
+    """Return the two-sided p value of the sign test; None when neither ever won."""
     n = one + other
     return min(1.0, 2 * at_least(max(one, other), n, 0.5)) if n else None
 
 
-def favour(wins: Sequence[int]) -> Favour | None:
-    """Test wins by place against places that do not matter; None without wins or with one place.
+def favour(wins: Sequence[int]) -> PositionBias | None:
+    """Test the wins by position for a preferred position; None without wins or with one position.
 
-    The exact binomial tail of the first of the most frequent places, times the number of places: exact when
-    it has more than half of the wins, too large at worst otherwise.
+    The exact binomial tail of the most frequent position, times the number of positions (Bonferroni): exact
+    when the position has more than half of the wins, conservative otherwise.
     """
     total = sum(wins)
     if not total or len(wins) == 1:
         return None
     most = max(wins)
-    return Favour(wins.index(most), min(1.0, len(wins) * at_least(most, total, 1 / len(wins))))
+    return PositionBias(wins.index(most), min(1.0, len(wins) * at_least(most, total, 1 / len(wins))))
 
 
 def at_least(k: int, n: int, p: float) -> float:
-    """Return the chance of `k` (0 to `n`) or more successes in `n` tries, each with chance `p`, 0 < p < 1."""
+    """Return the probability of at least `k` (0 to `n`) successes in `n` trials, each with 0 < `p` < 1."""
     if k == 0:
         return 1.0
     if k <= n * p:
@@ -83,25 +89,26 @@ def at_least(k: int, n: int, p: float) -> float:
 
 
 def percentile(percent: int, values: Collection[int]) -> int:
-    """Return the smallest of some values that so many in a hundred do not exceed (the nearest rank)."""
+    """Return the nearest-rank percentile: a value of the collection."""
     return sorted(values)[-(-percent * len(values) // 100) - 1]
 
 
 def frontier(points: Sequence[tuple[float, float]]) -> list[int]:
-    """Return which points (cost, win rate) nothing beats, cheapest first: what is no dearer wins less."""
-    best, kept = -inf, list[int]()
+    """Return the indexes of the Pareto-optimal points (cost, win rate), cheapest first.
+
+    A point is Pareto-optimal when no other costs as much or less and has a higher win rate, or costs less at
+    the same.
+    Sorting by cost, then by rate descending, makes one pass enough. Equal points are all returned.
+    """
+    best, optimal = -inf, list[int]()
     for at in sorted(range(len(points)), key=lambda at: (points[at][0], -points[at][1])):
         cost, rate = points[at]
-        if rate > best or (kept and points[kept[-1]] == (cost, rate)):
+        if rate > best or (optimal and points[optimal[-1]] == (cost, rate)):
             best = rate
-            kept.append(at)
-    return kept
+            optimal.append(at)
+    return optimal
 
 
-def chance(p: float) -> str:
-    """Say a chance in words."""
-    if p >= 0.5:
-        return "as often as not by chance alone"
-    if p < 0.001:
-        return "less than once in 1,000 times by chance alone"
-    return f"about once in {1 / p:.0f} times by chance alone"
+def significance(p: float) -> str:
+    """Return the verdict of a test at the level of `SIGNIFICANCE`."""
+    return "significant" if p < SIGNIFICANCE else "not significant"

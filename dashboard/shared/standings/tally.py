@@ -1,6 +1,10 @@
-"""What groups came to: who took part, who won and what it cost, added up for each config. Pure.
+"""Standings: participation, wins and cost of each config, added up over results. Pure.
 
-Only judged groups count. Those that a rule decided stand apart, and what a fallback picked is no win.
+Only judged groups count for win rates and costs. Groups decided by a rule are counted separately, and a
+fallback
+selection is not a win. Configs with at least `RANKED_FROM` judged groups are ranked by the lower bound of
+the 95 %
+interval of their win rate, so that few lucky wins do not lead. Cost: linear in results and their branches.
 """
 
 from __future__ import annotations
@@ -13,26 +17,26 @@ from fractions import Fraction
 from dashboard.shared.standings.statistics import Interval, wilson
 from recorder.core.handlers.verdict import Verdict
 
-ENOUGH = 20  # judged groups, below which a config has no rank
-UNKNOWN = 0  # the config of a branch that never said which it is
+RANKED_FROM = 20  # judged groups that a config needs for a rank
+UNKNOWN = 0  # the config of a branch that did not report one
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
-    """A sum of costs: None when nothing in it has a price; `unpriced` parts are left out of it."""
+class CostSum:
+    """A sum of costs in nano-dollars; None when no part has a price. `unpriced` counts the parts left out."""
 
     nano: Fraction | None = None
     unpriced: int = 0
 
-    def __add__(self, other: Spent) -> Spent:
-        known = [nano for nano in (self.nano, other.nano) if nano is not None]
-        return Spent(sum(known, Fraction()) if known else None, self.unpriced + other.unpriced)
+    def __add__(self, other: CostSum) -> CostSum:
+        nanos = [nano for nano in (self.nano, other.nano) if nano is not None]
+        return CostSum(sum(nanos, Fraction()) if nanos else None, self.unpriced + other.unpriced)
 
-    def over(self, count: int) -> Spent:
-        """Return one of `count` equal shares; there is none without any."""
+    def over(self, count: int) -> CostSum:
+        """Return one of `count` equal shares; unknown when `count` is 0."""
         if not count or self.nano is None:
-            return Spent(None, self.unpriced)
-        return Spent(self.nano / count, self.unpriced)
+            return CostSum(None, self.unpriced)
+        return CostSum(self.nano / count, self.unpriced)
 
     @property
     def rounded(self) -> int | None:
@@ -41,30 +45,30 @@ class Spent:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether everything in it has a price."""
+        """Whether every part has a price."""
         return self.nano is not None and not self.unpriced
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What one config's branches in some groups took together."""
+    """Usage of one config's branches in a result."""
 
     config: int
-    spent: Spent = Spent()
-    prompted: int = 0  # tokens sent, from the cache or not
-    cached: int = 0  # of them, read from the cache
+    cost: CostSum = CostSum()
+    prompted: int = 0  # prompt tokens, cached or not
+    cached: int = 0  # prompt tokens read from the cache
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """Groups in which the same configs stood at the same places, one judge judged and the same place won."""
+    """Groups with the same configs by position, the same judge, verdict and winning position."""
 
     configs: tuple[int, ...]
     won: int | None
     verdict: Verdict
     groups: int
     judge: int = UNKNOWN
-    judging: Spent = Spent()
+    judging: CostSum = CostSum()
     entries: tuple[Entry, ...] = ()
 
     @property
@@ -72,29 +76,29 @@ class Result:
         return UNKNOWN if self.won is None else self.configs[self.won]
 
     @property
-    def total(self) -> Spent:
-        """Return what all branches and the judge cost."""
-        return sum((entry.spent for entry in self.entries), self.judging)
+    def total(self) -> CostSum:
+        """Return the cost of all branches and the judge."""
+        return sum((entry.cost for entry in self.entries), self.judging)
 
 
 @dataclass(slots=True)
 class Standing:
-    """One config: how often it took part and won, and what that cost."""
+    """Counts and costs of one config."""
 
     config: int
-    groups: int = 0  # that ended
+    groups: int = 0  # groups that ended
     judged: int = 0
     wins: int = 0
     ruled: int = 0
-    picked: int = 0  # of the ruled
+    picked: int = 0  # decided by a rule and selected
     fallback: int = 0
-    spent: Spent = Spent()
+    cost: CostSum = CostSum()
     prompted: int = 0
     cached: int = 0
     p95_ms: int | None = None
     rank: int | None = None
     by_place: Counter[int] = field(default_factory=Counter)
-    last_place: int = -1  # at which it ever stood
+    last_place: int = -1  # the last position at which it took part
 
     @property
     def rate(self) -> float | None:
@@ -106,28 +110,28 @@ class Standing:
 
     @property
     def is_few(self) -> bool:
-        return self.judged < ENOUGH
+        return self.judged < RANKED_FROM
 
     @property
-    def per_task(self) -> Spent:
-        return self.spent.over(self.judged)
+    def per_task(self) -> CostSum:
+        return self.cost.over(self.judged)
 
     @property
-    def per_win(self) -> Spent:
-        return self.spent.over(self.wins) if self.wins else Spent(None, 0)
+    def per_win(self) -> CostSum:
+        return self.cost.over(self.wins) if self.wins else CostSum(None, 0)
 
     @property
     def cache_hits(self) -> float | None:
-        """Return the share of what was sent that the cache had."""
+        """Return the share of prompt tokens that were read from the cache."""
         return self.cached / self.prompted if self.prompted else None
 
     @property
     def places(self) -> tuple[int, ...]:
-        """Return the wins at each place up to the last one at which it stood."""
+        """Return the wins by position, up to the last position at which it took part."""
         return tuple(self.by_place[place] for place in range(self.last_place + 1))
 
     def add(self, result: Result) -> None:
-        """Count groups in which this config took part."""
+        """Add a result in which this config took part."""
         has_won = result.winner == self.config
         self.groups += result.groups
         if result.verdict == "rule":
@@ -147,19 +151,19 @@ class Standing:
             self.by_place[result.won] += result.groups
         for entry in result.entries:
             if entry.config == self.config:
-                self.spent += entry.spent
+                self.cost += entry.cost
                 self.prompted += entry.prompted
                 self.cached += entry.cached
 
 
 def standings(results: Iterable[Result], p95_ms: Mapping[int, int]) -> list[Standing]:
-    """Return every config that took part: the ranked by the low end of their interval, then the others."""
+    """Return all configs: ranked ones by the lower bound of their interval, then the others."""
     found: dict[int, Standing] = {}
     for result in results:
         for config in set(result.configs) - {UNKNOWN}:
             found.setdefault(config, Standing(config, p95_ms=p95_ms.get(config))).add(result)
     ordered = sorted(found.values(), key=_order)
-    for rank, standing in enumerate((each for each in ordered if not each.is_few), 1):
+    for rank, standing in enumerate((standing for standing in ordered if not standing.is_few), 1):
         standing.rank = rank
     return ordered
 

@@ -1,1 +1,1 @@
-"""What the pages of evaluations read."""
+"""Database queries of the evaluation pages."""

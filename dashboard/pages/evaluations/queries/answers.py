@@ -1,4 +1,4 @@
-"""What branches answered in the end, and what their judge replied, read from the journal."""
+"""Final answers of branches and the reply of their judge, read from the journal."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from recorder.journal import read
 from recorder.models import EventRecord
 
 SHOWN = 16_000  # characters of one answer
-LATEST = 20  # lines of a judge among which its reply must be
+LATEST = 20  # last lines of a judge that are searched for its reply
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A branch's final answer; `url` leads to the whole of one that is cut."""
+    """Final answer of a branch; `url` links to the full text when it is cut."""
 
     text: str
     words: int
     url: str
-    changes: Sequence[Stretch] = ()  # against the winner's, when that is asked for
+    changes: Sequence[Stretch] = ()  # word diff against the winner, in mode "diff"
     is_partly_compared: bool = False
-    pruned_on: date | None = None  # then there is no text
+    pruned_on: date | None = None  # set when the text was pruned
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """What a judge said last, or when it was pruned."""
+    """Last message of a judge, or the day it was pruned."""
 
     text: str = ""
     pruned_on: date | None = None
 
 
 def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
-    """Return the final answers of branches, the winner's first; None where there is none.
+    """Return the final answer of each branch, None where there is none; the winner is the first branch.
 
-    One query, another when bodies were pruned.
+    One query, two when bodies were pruned.
     """
     ended = [branch for branch in branches if branch.answer_event and not branch.is_open]
     events = [branch.answer_event for branch in ended if branch.answer_event]
@@ -61,19 +61,19 @@ def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
 
 
 def reply(judge: int) -> Reply:
-    """Return what a judge said last. Two queries, another when bodies were pruned."""
+    """Return the last message of a judge. Two queries, three when bodies were pruned."""
     rows = EventRecord.objects.filter(loop=judge, type__in=("MessageEnd", "TurnEnd"))
     keys = list(rows.order_by("-pk").values_list("pk", flat=True)[:LATEST])
     latest = read.texts(keys)
-    said = next((text for raw in reversed(latest.values()) if (text := _said(raw))), "")
-    return Reply(said, None if said or len(latest) == len(keys) else read.pruned(keys))
+    reply_text = next((text for raw in reversed(latest.values()) if (text := _assistant_text(raw))), "")
+    return Reply(reply_text, None if reply_text or len(latest) == len(keys) else read.pruned(keys))
 
 
 def _texts(events: Collection[int]) -> Mapping[int, str]:
-    return {pk: _said(raw) for pk, raw in read.texts(events).items()}
+    return {pk: _assistant_text(raw) for pk, raw in read.texts(events).items()}
 
 
-def _said(raw: bytes) -> str:
+def _assistant_text(raw: bytes) -> str:
     event = read_object(raw, NO_LIMITS)
     message: Json = event.get("message")
     if not isinstance(message, dict) or message.get("role") != "assistant":

@@ -1,4 +1,4 @@
-"""The branches of an evaluation side by side: configs, results, answers, turns."""
+"""Comparison of the branches of an evaluation: configs, results, answers, turns."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from recorder.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A link of a switch."""
+    """One option of a switch."""
 
     words: str
     url: str
@@ -35,13 +35,13 @@ class Comparison:
     every: Sequence[Branch]
     shown: Collection[int]
     is_settled: bool  # a branch was selected
-    is_win: bool  # and not for want of a readable reply
+    is_win: bool  # False for a fallback selection
     differing: Sequence[Difference]
     alike: Sequence[Setting]
     results: Sequence[Row]
     answers: Sequence[Answer | None]
     turns: Table
-    asked: Params
+    params: Params
 
     @property
     def columns(self) -> int:
@@ -49,58 +49,58 @@ class Comparison:
 
     @property
     def ways(self) -> Sequence[Choice]:
-        """Return how answers can be shown."""
+        """Return the display modes of answers."""
         words = ANSWERS | {"diff": "Changes from winner" if self.is_settled else "Changes from the first"}
         return [
-            Choice(words[how], self.asked.but(answer=how) + "#answers", how == self.asked.answer)
+            Choice(words[how], self.params.but(answer=how) + "#answers", how == self.params.answer)
             for how in ANSWERS
         ]
 
     @property
     def extents(self) -> Sequence[Choice]:
-        """Return which turns can be shown."""
-        only = self.asked.is_only_differences
+        """Return the modes of the table of turns."""
+        only = self.params.is_only_differences
         return [
-            Choice("All turns", self.asked.but(is_only_differences=False, row=1) + "#turns", not only),
-            Choice("Only differences", self.asked.but(is_only_differences=True, row=1) + "#turns", only),
+            Choice("All turns", self.params.but(is_only_differences=False, row=1) + "#turns", not only),
+            Choice("Only differences", self.params.but(is_only_differences=True, row=1) + "#turns", only),
         ]
 
     @property
     def kept(self) -> Sequence[tuple[str, str]]:
-        """Return what the picker of branches keeps of the address."""
-        return [pair for pair in self.asked.pairs().items() if pair[0] not in ("branches", "row")]
+        """Return the parameters that the branch selection sends as hidden fields."""
+        return [pair for pair in self.params.pairs().items() if pair[0] not in ("branches", "row")]
 
     @property
     def parting_url(self) -> str:
-        return self.asked.but(row=self.turns.parting_row) + "#divergence"
+        return self.params.but(row=self.turns.parting_row) + "#divergence"
 
     @property
     def earlier(self) -> str:
         first = self.turns.first
-        return self.asked.but(row=max(first - 1, 1)) + "#turns" if first > 1 else ""
+        return self.params.but(row=max(first - 1, 1)) + "#turns" if first > 1 else ""
 
     @property
     def later(self) -> str:
         last = self.turns.last
-        return self.asked.but(row=last + 1) + "#turns" if last < self.turns.total else ""
+        return self.params.but(row=last + 1) + "#turns" if last < self.turns.total else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tables:
-    """The query of the panel for pages that ask for this."""
+    """Query of the table panel for given parameters."""
 
-    asked: Params
+    params: Params
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Comparison]:
-        return {pk: comparison(group, self.asked) for pk, group in groups(pks).items()}
+        return {pk: comparison(group, self.params) for pk, group in groups(pks).items()}
 
 
-def comparison(group: Group, asked: Params) -> Comparison:
-    """Return a group's branches side by side. Three queries beside those of the group."""
+def comparison(group: Group, params: Params) -> Comparison:
+    """Return the comparison of a group's branches. Three queries in addition to those of the group."""
     winner = group.winner
-    shown = asked.chosen(winner.number if winner else None, len(group.branches))
+    shown = params.chosen(winner.number if winner else None, len(group.branches))
     branches = group.numbered(shown)
-    differing, alike = differences([_snapshot(branch) for branch in branches])
+    differing, equal_settings = differences([_snapshot(branch) for branch in branches])
     compared = turns(branches)
     return Comparison(
         pk=group.record.pk,
@@ -110,13 +110,16 @@ def comparison(group: Group, asked: Params) -> Comparison:
         is_settled=winner is not None,
         is_win=group.record.verdict != "fallback",
         differing=differing,
-        alike=alike,
+        alike=equal_settings,
         results=results(
-            [_figures(*pair) for pair in zip(branches, (each.steps for each in compared), strict=True)]
+            [
+                _figures(*pair)
+                for pair in zip(branches, (branch_turns.steps for branch_turns in compared), strict=True)
+            ]
         ),
-        answers=answers(branches, asked.answer),
-        turns=table(compared, first=asked.row, is_only_differences=asked.is_only_differences),
-        asked=asked,
+        answers=answers(branches, params.answer),
+        turns=table(compared, first=params.row, is_only_differences=params.is_only_differences),
+        params=params,
     )
 
 

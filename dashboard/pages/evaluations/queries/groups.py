@@ -1,4 +1,4 @@
-"""Parallel groups with their branches: what every part of the page begins with."""
+"""Parallel groups with their branches and judges: the base query of every panel of the page."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, T
 
 OPEN = ("pending", "running", "waiting")
 MS = timedelta(milliseconds=1)
-BODIES = ("metadata", "error", "rejection", "continuation_tag")  # that may be large, and are not shown here
+BODIES = ("metadata", "error", "rejection", "continuation_tag")  # columns that may be large and are not shown
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """One loop of a group. `answer_event` is the end of its last turn."""
+    """One loop of a group. `answer_event` is the event that ended its last turn."""
 
     loop: LoopRecord
     number: int  # from 1, in config order
@@ -76,12 +76,12 @@ class Group:
 
     @property
     def title(self) -> str:
-        asked = next((branch.loop.title for branch in self.branches if branch.loop.title), "")
-        return asked or self.session.title or "Untitled evaluation"
+        title = next((branch.loop.title for branch in self.branches if branch.loop.title), "")
+        return title or self.session.title or "Untitled evaluation"
 
     @property
     def totals(self) -> GroupTotals:
-        """Return what the group cost: its branches, and its judge once."""
+        """Return the cost of the group: its branches, and its judge once."""
         judge = self.judge.loop if self.judge else None
         return group_totals([branch.loop for branch in self.branches], judge, self.record)
 
@@ -90,13 +90,13 @@ class Group:
         return self.record.status == "running"
 
     def numbered(self, numbers: Collection[int]) -> Sequence[Branch]:
-        """Return these branches in the order of their numbers as given."""
+        """Return the branches with these numbers, in the given order."""
         by_number = {branch.number: branch for branch in self.branches}
         return [by_number[number] for number in numbers if number in by_number]
 
 
 def groups(pks: Collection[int]) -> Mapping[int, Group]:
-    """Return groups. Three queries."""
+    """Return groups by primary key. Three queries."""
     records = ParallelGroupRecord.objects.filter(pk__in=pks).select_related(
         "session__project", "judge__config"
     )
@@ -106,9 +106,9 @@ def groups(pks: Collection[int]) -> Mapping[int, Group]:
     for loop in found.annotate(answer_event=Subquery(last)).order_by("branch_index", "pk"):
         loops[loop.group_id or 0].append(loop)
     judges = [record.judge for record in records if record.judge]
-    every = [*judges, *(loop for each in loops.values() for loop in each)]
-    named = chips({loop.config_id for loop in every if loop.config_id})
-    return {record.pk: _group(record, loops[record.pk], named) for record in records}
+    all_loops = [*judges, *(loop for branches in loops.values() for loop in branches)]
+    labels = chips({loop.config_id for loop in all_loops if loop.config_id})
+    return {record.pk: _group(record, loops[record.pk], labels) for record in records}
 
 
 def _group(record: ParallelGroupRecord, loops: Sequence[LoopRecord], named: Mapping[int, Chip]) -> Group:
@@ -156,11 +156,11 @@ def _label(loop: LoopRecord, named: Mapping[int, Chip]) -> str:
     chip = named.get(loop.config_id or 0)
     if chip is None:
         return f"Branch {(loop.branch_index or 0) + 1}"
-    return f"{chip.model} with {chip.parameter}" if chip.parameter else chip.model
+    return f"{chip.model} ({chip.parameter})" if chip.parameter else chip.model
 
 
 def _state(record: ParallelGroupRecord, loop: LoopRecord) -> str:
-    """Return the word for how a branch is; one that was announced and left behind never started."""
+    """Return the state of a branch; one still pending after the group's end is "unstarted"."""
     if loop.waiting:
         return "waiting"
     if loop.status == "pending" and record.status != "running":

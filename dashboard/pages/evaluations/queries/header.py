@@ -1,4 +1,4 @@
-"""The head of an evaluation: what it was about, how it stands, and the verdict in words."""
+"""Head of an evaluation: title, state, verdict text and cost shares."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Head:
     session_url: str
     evaluations_url: str
     state: str
-    how: str  # how many branches, and who chose
+    how: str  # number of branches and how the winner was selected
     at: datetime | None
     verdict: Verdict
     words: Words
@@ -43,15 +43,15 @@ class Head:
 
 
 def heads(pks: Collection[int]) -> Mapping[int, Head]:
-    """Return heads. Five queries for one."""
+    """Return heads by primary key. Five queries for one group."""
     return {pk: _head(group) for pk, group in groups(pks).items()}
 
 
 def _head(group: Group) -> Head:
     record, slug = group.record, group.project.slug
-    previous, following = _beside(record)
+    previous, following = _neighbours(record)
     parts = _parts(group)
-    said = words(_decision(group), [_standing(branch) for branch in group.branches])
+    verdict_words = words(_decision(group), [_standing(branch) for branch in group.branches])
     first = group.winner or next(iter(group.branches), None)
     return Head(
         pk=record.pk,
@@ -64,7 +64,7 @@ def _head(group: Group) -> Head:
         how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
         at=record.ended_at or record.started_at,
         verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
-        words=said,
+        words=verdict_words,
         tone="win" if record.verdict == "judged" else "rej" if record.verdict == "fallback" else "",
         total=group.totals.total,
         bar=bar(parts),
@@ -80,9 +80,9 @@ def _chosen_by(group: Group) -> str:
         case "judged":
             return f"judged by {judge}"
         case "rule":
-            return "chosen by a rule"
+            return "selected by a rule"
         case "fallback":
-            return f"judged by {judge}, in vain"
+            return f"judged by {judge}, without a usable reply"
     return "running" if group.is_running else "not decided"
 
 
@@ -98,17 +98,21 @@ def _decision(group: Group) -> Decision:
 
 
 def _parts(group: Group) -> Sequence[Part]:
-    """Return what each loop cost, as far as it has a price: the winner first, the judge last."""
+    """Return the cost of each loop that has a price: the winner first, the judge last."""
     winner, judge = group.winner, [group.judge] if group.judge else []
     others = [branch for branch in group.branches if branch is not winner]
     who = "other branches" if winner else "branches"
     chosen = "selected" if group.record.verdict == "fallback" else "winner"
-    every = [
+    labelled = [
         *([(chosen, winner)] if winner else []),
-        *((who, each) for each in others),
-        *(("judge", each) for each in judge),
+        *((who, branch) for branch in others),
+        *(("judge", branch) for branch in judge),
     ]
-    return [Part(name, _colour(each), each.loop.cost_nano) for name, each in every if each.loop.cost_nano]
+    return [
+        Part(name, _colour(branch), branch.loop.cost_nano)
+        for name, branch in labelled
+        if branch.loop.cost_nano
+    ]
 
 
 def _colour(branch: Branch) -> str:
@@ -121,9 +125,9 @@ def _standing(branch: Branch) -> Standing:
     return Standing(branch.number, branch.label, state, cost, branch.tokens, branch.duration_ms)
 
 
-def _beside(record: ParallelGroupRecord) -> Sequence[int | None]:
-    mine = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
+def _neighbours(record: ParallelGroupRecord) -> Sequence[int | None]:
+    groups_of_project = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
     return (
-        mine.filter(pk__lt=record.pk).aggregate(pk=Max("pk"))["pk"],
-        mine.filter(pk__gt=record.pk).aggregate(pk=Min("pk"))["pk"],
+        groups_of_project.filter(pk__lt=record.pk).aggregate(pk=Max("pk"))["pk"],
+        groups_of_project.filter(pk__gt=record.pk).aggregate(pk=Min("pk"))["pk"],
     )

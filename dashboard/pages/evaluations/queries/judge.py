@@ -1,4 +1,4 @@
-"""The judge of an evaluation that has answered: what it said, what it used."""
+"""Judge panel of an evaluation that has ended: reply, usage and share of the cost."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ class Judge:
     record: ParallelGroupRecord
     reply: str
     is_cut: bool
-    pruned_on: date | None  # the reply, if it was
-    share: float | None  # of what the group cost, when all of it has a price
-    extra: int | None  # nano-dollars that were paid beside the winner
+    pruned_on: date | None  # when the reply was pruned
+    share: float | None  # of the group's cost; None unless every call has a price
+    extra: int | None  # nano-dollars paid in addition to the winner
 
     @property
     def spent(self) -> int:
-        """Return the tokens of the evaluation as the group's end gives them."""
+        """Return the tokens of the evaluation as the end of the group reports them."""
         return sum(kind.count for kind in kinds(self.record))
 
     @property
@@ -41,25 +41,25 @@ class Judge:
 
 
 def judges(pks: Collection[int]) -> Mapping[int, Judge]:
-    """Return judges. Four queries for one."""
+    """Return judges by primary key of their group. Four queries for one group."""
     return {pk: _judge(group) for pk, group in groups(pks).items()}
 
 
 def _judge(group: Group) -> Judge:
     judge = None if group.is_running else group.judge
-    said = reply(judge.pk) if judge else Reply()
+    answer = reply(judge.pk) if judge else Reply()
     totals = group.totals
     total = None if totals.total.unpriced else totals.total.cost_nano
     winner = totals.winner.cost_nano if totals.winner else None
-    mine = judge.loop.cost_nano if judge else None
+    judge_nano = judge.loop.cost_nano if judge else None
     return Judge(
         pk=group.record.pk,
         verdict=group.record.verdict,
         judge=judge,
         record=group.record,
-        reply=said.text[:SHOWN],
-        is_cut=len(said.text) > SHOWN,
-        pruned_on=said.pruned_on,
-        share=mine / total if total and mine is not None else None,
+        reply=answer.text[:SHOWN],
+        is_cut=len(answer.text) > SHOWN,
+        pruned_on=answer.pruned_on,
+        share=judge_nano / total if total and judge_nano is not None else None,
         extra=None if total is None or winner is None else total - winner,
     )

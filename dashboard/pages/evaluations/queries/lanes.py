@@ -1,4 +1,4 @@
-"""The lanes of an evaluation that runs: how far each branch is, and what the judge writes."""
+"""Lanes of a running evaluation: progress of each branch, and the judge's streaming text."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Lane:
     name: str
     branch: Branch
     activity: str
-    tool: str  # the last one that began
+    tool: str  # the last call that started
     turns: int
     cost: str
     context_tokens: int | None
@@ -50,11 +50,11 @@ class Lanes:
 
 
 def lanes(pks: Collection[int]) -> Mapping[int, Lane]:
-    """Return the lanes of loops whose group runs. Seven queries."""
+    """Return the lanes of loops whose group is running. Seven queries."""
     which = Q(branches__in=pks) | Q(judge__in=pks)
     running = ParallelGroupRecord.objects.filter(which, status="running").values_list("pk", flat=True)
     found = _lanes(groups(set(running)).values())
-    return {lane.pk: lane for each in found.values() for lane in each if lane.pk in pks}
+    return {lane.pk: lane for group_lanes in found.values() for lane in group_lanes if lane.pk in pks}
 
 
 def all_lanes(pks: Collection[int]) -> Mapping[int, Lanes]:

@@ -1,4 +1,4 @@
-"""The list of evaluations: which are asked for, what its rows say and what can be chosen."""
+"""List of evaluations: filter, rows and filter options."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A config to choose."""
+    """A config as an option of a filter."""
 
     key: str
     label: str
@@ -53,7 +53,7 @@ def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
 
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[ParallelGroupRecord]:
-    """Return the evaluations that are asked for, in no order."""
+    """Return the evaluations that match the filters, unordered."""
     rows = of_project(project)
     branches = LoopRecord.objects.filter(group=OuterRef("pk"))
     for key in filters.config:
@@ -69,7 +69,7 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
 
 
 def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
-    """Return the options of a menu, one of them chosen or none."""
+    """Return the options of a select element; at most one is selected."""
     return [Option(chip.key, chip.label, chip.key == key) for chip in options]
 
 
@@ -86,18 +86,20 @@ def sessions(pks: Collection[int]) -> Mapping[int, int]:
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
-    """Return the rows of those evaluations that are the project's. Three queries."""
+    """Return the rows of the evaluations that belong to the project. Three queries."""
     return {pk: _row(group) for pk, group in groups(pks).items() if group.project.pk == project}
 
 
 def _margin(group: Group) -> str:
-    """Return what the winner cost more, or less, than the cheapest other branch that ended well."""
+    """Return the winner's cost minus that of the cheapest other completed branch, signed."""
     winner = group.winner
-    others = [each.loop for each in group.branches if each is not winner and each.state == "completed"]
-    known = [loop.cost_nano for loop in others if loop.cost_nano is not None and not loop.unpriced]
-    if winner is None or winner.loop.cost_nano is None or winner.loop.unpriced or not known:
+    others = [
+        branch.loop for branch in group.branches if branch is not winner and branch.state == "completed"
+    ]
+    priced = [loop.cost_nano for loop in others if loop.cost_nano is not None and not loop.unpriced]
+    if winner is None or winner.loop.cost_nano is None or winner.loop.unpriced or not priced:
         return NONE
-    more = winner.loop.cost_nano - min(known)
+    more = winner.loop.cost_nano - min(priced)
     return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
 
 

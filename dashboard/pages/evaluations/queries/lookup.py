@@ -1,4 +1,4 @@
-"""Where an evaluation is, and which loops it consists of."""
+"""Session and loops of an evaluation."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Place:
 
 
 def place(group: int) -> Place:
-    """Return where a group is. Three queries. Raises ParallelGroupRecord.DoesNotExist."""
+    """Return session and loops of a group. Three queries. Raises ParallelGroupRecord.DoesNotExist."""
     session, judge = ParallelGroupRecord.objects.values_list("session_id", "judge_id").get(pk=group)
     branches = LoopRecord.objects.filter(group=group).values_list("pk", flat=True)
     turns = Turn.objects.filter(loop=judge).values_list("pk", flat=True) if judge else ()
@@ -26,5 +26,5 @@ def place(group: int) -> Place:
 
 
 def is_of(project: int, pk: int) -> bool:
-    """Say whether a group is one of this project's."""
+    """Whether a group belongs to the project."""
     return ParallelGroupRecord.objects.filter(session__project=project, pk=pk).exists()

@@ -1,4 +1,4 @@
-"""The turns of branches, as their table compares them."""
+"""Turns of branches, as `turn_table` compares them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ READ = (
     *("started_at", "ended_at", *(f"{count}_tokens" for count in TOKENS)),
 )
 
-Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, key of its arguments, one line of them
+Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, hash of its arguments, one-line summary
 
 
 def turns(branches: Sequence[Branch]) -> Sequence[Turns]:
@@ -49,7 +49,7 @@ def _step(turn: Turn, calls: Sequence[tuple[str, str, str]]) -> Step:
         number=turn.ordinal + 1,
         calls=tuple((name, key) for name, key, _ in calls),
         says=turn.said_key or turn.error or turn.state,
-        text=excerpt(", ".join(said for *_, said in calls if said), SUMMARY)
+        text=excerpt(", ".join(summary for *_, summary in calls if summary), SUMMARY)
         if calls
         else turn.error or turn.said,
         failed_tools=turn.tool_errors,

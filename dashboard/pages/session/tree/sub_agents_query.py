@@ -13,7 +13,14 @@ from django.db.models import QuerySet, Sum
 from dashboard.pages.session.tree.rows import state_of
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.costs import COST, NOTHING, Cost, Spent, loops_with_sub_agents, sessions_with_sub_agents
+from dashboard.shared.costs import (
+    COST,
+    NOTHING,
+    Cost,
+    HasCost,
+    loops_with_sub_agents,
+    sessions_with_sub_agents,
+)
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -47,7 +54,7 @@ class ChildRow:
     errors: int = 0
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    spent: Spent | None = None
+    spent: HasCost | None = None
     whole: Cost | None = None  # with its own sub-agents, when that is more
     failed_tools: int = 0  # its errors are not told apart
 
@@ -235,6 +242,6 @@ def _of_loop(found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole:
     )
 
 
-def more_than(own: Spent, whole: Cost) -> Cost | None:
+def more_than(own: HasCost, whole: Cost) -> Cost | None:
     """Return the cost with sub-agents when it is more than the own one."""
     return whole if whole != NOTHING + own else None

@@ -27,21 +27,21 @@ def branch(number, *turns, tokens=10, **snapshot):
     """Return a whole branch: a turn of two words calls a tool with an argument, any other answers."""
     name = loop_id(number)
     begun = build.agent_start(name, at=1, config_snapshot=config(number, **snapshot))
-    done = chain.from_iterable(turn(name, index, said, tokens) for index, said in enumerate(turns))
+    done = chain.from_iterable(turn(name, index, text, tokens) for index, text in enumerate(turns))
     return [begun, *done, build.agent_end(name, tokens=tokens * len(turns), at=1 + 2 * len(turns))]
 
 
-def turn(name, index, said, tokens=10):
+def turn(name, index, text, tokens=10):
     """Return one turn; a tool whose argument ends in "!" fails."""
     at = 1 + 2 * index
-    tool, _, argument = said.partition(" ")
+    tool, _, argument = text.partition(" ")
     is_tool = bool(argument) and " " not in argument
     call = f"call-{index}"
     ran = [
         build.tool_start(name, call, tool, {"path": argument}),
         build.tool_end(name, call, tool, is_error=argument.endswith("!")),
     ]
-    answer = build.assistant("" if is_tool else said, tokens=tokens)
+    answer = build.assistant("" if is_tool else text, tokens=tokens)
     return [
         build.turn_start(name, index, at=at),
         *(ran if is_tool else []),

@@ -56,11 +56,11 @@ def test_matches_are_a_longest_common_subsequence():
         ((), []),
     ],
 )
-def test_turns_that_do_the_same_stand_in_one_row(branches, expected):
+def test_equal_turns_share_a_row(branches, expected):
     assert drawn(*branches) == expected
 
 
-def test_every_turn_stands_in_one_row_and_in_its_order():
+def test_every_turn_is_in_one_row_and_in_order():
     chance = random.Random(7)
     for _ in range(300):
         branches = [

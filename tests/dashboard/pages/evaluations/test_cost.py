@@ -7,10 +7,13 @@ from dashboard.rendering.number_format import money, percent
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
 
 
-def test_a_rule_that_chose_the_dearest_branch_is_told(feed, evaluation):
+def test_a_rule_that_selected_the_most_expensive_branch_is_reported(feed, evaluation):
     feed(tape="12")
 
-    assert "was taken by a rule. No judge was asked. It is the dearest branch: it cost " in evaluation().text
+    assert (
+        "was selected by a rule. There was no judge. It is the most expensive branch: it cost "
+        in evaluation().text
+    )
 
 
 def test_the_judge_is_counted_once_in_what_the_group_cost(feed, see, evaluation, reader):
@@ -46,7 +49,7 @@ def test_what_has_no_price_is_never_the_cheapest_and_never_free(feed, evaluation
     assert "Share of group" not in page.text
 
 
-def test_cached_tokens_are_counted_once_whoever_counted_them(feed, evaluation):
+def test_cached_tokens_are_counted_once_in_every_usage_convention(feed, evaluation):
     use = {"input": 17_903, "output": 30, "reasoning": 20, "cache_read": 17_817, "cache_write": 0}
     lines = [e | ({"usage": use} if e["type"] in ("TurnEnd", "AgentEnd") else {}) for e in branch(1, "One.")]
     openai = json.loads(json.dumps(lines).replace("anthropic_messages", "open_ai_responses"))

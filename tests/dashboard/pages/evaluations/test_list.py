@@ -12,7 +12,7 @@ from tests.dashboard.pages.evaluations.conftest import text
 
 @pytest.fixture
 def three(feed):
-    """Record one evaluation that was judged, one decided by a rule and one in vain."""
+    """Record one evaluation that was judged, one decided by a rule and one fallback."""
     for n, (reply, winner) in enumerate([("1", 1), (None, 2), ("neither", 1)]):
         heard = [] if reply is None else judge(reply, f"judge-{n}")
         feed(start(1, 2), *branch(1, "One."), *branch(2, "Two."), *heard, end(winner))
@@ -31,9 +31,9 @@ def test_every_evaluation_is_listed_newest_first_with_its_verdict(three, see):
     page = see("/p/default/evaluations")
     rows = [text(e) for e in page.root.walk() if e.id.startswith("evaluations-row-")]
 
-    assert [verdict for row in rows for verdict in ("Judged", "By a rule", "Fallback") if verdict in row] == [
+    assert [verdict for row in rows for verdict in ("Judged", "By rule", "Fallback") if verdict in row] == [
         "Fallback",
-        "By a rule",
+        "By rule",
         "Judged",
     ]
     assert "3 evaluations" in page.text
@@ -57,7 +57,7 @@ def test_every_evaluation_is_listed_newest_first_with_its_verdict(three, see):
         ("session=999", []),
     ],
 )
-def test_filters_stand_in_the_address(three, see, query, expected):
+def test_filters_are_in_the_query_string(three, see, query, expected):
     every = list(ParallelGroupRecord.objects.order_by("pk").values_list("pk", flat=True))
     one, two = (ModelConfig.objects.get(model=f"model-{n}").key for n in (1, 2))
     session = ParallelGroupRecord.objects.first().session_id

@@ -87,7 +87,7 @@ async def test_a_group_that_breaks_off_says_so_on_the_open_page(place, open_page
     await in_thread(place.flush)
     await page.agree()
 
-    assert "Ended without a choice." in shown(page, "head")
+    assert "Ended without a selection." in shown(page, "head")
 
 
 async def test_what_a_session_does_afterwards_leaves_the_lanes_away(place, open_page):

@@ -28,7 +28,7 @@ def test_a_rule_is_called_one(feed, evaluation):
 
     page = evaluation()
 
-    assert "claude-opus-4-6 was taken by a rule. No judge was asked." in page.text
+    assert "claude-opus-4-6 was selected by a rule. There was no judge." in page.text
     assert 'data-verdict="rule"' in page.html
     assert "No judge took part" in page.text
 
@@ -38,40 +38,43 @@ def test_a_reply_that_names_no_branch_is_no_win(feed, evaluation):
 
     page = evaluation()
 
-    assert "No win. The judge's reply names no branch, so model-1 was taken by a rule." in page.text
+    assert "No win. The judge's reply names no branch, so model-1 was selected by a rule." in page.text
     assert "Both are good." in page.text
     assert "Selected" in page.text
     assert "Winner" not in page.text
 
 
 @pytest.mark.parametrize(
-    ("events", "said"),
+    ("events", "expected"),
     [
         ([start(1, 2)], "No winner yet. Of 2 branches: 2 pending."),
         ([start(1, 2), build.agent_start(loop_id(1))], "Of 2 branches: 1 running, 1 pending."),
         ([start(1, 2), *branch(1, "One.")], "Of 2 branches: 1 pending, 1 ended."),
-        ([start(1, 2), *branch(1, "One."), *branch(2, "Two.")], "All branches ended. None was selected yet."),
+        (
+            [start(1, 2), *branch(1, "One."), *branch(2, "Two.")],
+            "All branches ended. No branch is selected yet.",
+        ),
         (
             [start(1, 2), *branch(1, "One."), *branch(2, "Two."), build.agent_start("judge", "s")],
-            "The judge is reading. 2 branches wait for its choice.",
+            "The judge is reading. 2 branches wait for its verdict.",
         ),
     ],
 )
-def test_until_it_ends_it_says_what_it_waits_for(feed, evaluation, events, said):
+def test_a_running_evaluation_says_what_it_waits_for(feed, evaluation, events, expected):
     feed(*events)
 
     page = evaluation()
 
-    assert said in page.text
+    assert expected in page.text
     assert "Winner" not in page.text
 
 
-def test_a_group_that_broke_off_shows_who_never_started(feed, evaluation):
+def test_an_aborted_group_shows_branches_that_never_started(feed, evaluation):
     feed(start(1, 2), build.agent_start(loop_id(1)), flush=True)
 
     page = evaluation()
 
-    assert "Ended without a choice." in page.text
+    assert "Ended without a selection." in page.text
     assert "Never started" in page.text
     assert "Aborted" in page.text
     assert 'class="lane"' not in page.html
@@ -216,7 +219,7 @@ def test_what_is_before_and_after_it_is_one_click_away(feed, evaluation):
     assert f"/p/default/evaluations/{second}" not in evaluation().links
 
 
-def test_nobody_sees_the_evaluation_of_another_project(feed, reader):
+def test_an_evaluation_of_another_project_is_404(feed, reader):
     feed(tape="03")
     pk = ParallelGroupRecord.objects.get().pk
 
@@ -258,11 +261,11 @@ def test_twelve_branches_of_300_turns_take_less_than_400_ms(feed, reader):
     path = f"/p/default/evaluations/{ParallelGroupRecord.objects.get().pk}"
 
     for query in ("", "?branches=1,2,3,4,5,6", "?branches=1,2,3,4,5,6&only=diff"):
-        assert min(spent(reader, path + query) for _ in range(3)) < 0.4, query
+        assert min(cpu_seconds(reader, path + query) for _ in range(3)) < 0.4, query
 
 
-def spent(reader, path):
-    """Return the seconds of the processor that a page takes: the machine has other work."""
+def cpu_seconds(reader, path):
+    """Return the CPU seconds of one request, which do not depend on the load of the machine."""
     before = process_time()
     reader.get(path)
     return process_time() - before

@@ -1,4 +1,4 @@
-"""Pages of turns: where ways part, what is left out, what comes before and after."""
+"""Pages of turns: first difference, hidden rows, previous and next page."""
 
 from dashboard.pages.evaluations.turn_table import ROWS, Branch, Step, table
 
@@ -42,7 +42,7 @@ def test_nothing_to_compare_has_no_divergence():
         assert table(branches).parting == ""
 
 
-def test_a_turn_that_only_one_has_is_where_ways_part():
+def test_a_turn_that_only_one_branch_has_is_the_first_difference():
     shown = table((branch("read", "edit"), branch("read", "bash", "edit")))
 
     assert [(row.number, [cell and cell.number for cell in row.cells]) for row in shown.rows] == [

@@ -5,7 +5,7 @@ from tests.dashboard.pages.evaluations.branches import SAME, branch, end, judge,
 from tests.dashboard.pages.evaluations.conftest import rows, text
 
 
-def test_turns_that_do_the_same_stand_beside_each_other_and_each_opens_its_own_loop(feed, evaluation):
+def test_equal_turns_share_a_row_and_each_links_to_its_loop(feed, evaluation):
     feed(
         start(1, 2),
         *branch(1, *SAME, "edit b", "One."),
@@ -70,7 +70,7 @@ def test_only_differences_can_be_shown(feed, evaluation):
     assert [row[0] for row in rows(page)] == ["2 equal turns", "Turn 3 ways part here", "1 equal turn"]
 
 
-def test_turns_tell_what_they_took_more_than_the_winners(feed, evaluation):
+def test_turns_show_their_usage_relative_to_the_winner(feed, evaluation):
     feed(
         start(1, 2),
         *branch(1, "read a", "One."),

@@ -26,7 +26,7 @@ def marked(text, other):
         ("", "", ""),
     ],
 )
-def test_what_is_only_there_stands_before_what_is_only_here(text, other, expected):
+def test_removed_words_come_before_added_words(text, other, expected):
     assert marked(text, other).replace(" -", "-").replace("- ", "-") == expected.replace(" -", "-")
 
 
@@ -36,7 +36,7 @@ def test_a_stray_word_in_common_does_not_break_a_change():
     assert [stretch.how for stretch in changes(here, there)] == ["there", "here"]
 
 
-def test_what_is_kept_is_the_text_and_what_is_removed_the_other():
+def test_same_and_added_words_make_the_text_and_same_and_removed_the_other():
     chance = random.Random(3)
     for _ in range(200):
         here, there = (

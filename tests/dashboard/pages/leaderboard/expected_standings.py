@@ -35,14 +35,14 @@ def config(model):
 
 def loop(name, session, model, cost_nano, *, answer="Done.", took=9):
     """Return the events of a loop of one turn, whose runtime says what it cost."""
-    said = build.assistant(answer, model=model)
+    reported = build.assistant(answer, model=model)
     used = build.usage(1000, cache_read=3000)
-    end = build.turn_end(name, message=said, at=took, cost=cost_nano / 10**9)
+    end = build.turn_end(name, message=reported, at=took, cost=cost_nano / 10**9)
     return [
         build.agent_start(name, session=session, config_snapshot=config(model)),
         build.turn_start(name),
         {**end, "usage": used},
-        {**build.agent_end(name, at=took, messages=[said]), "usage": used},
+        {**build.agent_end(name, at=took, messages=[reported]), "usage": used},
     ]
 
 

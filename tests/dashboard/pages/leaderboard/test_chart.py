@@ -29,7 +29,7 @@ def test_dearer_is_further_right_and_better_is_higher():
     assert all(mark.is_front for mark in marks)
 
 
-def test_the_stairs_go_along_the_frontier_to_the_right_end():
+def test_the_step_line_follows_the_frontier_to_the_right_edge():
     drawn = chart([point(0, COST, 5), point(1, 2 * COST, 4), point(2, 4 * COST, 15)])
     at = {mark.at: mark for mark in drawn.marks}
     along, up, end = drawn.front

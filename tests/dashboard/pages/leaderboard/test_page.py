@@ -53,8 +53,8 @@ def test_always_one_config_is_what_was_added_up_by_hand(see, four):
 def test_pairs_are_compared_within_one_lineup(see, four):
     found = see().section("pairs")
 
-    assert found[2] == [OPUS, GPT, "19 to 3", "0.0009", "less than once in 1,000 times by chance alone"]
-    assert found[5] == [HAIKU, GPT, "7 to 3", "0.3437", "about once in 3 times by chance alone"]
+    assert found[2] == [OPUS, GPT, "19 to 3", "0.0009", "significant"]
+    assert found[5] == [HAIKU, GPT, "7 to 3", "0.3437", "not significant"]
     assert "15 to 5" in see().text
 
 
@@ -116,7 +116,7 @@ def test_nothing_recorded_and_nothing_ended(see, feed, get):
     assert get("configs") == {"items": [], "next": None, "total": 0}
 
 
-def test_without_a_judge_nobody_leads(see, feed):
+def test_without_a_judge_there_is_no_leader(see, feed):
     feed(*evaluation(1, "AB", 1, judge=None))
     page = see()
 
@@ -131,7 +131,7 @@ def test_a_fallback_is_no_win(see, feed):
     assert [row[4:6] for row in see().table] == [["0", "0"], ["0", "0"]]
 
 
-def test_few_evaluations_are_too_few(see, feed):
+def test_few_evaluations_give_no_rank(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", 0) for n in range(19)))
     assert [row[0] for row in see().table] == ["too few", "too few"]
     assert "a config is ranked from 20 judged evaluations on" in see().text
@@ -149,7 +149,7 @@ def test_one_config_alone(see, feed):
     assert "Pair by pair" not in page.text
 
 
-def test_a_config_twice_in_a_group_counts_once_and_stands_in_no_pair(see, feed):
+def test_a_config_twice_in_a_group_counts_once_and_is_in_no_pair(see, feed):
     feed(*evaluation(1, "AAB", 1), *evaluation(2, "AAB", 2))
     page = see()
 
@@ -158,7 +158,7 @@ def test_a_config_twice_in_a_group_counts_once_and_stands_in_no_pair(see, feed):
     assert "Pair by pair" not in page.text
 
 
-def test_unpriced_branches_are_said_and_never_free(see, feed, get, member):
+def test_unpriced_branches_are_reported_and_never_free(see, feed, get, member):
     def unpriced(n, lineup):
         events = evaluation(n, lineup, 0)
         for event in events:
@@ -187,10 +187,13 @@ def test_a_judge_that_favours_a_position_is_named_unless_it_may_be_the_config(se
 
     # Twelve of twelve at the first of four: 4 * (1/4)^12.
     assert f"{JUDGE} chose position 1 in 12 of 12 evaluations with 4 branches." in text
-    assert "less than once in 1,000 times by chance alone. Change the order" in text
+    assert "The preference is significant (p <0.0001). Change the order" in text
 
     feed(*chain.from_iterable(evaluation(100 + n, "BC", 0) for n in range(9)))
-    assert f"{SONNET} stood there in 100% of them, so it may be the config and not the judge." in see().text
+    assert (
+        f"{SONNET} was at that position in 100% of them, so it may be the config and not the judge."
+        in see().text
+    )
 
 
 def test_filters_live_in_the_address(see, feed, member):
@@ -238,7 +241,7 @@ def test_amounts_of_hostile_size_do_not_run_over(see, feed):
     assert see().table[0][7] == "$2,000,000,000"
 
 
-def test_a_branch_that_never_started_is_nobody(see, feed):
+def test_a_branch_that_never_started_does_not_count(see, feed):
     feed(
         build.parallel_start("s.a", "s.b"),
         *loop("s.a", "s", OPUS, 5),
@@ -259,7 +262,7 @@ def test_another_project_and_strangers_see_nothing(see, feed, member, client):
     assert client.get("/p/default/leaderboard").status_code == 302
 
 
-def test_the_page_asks_as_often_for_fifty_configs_as_for_two(see, feed, django_assert_num_queries):
+def test_fifty_configs_take_as_many_queries_as_two(see, feed, django_assert_num_queries):
     feed(*evaluation(1, "AB", 0))
     see()
     with django_assert_num_queries(QUERIES):

@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 
 from dashboard.shared.standings.statistics import (
     at_least,
-    chance,
     favour,
     frontier,
     percentile,
     sign_test,
+    significance,
     wilson,
 )
 
@@ -159,7 +159,7 @@ def test_no_smaller_value_is_the_percentile(values, percent):
     assert 100 * below < percent * len(values) <= 100 * reached
 
 
-def test_chances_in_words():
-    assert chance(0.7) == "as often as not by chance alone"
-    assert chance(22 / 1024) == "about once in 47 times by chance alone"
-    assert chance(0.0004) == "less than once in 1,000 times by chance alone"
+def test_significance_is_at_the_five_percent_level():
+    assert significance(0.7) == "not significant"
+    assert significance(0.05) == "not significant"
+    assert significance(22 / 1024) == "significant"

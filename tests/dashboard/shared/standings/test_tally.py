@@ -7,7 +7,7 @@ import pytest
 from dashboard.pages.leaderboard import pairwise
 from dashboard.shared.standings import tally
 from dashboard.shared.standings.statistics import frontier, wilson
-from dashboard.shared.standings.tally import Entry, Result, Spent
+from dashboard.shared.standings.tally import CostSum, Entry, Result
 from tests.dashboard.pages.leaderboard.expected_standings import COST_NANO, JUDGE_NANO, WINS
 
 A, B, C, D, JUDGE = 1, 2, 3, 4, 9
@@ -17,12 +17,12 @@ NAMES = {"A": A, "B": B, "C": C, "D": D}
 def result(lineup, won, groups, verdict="judged", judge=JUDGE, **more):
     configs = tuple(NAMES.get(name, 0) for name in lineup)
     entries = tuple(
-        Entry(NAMES[name], Spent(Fraction(COST_NANO[name] * groups * lineup.count(name))))
+        Entry(NAMES[name], CostSum(Fraction(COST_NANO[name] * groups * lineup.count(name))))
         for name in dict.fromkeys(lineup)
         if name in NAMES
     )
     place = None if won is None else lineup.index(won)
-    judging = Spent(Fraction(JUDGE_NANO * groups))
+    judging = CostSum(Fraction(JUDGE_NANO * groups))
     return Result(configs, place, verdict, groups, judge, judging, more.get("entries", entries))
 
 
@@ -33,7 +33,7 @@ def ranking(results):
     return tally.standings(results, {})
 
 
-def test_the_four_stand_as_added_up_by_hand():
+def test_standings_of_the_four_match_the_hand_calculation():
     found = {each.config: each for each in ranking(FOUR)}
 
     assert [(found[c].judged, found[c].wins) for c in (A, B, C, D)] == [(40, 19), (60, 26), (60, 12), (40, 3)]
@@ -99,13 +99,13 @@ def test_always_one_of_the_four():
     assert (b.groups, b.paid.rounded, b.alone.rounded, b.same) == (60, 3_270_000_000, 1_080_000_000, 26)
 
 
-def test_rules_stand_apart_and_fallbacks_are_no_wins():
+def test_rules_are_counted_separately_and_fallbacks_are_no_wins():
     found = ranking([*FOUR, result("ABCD", "A", 5, "rule"), result("ABCD", "A", 3, "fallback")])
     best = next(each for each in found if each.config == A)
 
     assert (best.groups, best.judged, best.wins) == (48, 40, 19)
     assert (best.ruled, best.picked, best.fallback) == (5, 5, 3)
-    assert best.spent.rounded == 1_200_000_000
+    assert best.cost.rounded == 1_200_000_000
     assert tally.judged([result("AB", "A", 1, "rule")]) == []
 
 
@@ -122,31 +122,31 @@ def test_a_config_twice_in_a_group_takes_part_once_and_wins_with_either_branch()
 
 
 def test_a_sum_with_unpriced_parts_says_so_and_a_sum_without_prices_is_none():
-    some = result("AB", "A", 2, entries=(Entry(A, Spent(Fraction(7), 1)), Entry(B, Spent(None, 2))))
-    a, b = ranking([some])
+    sums = result("AB", "A", 2, entries=(Entry(A, CostSum(Fraction(7), 1)), Entry(B, CostSum(None, 2))))
+    a, b = ranking([sums])
 
     assert (a.per_task.rounded, a.per_task.is_whole) == (4, False)
-    assert (b.per_task.rounded, b.per_win.rounded, b.spent.unpriced) == (None, None, 2)
-    assert pairwise.always(A, [some]).factor is None
+    assert (b.per_task.rounded, b.per_win.rounded, b.cost.unpriced) == (None, None, 2)
+    assert pairwise.always(A, [sums]).factor is None
 
 
-def test_branches_of_unknown_config_stand_in_no_lineup_and_nowhere_in_the_ranking():
-    some = [result("A?", "A", 3), Result((0, A), 0, "judged", 2)]
+def test_branches_of_unknown_config_are_in_no_lineup_and_not_ranked():
+    sums = [result("A?", "A", 3), Result((0, A), 0, "judged", 2)]
 
-    assert [(each.config, each.judged, each.wins) for each in ranking(some)] == [(A, 5, 3)]
-    assert pairwise.lineups(some) == []
-    assert pairwise.duels(some) == {}
+    assert [(each.config, each.judged, each.wins) for each in ranking(sums)] == [(A, 5, 3)]
+    assert pairwise.lineups(sums) == []
+    assert pairwise.duels(sums) == {}
 
 
 def test_wins_by_place_for_each_judge_and_size():
-    some = [
+    sums = [
         Result((A, B), 0, "judged", 9, JUDGE),
         Result((B, A), 1, "judged", 1, JUDGE),
         Result((A, B, C), 2, "judged", 4, JUDGE),
         Result((A, B), 1, "judged", 2, 8),
         Result((A, B), None, "judged", 5, JUDGE),
     ]
-    two, three, other = pairwise.places(some)
+    two, three, other = pairwise.places(sums)
 
     assert (two.judge, two.wins, two.expected) == (JUDGE, (9, 1), 5)
     assert (two.favour.place, two.favour.p) == (0, pytest.approx(22 / 1024))
