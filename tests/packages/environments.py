@@ -10,6 +10,7 @@ import subprocess
 import sys
 import urllib.parse
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,8 +21,22 @@ from time import monotonic, sleep
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
 START_S = 120
+CODE = ("dashboard/", "loopscope_client/", "recorder/")
+OF_THE_CLIENT = {f"loopscope_client/{name}" for name in ("LICENSE", "README.md", "pyproject.toml")}
 # What would make packages of this checkout or of the user importable, or name another database.
 KEPT_BACK = re.compile(r"PYTHON.*|VIRTUAL_ENV|DJANGO_.*|LOOPSCOPE_.*|XDG_.*|DATABASE_URL|REDIS_URL")
+
+
+def tracked() -> set[str]:
+    """Return the files of the three packages that git has, without those of the client's build."""
+    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines()
+    return {name for name in listed if name.startswith(CODE) and (ROOT / name).is_file()} - OF_THE_CLIENT
+
+
+def files_of(wheel: Path) -> set[str]:
+    """Return the names of the files that a wheel installs."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {name for name in archive.namelist() if ".dist-info/" not in name}
 
 
 def clean_copy(folder: Path) -> Path:

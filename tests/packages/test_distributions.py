@@ -14,11 +14,9 @@ import pytest
 
 import loopscope_client
 import recorder
-from tests.packages.environments import ROOT, Environment, build, clean_copy, run
+from tests.packages.environments import ROOT, Environment, build, clean_copy, files_of, run, tracked
 
 pytestmark = pytest.mark.slow
-CODE = ("dashboard/", "loopscope_client/", "recorder/")
-OF_THE_OTHER = {f"loopscope_client/{name}" for name in ("LICENSE", "README.md", "pyproject.toml")}
 OF_EXTRAS = "recorder.pubsub.redis_relay"
 PROGRAM = """\
 from loopscope_client import Client
@@ -73,17 +71,6 @@ def client_environment(client_dist, tmp_path_factory):
     return Environment.create(tmp_path_factory.mktemp("client"), str(client_dist[1]))
 
 
-def tracked():
-    """Return the files of the three packages that git knows."""
-    listed = run("git", "ls-files", "--cached", "--others", "--exclude-standard", cwd=ROOT).splitlines()
-    return {name for name in listed if name.startswith(CODE) and (ROOT / name).is_file()}
-
-
-def files_of(wheel):
-    with zipfile.ZipFile(wheel) as archive:
-        return {name for name in archive.namelist() if ".dist-info/" not in name}
-
-
 def metadata(wheel):
     with zipfile.ZipFile(wheel) as archive:
         (name,) = [name for name in archive.namelist() if name.endswith(".dist-info/METADATA")]
@@ -93,7 +80,7 @@ def metadata(wheel):
 def test_the_wheel_of_the_server_holds_every_file_of_its_packages(server_dist):
     found = files_of(server_dist[1])
 
-    assert found == tracked() - OF_THE_OTHER
+    assert found == tracked()
     assert any(name.endswith(".woff2") for name in found)
     assert any(name.startswith("recorder/demo/tapes/") for name in found)
     assert "recorder/migrations/0001_initial.py" in found
@@ -112,7 +99,7 @@ def test_the_wheel_of_the_client_holds_the_client_and_needs_nothing(client_dist)
     said = metadata(client_dist[1])
 
     of_the_client = {name for name in tracked() if name.startswith("loopscope_client/")}
-    assert files_of(client_dist[1]) == of_the_client - OF_THE_OTHER
+    assert files_of(client_dist[1]) == of_the_client
     assert "loopscope_client/py.typed" in of_the_client
     assert (said["Name"], said["Requires-Dist"]) == ("loopscope-client", None)
 
