@@ -17,6 +17,10 @@ READ := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); p =
 INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
 
+# What the formatters of templates, style sheets and scripts are for; vendored files stay as they came.
+TEMPLATES := git ls-files 'dashboard/templates/*.html'
+ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
+
 # The tests wait for servers and browsers a third of their time: three at once keep two cores at work.
 SPREAD := -n 3 --dist loadfile
 
@@ -37,12 +41,14 @@ test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, 
 	$(PY) -m pytest -q $(SPREAD) -m "not alone" tests/browser
 	$(PY) -m pytest -q -m alone tests/browser
 
-check: $(DEV) ## Lint, format, types, boundaries, templates, migrations
+check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scripts, migrations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
 	$(VENV)/bin/lint-imports
-	@git ls-files 'dashboard/templates/*.html' | xargs $(VENV)/bin/djade --check --target-version 5.2
+	@$(TEMPLATES) | xargs $(VENV)/bin/djade --check --target-version 5.2
+	@$(TEMPLATES) | xargs $(VENV)/bin/djangofmt --check
+	@$(ASSETS) | xargs $(VENV)/bin/biome format
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(DEV) ## Measure; each figure comes with the machine and the date
@@ -59,7 +65,9 @@ screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; fou
 fmt: $(DEV) ## Mend what can be mended by a program
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
-	git ls-files 'dashboard/templates/*.html' | xargs $(VENV)/bin/djade --target-version 5.2
+	$(TEMPLATES) | xargs $(VENV)/bin/djade --target-version 5.2
+	$(TEMPLATES) | xargs $(VENV)/bin/djangofmt
+	$(ASSETS) | xargs $(VENV)/bin/biome format --write
 
 chromium: # A browser for the tests: Debian's, fetched when it is missing and apt is there
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \

@@ -4,6 +4,7 @@ import ast
 import re
 import subprocess
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from importlib.metadata import version
 from pathlib import Path
@@ -25,6 +26,7 @@ OURS = [
     for file in FILES
     if file.suffix == ".py" and file.is_relative_to(ROOT) and "migrations" not in file.parts
 ]
+ASSETS = [file for file in FILES if file.suffix in {".css", ".js"} and "vendor" not in file.parts]
 CODE = [file for file in OURS if file.relative_to(ROOT).parts[0] in {"recorder", "dashboard"}]
 TEMPLATES = [
     file
@@ -101,6 +103,7 @@ SESSION_READERS = {
 MARKUP = "dashboard/rendering/markdown.py"
 MARKS = {"mark_safe", "SafeString", "SafeText", "html_safe"}
 MAX_LINES, MAX_FUNCTION = 350, 40  # hard limits; aim for 200 and 10
+MAX_SCRIPT, MAX_COLUMNS, MAX_ENTRIES = 100, 120, 13
 # Lists of declarations that mirror one another or the protocol, and are looked up, not read through.
 CATALOGUES = {"recorder/models/records.py", "recorder/core/records.py", "recorder/core/events/__init__.py"}
 
@@ -316,12 +319,48 @@ def test_every_page_is_registered_with_its_folder_templates_and_tests():
 
 def test_every_page_that_shows_something_is_reached_and_no_key_and_no_socket_is_two():
     keys = [page.link.key for page in PAGES if page.link and page.link.key]
-    fixed = re.findall(r'\["Everywhere", "([^"]+)"', (ROOT / "dashboard/static/js/keys.js").read_text())
+    fixed = re.findall(r'\["Everywhere", "([^"]+)"', (ROOT / "dashboard/static/js/shell/keys.js").read_text())
     live = [name for page in PAGES for name in page.live]
 
     assert [page.name for page in PAGES if page.link and not reverse(page.name, args=["a"])] == []
     assert len({*keys, *fixed}) == len(keys) + len(fixed) > 8
     assert len(set(live)) == len(live) == len(LIVE_PAGES)
+
+
+def test_no_line_of_a_template_a_style_sheet_or_a_script_is_too_long():
+    assert TEMPLATES
+    assert {file.suffix for file in ASSETS} == {".css", ".js"}
+    long = [
+        f"{name_of(file)}:{number}: {len(line)}"
+        for file in [*TEMPLATES, *ASSETS]
+        for number, line in enumerate(file.read_text().splitlines(), 1)
+        if len(line) > MAX_COLUMNS
+    ]
+    assert long == []
+
+
+def test_no_script_is_too_long():
+    scripts = [file for file in ASSETS if file.suffix == ".js"]
+    assert [name_of(file) for file in scripts if file.read_text().count("\n") > MAX_SCRIPT] == []
+
+
+def test_no_folder_of_templates_or_assets_holds_too_many_files():
+    held = Counter(name_of(file.parent) for file in [*TEMPLATES, *ASSETS])
+    assert [f"{folder}: {n}" for folder, n in held.items() if n > MAX_ENTRIES] == []
+
+
+def test_every_class_of_a_template_is_written_out_in_words():
+    """Parts of a name with fewer than three letters are abbreviations, but for a few words."""
+    words = {"as", "at", "id", "is", "no", "of", "ok", "x"}
+    tag = re.compile(r"\{%.*?%\}|\{\{.*?\}\}")
+    short = [
+        f"{name_of(file)}: {name}"
+        for file in TEMPLATES
+        for value in re.findall(r'\bclass="((?:\{%.*?%\}|\{\{.*?\}\}|[^"])*)"', file.read_text(), re.S)
+        for name in tag.sub(" ", value).split()
+        if any(len(part) < 3 and part not in words for part in re.findall(r"[a-z]+", name))
+    ]
+    assert short == []
 
 
 def test_no_module_is_named_after_nothing():

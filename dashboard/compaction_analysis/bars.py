@@ -33,12 +33,12 @@ def bars(claim: Claim, sent: Comparison | None) -> Sequence[Bar]:
     before, after = (sent.size_before, sent.size_after) if sent else (None, None)
     if sent is not None and before is not None and after is not None:
         scale = 100 / max(before, after, 1)
-        parts = [[(f"k-{zone.kind}", zone.size_before or 0) for zone in sent.zones]]
-        parts.append([(f"k-{zone.kind}", zone.size_after or 0) for zone in sent.zones])
+        parts = [[(f"zone-{zone.kind}", zone.size_before or 0) for zone in sent.zones]]
+        parts.append([(f"zone-{zone.kind}", zone.size_after or 0) for zone in sent.zones])
         texts = size(before), size(after)
     elif claim.tokens_before is not None and claim.tokens_after is not None:
         scale = 100 / max(claim.tokens_before, claim.tokens_after, 1)
-        parts = [[("k-claim", claim.tokens_before)], [("k-claim", claim.tokens_after)]]
+        parts = [[("zone-claim", claim.tokens_before)], [("zone-claim", claim.tokens_after)]]
         texts = tokens(claim.tokens_before), tokens(claim.tokens_after)
     else:
         return ()

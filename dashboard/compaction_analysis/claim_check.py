@@ -55,10 +55,10 @@ class Verdict:
 
     kind: Kind
     words: str
-    tone: str = "mute"
+    tone: str = "muted"
 
 
-RUNNING = Verdict("running", "The context is being compacted now.", "run")
+RUNNING = Verdict("running", "The context is being compacted now.", "running")
 CUT = Verdict(
     "cut", "The pass was cut off: what was recorded goes on, or ends, before it said that it was done."
 )
@@ -81,15 +81,15 @@ def _held_whole(claim: Claim, sent: Comparison) -> Verdict:
         return Verdict(
             "idle", f"This pass had no effect: it says so, and the next request held {held} word for word."
         )
-    return Verdict("refuted", f"{_said(claim)}, but the next request held {held} word for word.", "rej")
+    return Verdict("refuted", f"{_said(claim)}, but the next request held {held} word for word.", "rejected")
 
 
 def _compared(claim: Claim, sent: Comparison) -> Verdict:
     if not claim.has_messages:
         return Verdict("unsent", f"No message counts are recorded of this pass; {_held(sent)}.")
     if (claim.messages_before, claim.messages_after) == (sent.before, sent.after - sent.new):
-        return Verdict("agrees", "The event and the next request agree on the messages.", "ok")
-    return Verdict("differs", f"{_said(claim)}; {_held(sent)}.", "rej")
+        return Verdict("agrees", "The event and the next request agree on the messages.", "completed")
+    return Verdict("differs", f"{_said(claim)}; {_held(sent)}.", "rejected")
 
 
 def _unsent(claim: Claim, *, has_next: bool, pruned: date | None) -> Verdict:

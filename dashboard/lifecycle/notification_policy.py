@@ -35,7 +35,7 @@ POLICY = {row.key: row for row in ROWS}
 
 
 def key(frame: Frame) -> str:
-    """Return the row that a frame falls under, as dashboard/static/js/channel.js does; there may be none."""
+    """Return the row that a frame falls under, as `lifecycle_channel.js` does; there may be none."""
     reason = frame.get("reason")
     blocked = BLOCKED if reason == "finish" and frame.get("pending_approval") else None
     return ", ".join(str(word) for word in (frame.get("type"), reason, blocked) if word)

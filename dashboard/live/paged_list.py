@@ -110,7 +110,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """How many new rows wait; root of the panel _shared/strip."""
+    """How many new rows wait; root of the panel _shared/new-items."""
 
     count: Count
     what: str
@@ -126,7 +126,7 @@ def row_panel(of: Kind, project: int) -> Panel:
 @lru_cache(maxsize=256)
 def strip_panel(of: Kind, project: int, asked: Address) -> Panel:
     """Return the strip of new rows; its key is the last row that the page knows."""
-    return Panel("_shared/strip", partial(_fresh, of, project, asked), of.strip_ms)
+    return Panel("_shared/new-items", partial(_fresh, of, project, asked), of.strip_ms)
 
 
 def _fresh(of: Kind, project: int, asked: Address, known: Collection[int]) -> Mapping[int, Fresh]:

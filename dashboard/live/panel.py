@@ -8,7 +8,8 @@ from django.template.loader import render_to_string
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """`name` is "page/part": drawn by templates/page/_part.html into `#page-part-<pk>`.
+    """`name` is "page/part" or "page/region/part": "session/conversation/turn" is drawn by the partial
+    dashboard/templates/session/conversation/_turn.html into `#session-turn-<pk>`.
 
     A panel that several pages show is "_shared/part". `query` takes primary keys and returns what the partial
     shows for each, in a fixed number of SQL queries; a key that is gone is left out. An open page redraws it
@@ -20,12 +21,13 @@ class Panel:
     min_interval_ms: int = 0
 
     def dom_id(self, pk: int) -> str:
-        return f"{self.name.lstrip('_').replace('/', '-')}-{pk}"
+        page, *_, part = self.name.split("/")
+        return f"{page.lstrip('_')}-{part}-{pk}"
 
     @property
     def template(self) -> str:
-        page, part = self.name.split("/")
-        return f"{page}/_{part.replace('-', '_')}.html"
+        folder, _, part = self.name.rpartition("/")
+        return f"{folder}/_{part.replace('-', '_')}.html"
 
     def draw(self, pks: Collection[int], *, oob: bool = False) -> dict[int, str]:
         """Return the HTML of each panel; with `oob`, marked for the socket to swap in by id."""

@@ -18,7 +18,7 @@ ORDER = ("loop_id", "message", "part")  # that of the text
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of text that is, or was, being streamed; root of the panel _shared/block."""
+    """A piece of text that is, or was, being streamed; root of the panel _shared/text-block."""
 
     pk: int
     into: str
@@ -39,7 +39,7 @@ def blocks(pks: Collection[int]) -> Mapping[int, Block]:
     return {block.pk: block for block in _made(_siblings(pks)) if block.pk in pks}
 
 
-BLOCK = Panel("_shared/block", blocks)
+BLOCK = Panel("_shared/text-block", blocks)
 
 
 def of_turns(turns: Collection[int]) -> Mapping[int, Blocks]:

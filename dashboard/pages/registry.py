@@ -122,7 +122,7 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="search",
         urls=search_urls(lambda: PAGES),
-        templates="find",
+        templates="search",
     ),
     Page(
         name="demo",

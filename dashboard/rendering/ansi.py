@@ -20,19 +20,19 @@ _ON = {(r, g, b): r + 2 * g + 4 * b for r in (0, 1) for g in (0, 1) for b in (0,
 _CODES: dict[int, dict[str, str]] = {
     1: {"weight": "bold"},
     2: {"weight": "dim"},
-    3: {"slant": "slant"},
-    4: {"line": "line"},
-    7: {"swap": "swap"},
-    9: {"gone": "gone"},
+    3: {"slant": "italic"},
+    4: {"line": "underline"},
+    7: {"swap": "inverse"},
+    9: {"gone": "concealed"},
     22: {"weight": ""},
     23: {"slant": ""},
     24: {"line": ""},
     27: {"swap": ""},
     29: {"gone": ""},
-    39: {"f": ""},
-    49: {"b": ""},
-    **{first + n: {"f": f"f{n}"} for first in (30, 90) for n in range(8)},
-    **{first + n: {"b": f"b{n}"} for first in (40, 100) for n in range(8)},
+    39: {"color": ""},
+    49: {"background": ""},
+    **{first + n: {"color": f"color-{n}"} for first in (30, 90) for n in range(8)},
+    **{first + n: {"background": f"background-{n}"} for first in (40, 100) for n in range(8)},
 }
 
 
@@ -85,8 +85,8 @@ def _turn(look: dict[str, str], parameters: str) -> None:
         if code == 0:
             look.clear()
         elif code in (38, 48):
-            name, colour = "f" if code == 38 else "b", _extended(codes)
-            look |= {name: f"{name}{colour}"} if colour is not None else {}
+            name, colour = "color" if code == 38 else "background", _extended(codes)
+            look |= {name: f"{name}-{colour}"} if colour is not None else {}
         else:
             look |= _CODES.get(code, {})
 

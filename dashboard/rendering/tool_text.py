@@ -25,7 +25,7 @@ _HEADS = ("@@", "diff ", "index ", "--- ", "+++ ", "new file", "deleted file", "
 def text(said: str, *, is_whole: bool) -> SafeString:
     """Return a text in a <pre>, or as a structure when it is whole and JSON."""
     if is_whole and (value := _structure(said)) is not None:
-        return format_html('<div class="tree-json">{}</div>', _Folded().value(value, 0))
+        return format_html('<div class="json-tree">{}</div>', _Folded().value(value, 0))
     if _HUNK.search(said):
         return _difference(ansi.plain(said))
     if ansi.has_escapes(said):
@@ -77,21 +77,21 @@ class _Folded:
                 return format_html("<code>{}</code>", clean(json.dumps(value, ensure_ascii=False)))
             return self._group(value, depth)
         if isinstance(value, str):
-            return format_html('<span class="s">{}</span>', clean(ansi.plain(value)))
-        return format_html('<span class="n">{}</span>', json.dumps(value))
+            return format_html('<span class="json-string">{}</span>', clean(ansi.plain(value)))
+        return format_html('<span class="json-number">{}</span>', json.dumps(value))
 
     def _group(self, value: Mapping[str, Json] | list[Json], depth: int) -> SafeString:
         pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
         words = plural(len(value), "key" if isinstance(value, Mapping) else "item")
         rows = format_html_join(
             "",
-            '<li><span class="k">{}</span> {}</li>',
+            '<li><span class="json-key">{}</span> {}</li>',
             ((clean(str(name)), self.value(inside, depth + 1)) for name, inside in pairs),
         )
         shown = "open" if depth < OPEN else ""
         glance = ", ".join(list(value)[:8]) if isinstance(value, Mapping) else ""
         return format_html(
-            '<details {}><summary><span class="mut">{}</span> <span class="clip">{}</span></summary>'
+            '<details {}><summary><span class="text-faint">{}</span> <span class="clip">{}</span></summary>'
             "<ul>{}</ul></details>",
             shown,
             words,

@@ -98,12 +98,12 @@ def _model(call: Turn | LoopRecord, price: Price | None) -> str:
 def _lines(call: Spend, rates: Rates | None) -> tuple[Line, ...]:
     hour = call.cache_write_1h_tokens
     parts = [
-        ("u-cr", "cache read", call.cache_read_tokens, "cache_read"),
-        ("u-in", "input", call.uncached_tokens or 0, "input"),
-        ("u-cw", "cache write", call.cache_write_tokens - hour, "cache_write"),
-        ("u-cw", "cache write, 1 hour", hour, "cache_write_1h"),
-        ("u-re", "reasoning", call.reasoning_tokens, "reasoning"),
-        ("u-out", "output", call.visible_tokens or 0, "output"),
+        ("usage-cache-read", "cache read", call.cache_read_tokens, "cache_read"),
+        ("usage-input", "input", call.uncached_tokens or 0, "input"),
+        ("usage-cache-write", "cache write", call.cache_write_tokens - hour, "cache_write"),
+        ("usage-cache-write", "cache write, 1 hour", hour, "cache_write_1h"),
+        ("usage-reasoning", "reasoning", call.reasoning_tokens, "reasoning"),
+        ("usage-output", "output", call.visible_tokens or 0, "output"),
     ]
     return tuple(
         Line(css, name, tokens, getattr(rates, rate) if rates else None)

@@ -51,11 +51,11 @@ def kinds(usage: Usage) -> list[Kind]:
     """
     uncached, visible = _disjoint(usage) or _told(usage)
     return [
-        Kind("u-cr", "cache read", usage.cache_read_tokens),
-        Kind("u-in", "input", uncached),
-        Kind("u-cw", "cache write", usage.cache_write_tokens),
-        Kind("u-re", "reasoning", usage.reasoning_tokens),
-        Kind("u-out", "output", visible),
+        Kind("usage-cache-read", "cache read", usage.cache_read_tokens),
+        Kind("usage-input", "input", uncached),
+        Kind("usage-cache-write", "cache write", usage.cache_write_tokens),
+        Kind("usage-reasoning", "reasoning", usage.reasoning_tokens),
+        Kind("usage-output", "output", visible),
     ]
 
 

@@ -15,5 +15,5 @@ def home(request: HttpRequest) -> HttpResponse:
     """Lead to the reader's first project, and to its welcome page while it has nothing else to show."""
     project = projects_of(request.user).first()
     if project is None:
-        return render(request, "shell/nothing.html")
+        return render(request, "shell/no_project.html")
     return redirect("sessions" if has_sessions(project.pk) else "welcome", project.slug)

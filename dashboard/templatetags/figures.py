@@ -31,23 +31,23 @@ register.filter("plural", number_format.plural)
 register.filter("short_id", number_format.short_id)
 
 GLYPHS = {  # state: (glyph, tone, words)
-    "pending": ("pending", "mute", "Pending"),
-    "unstarted": ("pending", "mute", "Never started"),
-    "running": ("running", "run", "Running"),
-    "open": ("running", "run", "Running"),
-    "completed": ("completed", "ok", "Completed"),
-    "done": ("completed", "ok", "Completed"),
-    "rejected": ("rejected", "rej", "Rejected"),
-    "limit": ("rejected", "rej", "Stopped at a limit"),
-    "aborted": ("aborted", "mute", "Aborted"),
-    "cancelled": ("aborted", "mute", "Cancelled"),
-    "cut": ("aborted", "mute", "Cut off"),
-    "error": ("error", "err", "Error"),
-    "failed": ("error", "err", "Failed"),
-    "approval": ("approval", "wait", "Waiting for approval"),
-    "waiting": ("approval", "wait", "Waiting for approval"),
-    "winner": ("winner", "win", "Winner"),
-    "compaction": ("compaction", "cmp", "Compaction"),
+    "pending": ("pending", "muted", "Pending"),
+    "unstarted": ("pending", "muted", "Never started"),
+    "running": ("running", "running", "Running"),
+    "open": ("running", "running", "Running"),
+    "completed": ("completed", "completed", "Completed"),
+    "done": ("completed", "completed", "Completed"),
+    "rejected": ("rejected", "rejected", "Rejected"),
+    "limit": ("rejected", "rejected", "Stopped at a limit"),
+    "aborted": ("aborted", "muted", "Aborted"),
+    "cancelled": ("aborted", "muted", "Cancelled"),
+    "cut": ("aborted", "muted", "Cut off"),
+    "error": ("error", "error", "Error"),
+    "failed": ("error", "error", "Failed"),
+    "approval": ("approval", "waiting", "Waiting for approval"),
+    "waiting": ("approval", "waiting", "Waiting for approval"),
+    "winner": ("winner", "winner", "Winner"),
+    "compaction": ("compaction", "compaction", "Compaction"),
 }
 
 
@@ -89,8 +89,8 @@ def said(row: _Row) -> str:
 
 @register.simple_tag
 def icon(name: str, size: str = "", label: str = "", extra: str = "") -> SafeString:
-    """Draw an interface icon; without a label it is decoration. `size` is s or xs."""
-    classes = " ".join(filter(None, ("i", size and f"i-{size}", extra)))
+    """Draw an interface icon; without a label it is decoration. `size` is small or tiny."""
+    classes = " ".join(filter(None, ("icon", size and f"icon-{size}", extra)))
     return _drawing(classes, f"i-{name}", label)
 
 
@@ -98,14 +98,14 @@ def icon(name: str, size: str = "", label: str = "", extra: str = "") -> SafeStr
 def status(state: str, label: str | None = None) -> SafeString:
     """Draw a state's glyph with its word as label; "" is right when the word stands beside it."""
     glyph, _, word = GLYPHS[state]
-    return _drawing(f"st st-{glyph}", f"s-{glyph}", word if label is None else label)
+    return _drawing(f"status status-{glyph}", f"s-{glyph}", word if label is None else label)
 
 
 @register.simple_tag
 def pill(state: str, text: str = "") -> SafeString:
     """Draw a state as a pill: glyph and word."""
     _, tone, word = GLYPHS[state]
-    return format_html('<span class="pill t-{}">{}{}</span>', tone, status(state, ""), text or word)
+    return format_html('<span class="pill tone-{}">{}{}</span>', tone, status(state, ""), text or word)
 
 
 @register.simple_tag
@@ -167,7 +167,7 @@ def lasted(started: datetime | None, ended: datetime | None = None) -> SafeStrin
 
 @register.simple_tag
 def meter(shown: usage_bar.Usage, extra: str = "") -> SafeString:
-    """Draw token usage as a bar of five kinds, its numbers in the label. `extra` may be meter-l."""
+    """Draw token usage as a bar of five kinds, its numbers in the label. `extra` may be meter-large."""
     laid = usage_bar.segments([(kind.css, kind.count) for kind in usage_bar.kinds(shown)])
     return _bar(laid, extra, usage_bar.words(shown))
 
@@ -193,7 +193,7 @@ def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
 @register.simple_tag
 def stacked(laid: Sequence[usage_bar.Segment]) -> SafeString:
     """Draw parts side by side; the words beside it say what they are."""
-    return _bar(list(laid), "meter-l", "")
+    return _bar(list(laid), "meter-large", "")
 
 
 @register.inclusion_tag("_shared/_legend.html")
@@ -209,8 +209,8 @@ def spark(values: Sequence[float]) -> SafeString:
     step = 100 / max(len(values) - 1, 1)
     line = "L".join(f"{i * step:.2f} {26 - 24 * value / top:.2f}" for i, value in enumerate(values))
     return format_html(
-        '<svg class="spark" viewBox="0 0 100 28" preserveAspectRatio="none" aria-hidden="true">'
-        '<path class="ar" d="M0 28L{0}L100 28Z"/><path class="ln" d="M{0}"/></svg>',
+        '<svg class="sparkline" viewBox="0 0 100 28" preserveAspectRatio="none" aria-hidden="true">'
+        '<path class="sparkline-area" d="M0 28L{0}L100 28Z"/><path class="sparkline-line" d="M{0}"/></svg>',
         line or "0 26",
     )
 

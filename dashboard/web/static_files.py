@@ -11,6 +11,25 @@ from django.contrib.staticfiles.finders import get_finders
 from django.http import HttpRequest, HttpResponse
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
+from whitenoise.storage import CompressedManifestStaticFilesStorage
+
+
+class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # as below
+    """WhiteNoise's storage, which also hashes the names that our scripts import from each other.
+
+    Django's own `support_js_module_import_aggregation` reads every script, and stops at comments of htmx's.
+    """
+
+    patterns = (
+        *CompressedManifestStaticFilesStorage.patterns,
+        (
+            "js/*.js",
+            (
+                (r"""(?P<matched>from "(?P<url>\./[^"]+)")""", 'from "%(url)s"'),
+                (r"""(?P<matched>import\("(?P<url>\./[^"]+)"\))""", 'import("%(url)s")'),
+            ),
+        ),
+    )
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise ships no types

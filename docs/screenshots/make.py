@@ -121,10 +121,10 @@ def main() -> None:
 def while_it_runs(studio: Studio) -> None:
     """Show work going on: a session that waits for an approval, then a list in which one waits again."""
     with studio.page("/p/default/sessions") as page:
-        page.locator(".nav-live .st-approval").wait_for(timeout=PATIENCE_S * 1000)
+        page.locator(".nav-live .status-approval").wait_for(timeout=PATIENCE_S * 1000)
         studio.shoot("session-dark", studio.path_of("Roll staging back"), themes=("dark",))
-        page.locator(".nav-live .st-approval").wait_for(state="detached", timeout=PATIENCE_S * 1000)
-        page.locator(".nav-live .st-approval").wait_for(timeout=PATIENCE_S * 1000)
+        page.locator(".nav-live .status-approval").wait_for(state="detached", timeout=PATIENCE_S * 1000)
+        page.locator(".nav-live .status-approval").wait_for(timeout=PATIENCE_S * 1000)
     studio.shoot("attention", "/p/default/attention")
     studio.shoot("sessions", "/p/default/sessions", themes=("light", "dark"))
     studio.shoot("sessions-390", "/p/default/sessions", size=PHONE)
@@ -134,7 +134,7 @@ def when_it_ended(studio: Studio) -> None:
     """Show what stays: an evaluation, sub-agents, what it cost, events."""
     evaluation = studio.path_of("Which model explains")
     with studio.page(evaluation) as page:
-        winner = page.locator(".is-win a").first.get_attribute("href") or evaluation
+        winner = page.locator(".is-winner a").first.get_attribute("href") or evaluation
     studio.shoot("session-light", winner)
     studio.shoot("timeline", f"{winner.partition('#')[0]}?tab=timeline")
     studio.shoot("session-390", evaluation, size=PHONE)

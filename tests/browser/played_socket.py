@@ -12,22 +12,17 @@ SCRIPTS = {
     "htmx.js": HTMX / "htmx-2.min.js",
     "ws.js": HTMX / "ext" / "hx-ws-2.min.js",
     "idiomorph.js": ROOT / "dashboard" / "static" / "vendor" / "idiomorph.min.js",
-    "clock.js": ROOT / "dashboard" / "static" / "js" / "clock.js",
-    "morph.js": ROOT / "dashboard" / "static" / "js" / "morph.js",
-    "live.js": ROOT / "dashboard" / "static" / "js" / "live.js",
-    "window.js": ROOT / "dashboard" / "static" / "js" / "window.js",
-    "follow.js": ROOT / "dashboard" / "static" / "js" / "follow.js",
-    "keys.js": ROOT / "dashboard" / "static" / "js" / "keys.js",
+    **{file.name: file for file in (ROOT / "dashboard" / "static" / "js").rglob("*.js")},
 }
 PAGE = """<!doctype html><html lang="en"><head><title>Frames</title>
 <meta name="htmx-config" content='{"includeIndicatorStyles":false,"allowEval":false,"allowScriptTags":false}'>
 <link rel="stylesheet" href="/page.css">
 <script src="/htmx.js" defer></script><script src="/ws.js" defer></script>
 <script src="/idiomorph.js" defer></script><script type="module" src="/morph.js"></script>
-<script type="module" src="/clock.js"></script>
-<script type="module" src="/live.js"></script>
+<script type="module" src="/times.js"></script>
+<script type="module" src="/connection.js"></script>
 <script type="module" src="/follow.js"></script>
-<script type="module" src="/keys.js"></script></head>
+<script type="module" src="/keyboard.js"></script></head>
 <body><div hx-ext="ws,morph" ws-connect="/p/default/live/session">
 <p data-connection><i class="dot dot-off"></i><span>Not live</span></p>
 <button data-follow data-key="f" aria-pressed="false" aria-controls="pane">Follow</button>

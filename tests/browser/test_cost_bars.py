@@ -24,10 +24,10 @@ def spends(name, tokens):
 def lengths(page):
     """Return each session's bar, in parts of what there is room for."""
     return {
-        row.locator("b").first.inner_text(): row.locator(".ses-cost .meter").evaluate(
+        row.locator("b").first.inner_text(): row.locator(".session-cost .meter").evaluate(
             "bar => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width"
         )
-        for row in page.locator(".ses-row").all()
+        for row in page.locator(".session-row").all()
     }
 
 
@@ -40,6 +40,6 @@ def test_a_bar_is_as_long_as_its_cost_against_the_dearest(window, server):
     assert lengths(page) == pytest.approx(shown, rel=0.05, abs=0.005)
 
     agent.send(*spends("small.a.2", 195_800))  # $0.6 in all
-    page.locator('[data-dearest="6.0e-01"]').wait_for(state="attached")
+    page.locator('[data-max-cost="6.0e-01"]').wait_for(state="attached")
     shown = {"dear": 0.5, "half": 0.25, "small": 1}
     assert lengths(page) == pytest.approx(shown, rel=0.05, abs=0.005)

@@ -32,10 +32,10 @@ def spent(server):
 def test_keys_and_pointer_move_the_readout(window, server, spent, has_scripts):
     watched = window(java_script_enabled=has_scripts, viewport={"width": 1200, "height": 900})
     watched.page.goto(f"{server.url}/p/default/costs?since=7d")
-    bars = watched.page.locator(".bar")
-    readouts = bars.locator(".readout")
+    bars = watched.page.locator(".chart-bar")
+    readouts = bars.locator(".chart-readout")
 
-    watched.page.locator(".whole input").focus()
+    watched.page.locator(".whole-period input").focus()
     watched.page.keyboard.press("ArrowRight")
     assert [readouts.nth(n).is_visible() for n in range(7)] == [True] + [False] * 6
     watched.page.keyboard.press("ArrowLeft")
@@ -49,11 +49,11 @@ def test_keys_and_pointer_move_the_readout(window, server, spent, has_scripts):
 
 def test_through_a_readout_nothing_of_the_one_below_shines(window, spent):
     page = window(viewport={"width": 1200, "height": 900}).open("/p/default/costs?since=7d")
-    page.locator(".bar").nth(3).hover()
-    place = page.locator(".bar").nth(3).locator(".readout").bounding_box()
+    page.locator(".chart-bar").nth(3).hover()
+    place = page.locator(".chart-bar").nth(3).locator(".chart-readout").bounding_box()
     before = page.screenshot(clip=place)
 
-    page.locator(".chart-box > .readout").evaluate("each => { each.style.visibility = 'hidden'; }")
+    page.locator(".chart-box > .chart-readout").evaluate("each => { each.style.visibility = 'hidden'; }")
 
     assert page.screenshot(clip=place) == before
 

@@ -4,7 +4,7 @@ import pytest
 
 from tests import build
 
-ROWS = "[data-window] > .ev-i"
+ROWS = "[data-window] > .event-item"
 AT_END = "(pane) => pane.scrollTop + pane.clientHeight > pane.scrollHeight - 4"
 RESUME = """() => {
   delete document.body.dataset.paused;
@@ -87,7 +87,7 @@ def test_who_reads_further_up_stays_there_and_hears_how_many_came(server, window
     one = window()
     page = opened(one, server, loop)
     row = page.locator(ROWS, has_text="reason 5.")
-    row.locator("details.ev-r > summary").click()
+    row.locator("details.event-row > summary").click()
     row.locator("[data-loaded]").wait_for()
     before = place(page, 5)
     for start in range(60, 660, 100):
@@ -102,8 +102,10 @@ def test_who_reads_further_up_stays_there_and_hears_how_many_came(server, window
     assert there[gap + 1 :] == list(range(there[gap + 1], 660))
     assert len(there) <= 401
     assert place(page, 5) == before
-    assert row.locator("details.ev-r[open]").count() == 1
-    assert row.locator("details.ev-r > summary").evaluate("(summary) => summary == document.activeElement")
+    assert row.locator("details.event-row[open]").count() == 1
+    assert row.locator("details.event-row > summary").evaluate(
+        "(summary) => summary == document.activeElement"
+    )
 
     page.get_by_role("link", name="Later events").first.dispatch_event("click")
     arrived(page, gap + 98)

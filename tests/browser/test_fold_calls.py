@@ -20,7 +20,7 @@ def test_errors_in_folded_calls_are_found_and_an_opened_group_stays_as_it_was_lo
     gone_to = []
     for failed in (7, 31, 62):
         page.keyboard.press("e")
-        page.locator(".tool.is-err summary:focus").wait_for()
+        page.locator(".tool.is-failed summary:focus").wait_for()
         page.wait_for_function(
             "(n) => document.activeElement.closest('.tool')?.innerText.includes(`result ${n}.`)", arg=failed
         )
@@ -30,7 +30,7 @@ def test_errors_in_folded_calls_are_found_and_an_opened_group_stays_as_it_was_lo
 
     agent.send(*calls(*range(65, 90)), build.turn_end())
     page.get_by_text("Calls 61 to 80").wait_for()
-    assert page.locator(".calls[open]").count() == 2
+    assert page.locator(".call-group[open]").count() == 2
     assert page.get_by_text("result 7.").is_visible()
     assert page.locator(".tool").count() == 50
     assert one.faults == []

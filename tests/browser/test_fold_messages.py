@@ -16,21 +16,21 @@ def test_an_opened_passage_stays_as_it_was_loaded_and_errors_in_it_are_found(ser
     agent.send(build.agent_start(), build.turn_start(), *told(*range(65), failed={7, 62}))
     one = window()
     page = one.open(server.session_url("s"))
-    assert page.locator(".turn .msg").count() == 4
+    assert page.locator(".turn .message").count() == 4
 
     page.keyboard.press("e")
     page.locator(".turn").get_by_text("word 7.").wait_for()
-    assert page.locator(".calls[open]").count() == 1
-    assert page.locator(".turn .msg").count() == 23
+    assert page.locator(".call-group[open]").count() == 1
+    assert page.locator(".turn .message").count() == 23
 
-    page.locator(".calls:not([open]) > summary").first.focus()
+    page.locator(".call-group:not([open]) > summary").first.focus()
     page.keyboard.press("Enter")
     page.locator(".turn").get_by_text("word 20.").wait_for()
     agent.send(*told(*range(65, 90)))
     page.locator(".turn").get_by_text("word 89.").wait_for()
-    page.wait_for_function("() => document.querySelectorAll('.calls').length == 4")
-    assert page.locator(".calls[open]").count() == 2
+    page.wait_for_function("() => document.querySelectorAll('.call-group').length == 4")
+    assert page.locator(".call-group[open]").count() == 2
     assert page.locator(".turn").get_by_text("word 7.").is_visible()
     assert page.locator(".turn").get_by_text("word 20.").is_visible()
-    assert page.evaluate("document.activeElement.closest('.calls[open]') != null")
+    assert page.evaluate("document.activeElement.closest('.call-group[open]') != null")
     assert one.faults == []

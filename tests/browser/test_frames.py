@@ -182,10 +182,10 @@ def test_who_has_signed_out_is_told_so_and_does_not_come_back(open_page):
 
 
 def test_the_one_live_region_says_at_most_one_sentence_every_five_seconds(open_page):
-    page, wire = open_page('<p id="x-1" data-say=""></p>')
+    page, wire = open_page('<p id="x-1" data-announce=""></p>')
     page.clock.install()
     for n in range(1, 5):
-        wire.send(f'<p id="x-1" hx-swap-oob="morph" data-say="Turn {n} finished"></p>')
+        wire.send(f'<p id="x-1" hx-swap-oob="morph" data-announce="Turn {n} finished"></p>')
     assert page.get_by_role("status").inner_text() == "Turn 1 finished"
     page.clock.run_for(5_100)
     assert page.get_by_role("status").inner_text() == "Turn 4 finished"
@@ -195,9 +195,9 @@ def test_a_link_that_arrives_is_followed_and_one_that_was_there_is_not(open_page
     page, wire = open_page('<p id="x-1"></p>')
     with page.expect_request("**/elsewhere"):
         wire.sockets[-1].send(
-            '<!--frame 1--><p id="x-1" hx-swap-oob="morph"><a data-go="/elsewhere">Here</a></p>'
+            '<!--frame 1--><p id="x-1" hx-swap-oob="morph"><a data-redirect="/elsewhere">Here</a></p>'
         )
 
-    page, wire = open_page('<p id="x-1"><a data-go="/elsewhere">Here</a></p>')
-    wire.send('<p id="x-1" hx-swap-oob="morph"><a data-go="/elsewhere">It is here</a></p>')
+    page, wire = open_page('<p id="x-1"><a data-redirect="/elsewhere">Here</a></p>')
+    wire.send('<p id="x-1" hx-swap-oob="morph"><a data-redirect="/elsewhere">It is here</a></p>')
     assert page.url == "http://frames.test/"

@@ -109,10 +109,10 @@ def everywhere(page, recorded):
 def lists(page, recorded):
     page.keyboard.press("j")
     page.keyboard.press("j")
-    assert focused(page, ".ses-row:nth-child(2) [data-row]")
+    assert focused(page, ".session-row:nth-child(2) [data-row]")
     yield "j"
     page.keyboard.press("k")
-    assert focused(page, ".ses-row:nth-child(1) [data-row]")
+    assert focused(page, ".session-row:nth-child(1) [data-row]")
     yield "k"
     page.keyboard.press("Enter")
     at(page, "/sessions/")
@@ -129,7 +129,7 @@ def sessions(page, recorded):
     yield "l"
     page.keyboard.press("j")
     page.keyboard.press("x")
-    assert page.locator("[data-picks]").inner_text().startswith("1 selected")
+    assert page.locator("[data-selection]").inner_text().startswith("1 selected")
     page.keyboard.press("j")
     page.keyboard.press("x")
     yield "x"
@@ -152,10 +152,10 @@ def a_session(page, recorded):
     yield "j"
     page.keyboard.press("h")
     page.keyboard.press("h")
-    assert page.locator(".par-h").get_attribute("aria-expanded") == "false"
+    assert page.locator(".parallel-header").get_attribute("aria-expanded") == "false"
     yield "h"
     page.keyboard.press("l")
-    assert page.locator(".par-h").get_attribute("aria-expanded") == "true"
+    assert page.locator(".parallel-header").get_attribute("aria-expanded") == "true"
     yield "l"
     page.keyboard.press("j")
     url = page.url
@@ -180,7 +180,9 @@ def a_session(page, recorded):
         yield key
     page.keyboard.press("w")
     page.wait_for_load_state()
-    page.locator(".tr.is-win").locator("xpath=..").and_(page.locator("[aria-selected=true]")).wait_for()
+    page.locator(".tree-row.is-winner").locator("xpath=..").and_(
+        page.locator("[aria-selected=true]")
+    ).wait_for()
     yield "w"
     page.keyboard.press("c")
     at(page, "/evaluations/")
@@ -188,7 +190,7 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["failed"])
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("e")
-    assert focused(page, ".tool.is-err summary")
+    assert focused(page, ".tool.is-failed summary")
     page.keyboard.press("e")
     page.wait_for_url("**/loops/*?turn=1#turn-1")
     yield "e"
@@ -224,16 +226,16 @@ def a_session(page, recorded):
 def timeline(page):
     page.keyboard.press("2")
     page.wait_for_url(lambda url: "tab=timeline" in url)
-    page.locator("[data-line]").wait_for()
+    page.locator("[data-timeline]").wait_for()
     for key, inside in (("+", "zoom="), ("+", "zoom="), ("-", "zoom="), ("0", "tab=timeline")):
         before = page.url
         page.keyboard.press(key)
         page.wait_for_url(lambda url, before=before: url != before)
-        page.locator("[data-line]").wait_for()
+        page.locator("[data-timeline]").wait_for()
         assert inside in page.url
         yield key
     assert "zoom=" not in page.url
-    box = page.locator("[data-line] .wf-c").first.bounding_box()
+    box = page.locator("[data-timeline] .waterfall-lane").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 5)
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
@@ -242,7 +244,7 @@ def timeline(page):
 
 
 def replay(page):
-    stands = page.locator("[data-scrub]").get_attribute
+    stands = page.locator("[data-replay]").get_attribute
     for key, number in (
         ("ArrowLeft", 62),
         ("Shift+ArrowLeft", 61),
@@ -251,14 +253,14 @@ def replay(page):
         ("ArrowRight", 62),
     ):
         page.keyboard.press(key)
-        page.locator(f"[data-scrub][data-number='{number}']").wait_for()
+        page.locator(f"[data-replay][data-number='{number}']").wait_for()
         page.locator(f"[role=slider][aria-valuenow='{number}']").wait_for()
         yield key
     idle = page.locator("[data-play]").evaluate(GROUND)
     page.keyboard.press("Space")  # at the end it begins anew
     page.locator("[data-play][aria-pressed=true]").wait_for()
     assert page.locator("[data-play]").evaluate(GROUND) == idle  # else the sign for pause is white on white
-    page.locator("[data-scrub]:not([data-number='1'])").wait_for()
+    page.locator("[data-replay]:not([data-number='1'])").wait_for()
     page.keyboard.press("Space")
     page.locator("[data-play][aria-pressed=false]").wait_for()
     assert int(stands("data-number")) < 62

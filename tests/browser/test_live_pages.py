@@ -298,7 +298,7 @@ def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_
     expect(page).to_have_title(re.compile(r"^\(2\) Attention"))
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/svg"))
     expect(page.locator(".feed li", has_text=fails)).to_have_count(2)
-    row = page.locator(".fails li", has_text=fails)
+    row = page.locator(".failures li", has_text=fails)
     row.get_by_role("button", name=f"Mark as seen {fails}").press("Enter")
     expect(page).to_have_title(re.compile(r"^\(1\) Attention"))
     expect(row.get_by_role("button")).to_have_count(0)
@@ -314,24 +314,24 @@ def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_
 def test_the_past_stands_still_while_the_present_goes_on(window, server, working):
     loop, agent, url = working
     live = window().open(url)
-    shown = live.locator("#main .ses-top").inner_text()
+    shown = live.locator("#main .session-top").inner_text()
     past = window().open(url)
     past.locator("[role=slider]").focus()
     past.keyboard.press("Home")
-    past.locator("[data-scrub][data-number='1']").wait_for()
-    expect(past.locator("[data-behind]")).to_contain_text("behind live")
-    before = past.locator(".split").inner_html()
-    behind = past.locator("[data-behind]").inner_text()
+    past.locator("[data-replay][data-number='1']").wait_for()
+    expect(past.locator("[data-lag]")).to_contain_text("behind live")
+    before = past.locator(".split-panes").inner_html()
+    behind = past.locator("[data-lag]").inner_text()
 
     agent.send(loop.answer("A poem"))
     expect(live.locator("#loop")).to_contain_text("A poem")
-    expect(past.locator("[data-behind]")).not_to_have_text(behind)
-    assert past.locator(".split").inner_html() == before
-    assert live.locator("#main .ses-top").inner_text().splitlines()[0] == shown.splitlines()[0]
+    expect(past.locator("[data-lag]")).not_to_have_text(behind)
+    assert past.locator(".split-panes").inner_html() == before
+    assert live.locator("#main .session-top").inner_text().splitlines()[0] == shown.splitlines()[0]
 
-    box = past.locator(".scrub-svg").bounding_box()
+    box = past.locator(".replay-drawing").bounding_box()
     past.mouse.click(box["x"] + box["width"] - 1, box["y"] + 5)
-    expect(past.locator("[data-behind]")).to_have_text("At the newest event")
+    expect(past.locator("[data-lag]")).to_have_text("At the newest event")
     expect(past.locator("#loop")).to_contain_text("A poem")
     past.get_by_role("link", name="go live").click()
     past.locator("[data-follow]").wait_for()

@@ -38,7 +38,7 @@ def recorded(server):
 def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
     page = window(viewport=PHONE).open("/p/default/compactions")
     table = page.get_by_role("group", name="By config")
-    for text in table.locator("tbody th :is(.clip, .p)").all():
+    for text in table.locator("tbody th :is(.clip, .parameter)").all():
         assert text.evaluate("each => each.scrollWidth <= each.clientWidth")
     names = table.locator("tbody th")
     before = names.first.bounding_box()["x"]
@@ -50,7 +50,7 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
 @pytest.mark.usefixtures("recorded")
 def test_on_a_phone_the_choices_of_evaluations_stand_under_each_other_alike(window):
     page = window(viewport=PHONE).open("/p/default/evaluations")
-    boxes = [each.bounding_box() for each in page.locator(".ev-filters select").all()]
+    boxes = [each.bounding_box() for each in page.locator(".evaluation-filters select").all()]
     assert len(boxes) == 4
     assert len({(round(box["x"]), round(box["width"])) for box in boxes}) == 1
 
@@ -58,8 +58,8 @@ def test_on_a_phone_the_choices_of_evaluations_stand_under_each_other_alike(wind
 @pytest.mark.parametrize(
     ("path", "box", "parts"),
     [
-        ("/p/default/sessions?tool=bash&has=error&duration=5s", ".search", ".token"),
-        ("?tab=compactions", ".panel-h", ".panel-h > *"),
+        ("/p/default/sessions?tool=bash&has=error&duration=5s", ".search", ".search-token"),
+        ("?tab=compactions", ".panel-header", ".panel-header > *"),
     ],
 )
 def test_on_a_phone_what_wraps_does_not_touch_the_edge_of_its_box(window, recorded, path, box, parts):
@@ -73,12 +73,15 @@ def test_on_a_phone_what_wraps_does_not_touch_the_edge_of_its_box(window, record
 @pytest.mark.parametrize("width", [390, 1440])
 def test_a_config_with_an_endless_name_stays_on_its_line(window, recorded, width):
     page = window(viewport={"width": width, "height": 900}).open(recorded["narrow2"] + "?tab=events")
-    strip = page.locator(".conf > summary")
+    strip = page.locator(".loop-config > summary")
     room = strip.bounding_box()
-    for part in strip.locator(".cfg").all():
+    for part in strip.locator(".config").all():
         box = part.bounding_box()
         assert box["x"] + box["width"] <= room["x"] + room["width"]
-    assert strip.locator(".tw").bounding_box()["y"] < strip.locator(".cfg").bounding_box()["y"] + 20
+    assert (
+        strip.locator(".disclosure-icon").bounding_box()["y"]
+        < strip.locator(".config").bounding_box()["y"] + 20
+    )
     assert room["height"] < 60
 
 

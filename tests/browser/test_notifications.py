@@ -352,4 +352,4 @@ def test_a_browser_that_may_not_notify_is_told_why(browser, server, signed_in, s
         page = context.new_page()
         page.goto(server.url + LOOKS)
         page.get_by_text(words).wait_for()
-        assert page.locator("[data-permission]:visible .btn").count() == 0
+        assert page.locator("[data-permission]:visible .button").count() == 0

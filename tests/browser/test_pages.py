@@ -51,7 +51,7 @@ def test_on_a_phone_every_page_can_be_gone_to(window, addresses):
 
 def test_what_is_cut_tells_the_whole_by_its_title(window, addresses):
     page = window(viewport={"width": 1024, "height": 844}).open(addresses["events"])
-    cut = page.locator(".ev-s.clip").first
+    cut = page.locator(".event-summary.clip").first
     assert cut.evaluate("(cell) => cell.scrollWidth > cell.clientWidth")
     cut.hover()
     assert cut.get_attribute("title") == cut.inner_text()
@@ -61,8 +61,8 @@ def test_no_row_of_the_tree_runs_over_its_edge(window, addresses):
     _, page = open_page(window, addresses, "session")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
-        over = page.locator(".tr").evaluate_all(
-            "rows => rows.flatMap(row => [...row.querySelectorAll(':scope > * > :not(.vh)')]"
+        over = page.locator(".tree-row").evaluate_all(
+            "rows => rows.flatMap(row => [...row.querySelectorAll(':scope > * > :not(.visually-hidden)')]"
             ".filter(each => each.getBoundingClientRect().right > row.getBoundingClientRect().right + 0.5)"
             ".map(each => each.outerHTML))"
         )

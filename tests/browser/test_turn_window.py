@@ -4,8 +4,8 @@ from tests.browser.played_socket import turn
 
 
 def opened(open_page, *numbers, earlier=""):
-    size = 'data-most="5" data-bytes="100000"'
-    window = f'data-window="/window.js" data-first="{numbers[0]}" {size} data-url="/loops/1"'
+    size = 'data-limit="5" data-bytes="100000"'
+    window = f'data-window data-first="{numbers[0]}" {size} data-url="/loops/1"'
     turns = "".join(turn(n, oob=False, css="turn") for n in numbers)
     page, wire = open_page(f'<div id="session-turns-1" {window}>{earlier}{turns}</div>')
     page.asked = []
@@ -54,7 +54,9 @@ def test_who_follows_keeps_the_newest_turns_and_a_way_to_the_others(open_page):
 
 
 def test_the_server_s_own_way_to_earlier_turns_stays_until_it_leads_elsewhere(open_page):
-    link = '<div data-gap data-order="9.5"><a class="btn" href="/loops/1?before=10">Earlier turns</a></div>'
+    link = (
+        '<div data-gap data-order="9.5"><a class="button" href="/loops/1?before=10">Earlier turns</a></div>'
+    )
     page, wire = opened(open_page, 10, 11, 12, 13, earlier=link)
     wire.send(turn(14, css="turn"))
     until(page, wire, ["Earlier turns", 10, 11, 12, 13, 14])

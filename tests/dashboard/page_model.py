@@ -95,7 +95,7 @@ class ShownPage:
         self.pushed: set[str] = set()
 
     def show(self, frame: str) -> str:
-        """Swap one frame in as `dashboard/static/js/morph.js` does; return what the page answers."""
+        """Swap one frame in as `dashboard/static/js/live/morph.js` does; return what the page answers."""
         number = FRAME.match(frame)
         assert number, frame[:80]
         for fresh in parse(frame[number.end() :]).elements:
@@ -150,7 +150,7 @@ def forget_the_new(mine: dict[str, str], fresh: dict[str, str]) -> None:
     And so does the cost of the dearest row, if there are rows that only one has.
     """
     new = fresh.keys() ^ mine.keys()
-    scales = {name for name in fresh if name.startswith("sessions-scale-")} if new else set()
+    scales = {name for name in fresh if name.startswith("sessions-cost-scale-")} if new else set()
     for name in new | scales:
         mine.pop(name, None)
         fresh.pop(name, None)

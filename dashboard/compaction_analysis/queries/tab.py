@@ -30,7 +30,7 @@ class Card:
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The newest passes of a session; root of the panel session/passes."""
+    """The newest passes of a session; root of the panel session/compactions/compactions."""
 
     cards: Sequence[Card]
     total: int

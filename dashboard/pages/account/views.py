@@ -36,7 +36,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return _secret(render(request, "account/link.html", {"days": _days()}))
     user = signin_links.consume(secret)
     if user is None:
-        return _secret(render(request, "account/spent.html", status=410))
+        return _secret(render(request, "account/link_used.html", status=410))
     login(request, user, BACKEND)
     return _secret(redirect("/"))
 

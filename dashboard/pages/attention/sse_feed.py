@@ -66,7 +66,7 @@ def _drawn(rings: Sequence[Ring]) -> str:
     finally:
         close_old_connections()
     rows = [row(ring.frame, named.get(str(ring.frame["session_id"]))) for ring in rings]
-    return render_to_string("attention/rings.html", {"rows": rows})
+    return render_to_string("attention/feed_rows.html", {"rows": rows})
 
 
 def row(frame: Frame, session: Whose | None) -> Row:

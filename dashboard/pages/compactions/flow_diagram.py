@@ -11,7 +11,7 @@ from dashboard.compaction_analysis.messages import Message
 
 RUN_MAX, RUN_HEAD, RUN_TAIL = 10, 6, 2  # rows of one fate that stand together: all, or the first and the last
 ROWS_MAX = 40
-SPAN_MAX = 40  # dashboard/static/css/compactions.css has a rule for each
+SPAN_MAX = 40  # dashboard/static/css/pages/compactions.css has a rule for each
 CUTS_MAX = 6  # that a card lists
 STAND_MAX = 6
 GLANCE = 320  # characters of a message on a card
@@ -35,7 +35,7 @@ class Line:
     @property
     def mark(self) -> str:
         """Return the colour of its bar."""
-        return f"k-{self.css}"
+        return f"zone-{self.css}"
 
 
 @dataclass(frozen=True, slots=True)

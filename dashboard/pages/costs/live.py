@@ -28,7 +28,7 @@ def figures_panel(params: Params) -> Panel:
     return Panel("costs/figures", partial(queries.pages, params), min_interval_ms=FIGURES_MS)
 
 
-PRICES = Panel("costs/prices", queries.prices, min_interval_ms=PRICES_MS)
+PRICES = Panel("costs/prices/prices", queries.prices, min_interval_ms=PRICES_MS)
 
 
 @dataclass(frozen=True, slots=True)

@@ -49,7 +49,11 @@ def accounts(request: HtmxRequest, project: Project) -> HttpResponse:
         "asked": params,
         "accounts": queries.accounts(project, params.period(timezone.now())),
     }
-    return render(request, "costs/said.html" if request.htmx else "costs/accounts.html", shown)
+    return render(
+        request,
+        "costs/reconciliation/result.html" if request.htmx else "costs/reconciliation/index.html",
+        shown,
+    )
 
 
 @require_POST

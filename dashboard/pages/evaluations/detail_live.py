@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 SOON_MS = 300
 LATER_MS = 2_000  # the table may be large, and changes with every turn of a running branch
 
-HEAD = Panel("evaluations/head", header.heads)
-HEAD_SOON = Panel("evaluations/head", header.heads, min_interval_ms=SOON_MS)
+HEAD = Panel("evaluations/header", header.heads)
+HEAD_SOON = Panel("evaluations/header", header.heads, min_interval_ms=SOON_MS)
 LANES = Panel("evaluations/lanes", lanes.all_lanes)
 LANE = Panel("evaluations/lane", lanes.lanes, min_interval_ms=SOON_MS)
 JUDGE = Panel("evaluations/judge", judge.judges)

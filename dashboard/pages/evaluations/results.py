@@ -103,7 +103,7 @@ def _rows(branches: Sequence[Figures]) -> Iterator[_Row]:
         lambda branch: branch.cache_hits,
         lambda branch: percent(branch.cache_hits),
         "more",
-        "u-cr",
+        "usage-cache-read",
     )
     yield _Row("Turns", lambda branch: branch.turns, lambda branch: exact(branch.turns))
     yield _Row("Tool calls", lambda branch: branch.tool_calls, lambda branch: exact(branch.tool_calls))
@@ -111,7 +111,7 @@ def _rows(branches: Sequence[Figures]) -> Iterator[_Row]:
         "Failed tools",
         lambda branch: branch.failed_tools,
         lambda branch: exact(branch.failed_tools),
-        tone="k-err",
+        tone="event-error",
     )
 
 
@@ -120,7 +120,7 @@ def _bucket(n: int, kind: Kind) -> _Row:
         kind.name.capitalize(),
         lambda branch: branch.kinds[n].count,
         lambda branch: tokens(branch.kinds[n].count),
-        "" if kind.css == "u-cr" else "less",  # more cache reads are neither better nor worse
+        "" if kind.css == "usage-cache-read" else "less",  # more cache reads are neither better nor worse
         kind.css,
     )
 

@@ -11,7 +11,7 @@ from dashboard.web import links
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An address to go to, or a key of `dashboard/static/js/keys.js` to press."""
+    """An address to go to, or a key of `dashboard/static/js/shell/keyboard.js` to press."""
 
     words: str
     icon: str

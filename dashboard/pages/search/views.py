@@ -36,4 +36,4 @@ def find(request: HtmxRequest, project: Project, pages: Callable[[], Iterable[Pa
         ),
         "actions": actions(project.slug, q, pages()),
     }
-    return render(request, "find/_found.html" if request.htmx else "find/index.html", context)
+    return render(request, "search/_results.html" if request.htmx else "search/index.html", context)

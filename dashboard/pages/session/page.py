@@ -111,7 +111,7 @@ def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
     """Draw the page's panels, each as the socket would; of turns as many as fit, and so many at least."""
     drawn = {}
     for panel, pks in page.everything():
-        part = panel.name.partition("/")[2].replace("-", "_")
+        part = panel.name.rpartition("/")[2].replace("-", "_")
         drawn[part] = _newest(panel, pks, least) if part == "turn" else _each(panel, pks)
     return drawn
 

@@ -13,36 +13,39 @@ from dashboard.pages.session.tree.structure import Shape, ShapeOf
 
 SOON_MS = 300  # what counts and sums may lag this far behind
 
-HEADER = Panel("session/header", session.headers, min_interval_ms=SOON_MS)
-INTEGRITY = Panel("session/integrity", integrity.troubles, min_interval_ms=1_000)
-ROW = Panel("session/loop-row", rows.rows, min_interval_ms=SOON_MS)
-BOX_COST = Panel("session/box-cost", group_costs.box_costs, min_interval_ms=1_000)
-TURN, RAW_TURN = Panel("session/turn", turns_query.turns), Panel("session/turn", turns_query.raw_turns)
+HEADER = Panel("session/header/header", session.headers, min_interval_ms=SOON_MS)
+INTEGRITY = Panel("session/header/integrity", integrity.troubles, min_interval_ms=1_000)
+ROW = Panel("session/tree/loop-row", rows.rows, min_interval_ms=SOON_MS)
+BOX_COST = Panel("session/tree/group-cost", group_costs.box_costs, min_interval_ms=1_000)
+TURN, RAW_TURN = (
+    Panel("session/conversation/turn", turns_query.turns),
+    Panel("session/conversation/turn", turns_query.raw_turns),
+)
 TAIL, RAW_TAIL = (
-    Panel("session/tail", query, min_interval_ms=SOON_MS)
+    Panel("session/conversation/loop-end", query, min_interval_ms=SOON_MS)
     for query in (turns_query.tails, turns_query.raw_tails)
 )
-PASSES = Panel("session/passes", tab.tabs, min_interval_ms=3_000)  # it reads whole requests
-TOOL = Panel("session/tool", calls_query.tools)
-QUESTION = Panel("session/question", approvals_query.questions)
-TRACK = Panel("session/track", tracks, min_interval_ms=3_000)
+PASSES = Panel("session/compactions/compactions", tab.tabs, min_interval_ms=3_000)  # it reads whole requests
+TOOL = Panel("session/conversation/tool", calls_query.tools)
+QUESTION = Panel("session/conversation/question", approvals_query.questions)
+TRACK = Panel("session/replay/track", tracks, min_interval_ms=3_000)
 
 
 def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
     """Return the tree in which this loop is selected, and shown what stands around it or around another."""
-    return Panel("session/tree", tree_queries.Trees(selected, at, shape), min_interval_ms=SOON_MS)
+    return Panel("session/tree/tree", tree_queries.Trees(selected, at, shape), min_interval_ms=SOON_MS)
 
 
 def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
     """Return the head of the loop pane with this tab open."""
-    return Panel("session/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS)
+    return Panel("session/header/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS)
 
 
 def event_panel(scope: events_queries.Scope) -> Panel:
     """Return the rows of this list of events."""
-    return Panel("session/event", scope)
+    return Panel("session/events/event", scope)
 
 
 def timeline_panel(shown: timeline_queries.Timelines) -> Panel:
     """Return the timeline, or a part of it."""
-    return Panel("session/timeline", shown, min_interval_ms=3_000)
+    return Panel("session/timeline/timeline", shown, min_interval_ms=3_000)

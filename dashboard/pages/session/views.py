@@ -68,12 +68,17 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
         raise Http404 from error
     except Pruned as gone:
         return render(
-            request, "session/gone.html", {"gone": gone, "url": links.session(project.slug, pk)}, status=410
+            request,
+            "session/as_of_gone.html",
+            {"gone": gone, "url": links.session(project.slug, pk)},
+            status=410,
         )
     if asked.tab == "conversation" and asked.before is not None and request.htmx:
-        return render(request, "session/earlier.html", context | {"turns": context["drawn"].get("turn", [])})
+        return render(
+            request, "session/conversation/turns.html", context | {"turns": context["drawn"].get("turn", [])}
+        )
     if asked.tab == "events" and request.htmx:
-        return render(request, "session/events_piece.html", context)
+        return render(request, "session/events/rows.html", context)
     may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
     return render(request, "session/detail.html", context | {"may_pin": may_pin})
 
@@ -177,7 +182,7 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
         raise Http404
     found = queries.deltas(queries.Scope(pk, loop), before, project.slug)
     context = {"id": f"session-event-{before}-deltas", "deltas": found}
-    return render(request, "session/deltas.html", context)
+    return render(request, "session/events/deltas.html", context)
 
 
 @require_safe
@@ -197,7 +202,7 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
         raise Http404 from error
     items = as_written(inside) if asked.is_raw else inside
     context = {"id": f"{folded_calls_query.dom_id(loop, turn, group)}-inside", "items": items}
-    return render(request, "session/called.html", context)
+    return render(request, "session/conversation/tool_calls.html", context)
 
 
 @require_safe
@@ -216,7 +221,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
         raise Http404 from error
     items = as_written(inside) if asked.is_raw else inside
     context = {"id": f"passage-{first}-{last}-inside", "items": items}
-    return render(request, "session/called.html", context)
+    return render(request, "session/conversation/tool_calls.html", context)
 
 
 def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:

@@ -49,7 +49,7 @@ def views_panel(filters: Filters) -> Panel:
 @lru_cache(maxsize=256)
 def scale_panel(rows: tuple[int, ...]) -> Panel:
     """Return what the bars of these rows are drawn against."""
-    return Panel("sessions/scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
+    return Panel("sessions/cost-scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
 
 
 def _summaries(since: str, projects: Collection[int]) -> Mapping[int, object]:

@@ -80,8 +80,8 @@ async def test_the_first_session_arrives_on_the_welcome_page(place, open_page):
     page = await open_page("/p/default-project/welcome")
     await in_thread(lambda: place.feed(Loop().start()))
     await page.receive()
-    goes = [element for element in page.shown.root.walk() if "data-go" in element.attributes]
-    assert [element.attributes["data-go"] for element in goes] == [
+    goes = [element for element in page.shown.root.walk() if "data-redirect" in element.attributes]
+    assert [element.attributes["data-redirect"] for element in goes] == [
         element.attributes["href"] for element in goes
     ]
     assert len(goes) == 1

@@ -169,6 +169,6 @@ def test_the_worker_sees_every_page_and_is_never_stale(client, db):
 
 
 def test_pages_of_those_who_signed_in_follow_the_channel(client, reader, project):
-    assert b"js/notify" in client.get("/p/acme/settings").content
+    assert b"js/notifications/leader_tab" in client.get("/p/acme/settings").content
     client.logout()
-    assert b"js/notify" not in client.get("/signin").content
+    assert b"js/notifications/leader_tab" not in client.get("/signin").content

@@ -54,7 +54,7 @@ def test_escapes_change_the_look_and_never_the_words(parts):
 
     assert shown(html) == words
     assert set(" ".join(re.findall(r'<span class="([^"]*)"', html)).split()) <= {
-        *(f"{side}{n}" for side in "fb" for n in range(8)),
+        *(f"{side}-{n}" for side in ("color", "background") for n in range(8)),
         "bold",
     }
 
@@ -64,11 +64,11 @@ def test_colours_are_classes_and_end():
 
     assert [(span.classes, span.text) for span in spans] == [
         ("", "a"),
-        ("bold f1", "red"),
+        ("bold color-1", "red"),
         ("bold", " bold"),
         ("", " b"),
-        ("f2", "green"),
-        ("f2 b4", "on blue"),
+        ("color-2", "green"),
+        ("color-2 background-4", "on blue"),
     ]
 
 

@@ -26,7 +26,7 @@ def drawn(source, **context):
 
 
 def test_an_icon_is_decoration_until_it_has_a_label():
-    assert 'class="i i-s" aria-hidden="true"' in drawn('{% icon "search" "s" %}')
+    assert 'class="icon icon-small" aria-hidden="true"' in drawn('{% icon "search" "small" %}')
     assert 'role="img" aria-label="Search"' in drawn('{% icon "search" label="Search" %}')
 
 
@@ -36,7 +36,7 @@ def test_a_label_cannot_break_out_of_its_attribute():
 
 
 def test_a_state_is_a_glyph_with_its_word():
-    assert 'class="st st-running" role="img" aria-label="Running"' in drawn('{% status "running" %}')
+    assert 'class="status status-running" role="img" aria-label="Running"' in drawn('{% status "running" %}')
     assert "Waiting for approval" in drawn('{% pill "waiting" %}')
     assert 'aria-hidden="true"' in drawn('{% status "failed" "" %}')
 
@@ -73,8 +73,21 @@ def test_a_meter_has_its_five_numbers_in_its_label():
 
 
 def test_segments_fill_the_bar_with_gaps_between_them():
-    laid = usage_bar.segments([("u-cr", 204), ("u-in", 66), ("u-cw", 31), ("u-re", 0), ("u-out", 11)])
-    assert [part.css for part in laid] == ["u-cr", "u-in", "u-cw", "u-out"]
+    laid = usage_bar.segments(
+        [
+            ("usage-cache-read", 204),
+            ("usage-input", 66),
+            ("usage-cache-write", 31),
+            ("usage-reasoning", 0),
+            ("usage-output", 11),
+        ]
+    )
+    assert [part.css for part in laid] == [
+        "usage-cache-read",
+        "usage-input",
+        "usage-cache-write",
+        "usage-output",
+    ]
     assert abs(sum(part.width for part in laid) - (100 - 4 * usage_bar.GAP)) < 0.05
     assert all(b.x >= a.x + a.width for a, b in pairwise(laid))
 
@@ -100,6 +113,8 @@ def test_nothing_used_is_an_empty_bar():
 
 
 def test_a_legend_and_a_line_draw_without_inline_style():
-    html = drawn("{% legend used %}{% spark values %}{% bar 1 4 'c3' %}", used=Used(5), values=[0, 3, 1])
+    html = drawn(
+        "{% legend used %}{% spark values %}{% bar 1 4 'config-3' %}", used=Used(5), values=[0, 3, 1]
+    )
     assert "style=" not in html
     assert 'width="25.0"' in html

@@ -112,7 +112,9 @@ def facets(project: int, params: Params) -> list[Facet]:
 def _by_config(usage_data: _UsageData) -> Grouping:
     shown = usage_data.shown(_config)
     labels = chips([config for config in shown if isinstance(config, int)])
-    named = {pk: Name(chip.model, f"c{chip.slot}", chip.parameter, chip.full) for pk, chip in labels.items()}
+    named = {
+        pk: Name(chip.model, f"config-{chip.slot}", chip.parameter, chip.full) for pk, chip in labels.items()
+    }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
     return Grouping(
         _config, names, times(lengths_of_configs(list(labels), usage_data.period)), SAMPLE_OF_CONFIG
@@ -177,7 +179,7 @@ def _coloured(keys: Collection[Key], params_of: Callable[[str], Params]) -> dict
 
 
 def _colour(index: int) -> str:
-    return f"c{index % COLOURS + 1}"
+    return f"config-{index % COLOURS + 1}"
 
 
 def _options(offered: Iterable[str], chosen: str) -> tuple[str, ...]:

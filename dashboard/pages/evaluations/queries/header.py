@@ -21,7 +21,7 @@ from recorder.models import ParallelGroupRecord
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One evaluation's head; root of the panel evaluations/head."""
+    """One evaluation's head; root of the panel evaluations/header."""
 
     pk: int
     url: str
@@ -65,7 +65,7 @@ def _head(group: Group) -> Head:
         at=record.ended_at or record.started_at,
         verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
         words=verdict_words,
-        tone="win" if record.verdict == "judged" else "rej" if record.verdict == "fallback" else "",
+        tone="winner" if record.verdict == "judged" else "rejected" if record.verdict == "fallback" else "",
         total=group.totals.total,
         bar=bar(parts),
         shares=shares(parts),
@@ -116,7 +116,7 @@ def _parts(group: Group) -> Sequence[Part]:
 
 
 def _colour(branch: Branch) -> str:
-    return f"c{branch.chip.slot}" if branch.chip else "k-turn"
+    return f"config-{branch.chip.slot}" if branch.chip else "event-turn"
 
 
 def _standing(branch: Branch) -> Standing:

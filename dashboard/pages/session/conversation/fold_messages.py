@@ -77,7 +77,7 @@ def _passage(inside: Sequence[Told], address: Address) -> Passage:
         first=first.id,
         messages=kinds.count("message"),
         notes=kinds.count("note"),
-        failed=sum(isinstance(item, Note) and item.tone == "err" for each in inside for item in each.items),
+        failed=sum(isinstance(item, Note) and item.tone == "error" for each in inside for item in each.items),
         since=first.at,
         until=next(each.body.at for each in reversed(inside) if each.kind),
         dom_id=f"passage-{first.id}-{last.id}",

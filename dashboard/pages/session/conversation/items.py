@@ -15,14 +15,14 @@ ONE_BATCH_MS = 2
 _FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
 _PERCENT = re.compile(r"\b(\d{1,3})(?:\.\d+)? ?%")
 
-Tone = Literal["", "run", "ok", "err", "rej", "wait", "win", "cmp", "mute"]
+Tone = Literal["", "running", "completed", "error", "rejected", "waiting", "winner", "compaction", "muted"]
 DECISIONS: Mapping[str, tuple[str, Tone, str]] = {  # of a question: words, tone, glyph
-    "waiting": ("Asks for approval", "wait", "waiting"),
-    "granted": ("Approved", "ok", "completed"),
-    "denied": ("Denied", "rej", "rejected"),
-    "expired": ("Nobody answered in time", "mute", "aborted"),
-    "cancelled": ("The question was withdrawn", "mute", "cancelled"),
-    "": ("Answered", "ok", "completed"),
+    "waiting": ("Asks for approval", "waiting", "waiting"),
+    "granted": ("Approved", "completed", "completed"),
+    "denied": ("Denied", "rejected", "rejected"),
+    "expired": ("Nobody answered in time", "muted", "aborted"),
+    "cancelled": ("The question was withdrawn", "muted", "cancelled"),
+    "": ("Answered", "completed", "completed"),
 }
 
 
@@ -117,7 +117,7 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked for, and how it was settled; root of the panel session/question."""
+    """What a person is asked for, and how it was settled; root of the panel session/conversation/question."""
 
     pk: int
     decision: str  # waiting granted denied expired cancelled, "" when it was settled and nobody said how

@@ -72,7 +72,7 @@ def _count(event: Object, name: str) -> int | None:
 
 
 def _rejected(event: Object) -> Note:
-    return Note("Input rejected", "rej", glyph="rejected", body=_text(event, "reason"))
+    return Note("Input rejected", "rejected", glyph="rejected", body=_text(event, "reason"))
 
 
 def _failed(event: Object) -> Note:
@@ -80,12 +80,12 @@ def _failed(event: Object) -> Note:
     where = string(event.get("scope"))
     words = " · ".join(filter(None, (f"Error in the {where}" if where else "Error", code)))
     recovered = ", recovered" if event.get("recovered") is True else ""
-    return Note(words + recovered, "err", glyph="error", body=_text(event, "message"))
+    return Note(words + recovered, "error", glyph="error", body=_text(event, "message"))
 
 
 def _notice(event: Object) -> Note:
     severity = string(event.get("severity"))
-    tone: Tone = "err" if severity == "error" else "wait" if severity == "warning" else ""
+    tone: Tone = "error" if severity == "error" else "waiting" if severity == "warning" else ""
     words = " · ".join(filter(None, (string(event.get("kind")) or "Notice", string(event.get("code")))))
     has_data = event.get("data") is not None
     return Note(words, tone, "info", body=_text(event, "text"), json=Excerpt("", 0) if has_data else None)
@@ -99,7 +99,7 @@ def _switched(event: Object) -> Note:
 def _asked(event: Object) -> Note:
     risk = string(event.get("risk"))
     words = " · ".join(filter(None, ("Asked for approval", risk and f"risk {risk}")))
-    return Note(words, "wait", glyph="waiting", body=_text(event, "command"))
+    return Note(words, "waiting", glyph="waiting", body=_text(event, "command"))
 
 
 def _answered(event: Object) -> Note:
@@ -112,16 +112,19 @@ def _answered(event: Object) -> Note:
 def _pruned(event: Object) -> Note:
     messages, tokens = number(event.get("messages_removed")), number(event.get("tokens_removed"))
     words = f"Pruned {messages:,} messages and {tokens:,} tokens from its context"
-    return Note(words, "cmp", "fold-vertical", body=_text(event, "memo"))
+    return Note(words, "compaction", "fold-vertical", body=_text(event, "memo"))
 
 
 def _reverted(event: Object) -> Note:
     category = string(event.get("category"))
     if event.get("applied") is not True:
         return Note(
-            f"Asked to go back ({category}), refused", "rej", glyph="rejected", body=_text(event, "reason")
+            f"Asked to go back ({category}), refused",
+            "rejected",
+            glyph="rejected",
+            body=_text(event, "reason"),
         )
-    return Note(f"Went back ({category})", "cmp", "rotate-ccw", body=_text(event, "summary"))
+    return Note(f"Went back ({category})", "compaction", "rotate-ccw", body=_text(event, "summary"))
 
 
 def _progress(event: Object) -> Note:

@@ -51,7 +51,7 @@ STOPS = {
 
 @dataclass(frozen=True, slots=True)
 class TurnView:
-    """One turn; root of the panel session/turn."""
+    """One turn; root of the panel session/conversation/turn."""
 
     pk: int
     into: str
@@ -86,7 +86,7 @@ class TurnView:
 
 @dataclass(frozen=True, slots=True)
 class Tail:
-    """The end of a conversation; root of the panel session/tail."""
+    """The end of a conversation; root of the panel session/conversation/loop-end."""
 
     pk: int
     items: Sequence[Item]

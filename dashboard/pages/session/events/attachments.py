@@ -59,7 +59,7 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
         "more": f"{links.event_text(project.slug, pk, at)}&from={start + PIECE}" if rest > 0 else "",
         "rest": rest,
     }
-    return render(request, "session/whole.html", context)
+    return render(request, "session/text/full.html", context)
 
 
 @require_safe

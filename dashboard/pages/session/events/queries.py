@@ -43,7 +43,7 @@ FAILURES = ("ErrorRaised", "InputRejected")
 
 @dataclass(frozen=True, slots=True)
 class EventRow:
-    """One recorded event; root of the panel session/event."""
+    """One recorded event; root of the panel session/events/event."""
 
     pk: int
     into: str

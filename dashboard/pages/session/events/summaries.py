@@ -11,35 +11,39 @@ from recorder.core.content.text import excerpt, one_line
 from recorder.core.records import Json
 
 TICKS: Mapping[str, str] = {
-    "AgentStart": "k-user",
-    "AgentEnd": "k-user",
-    "TurnStart": "k-turn",
-    "TurnRequest": "k-turn",
-    "TurnEnd": "k-turn",
-    "MessageStart": "k-msg",
-    "MessageUpdate": "k-msg",
-    "MessageEnd": "k-msg",
-    "ToolExecutionStart": "k-tool",
-    "ToolExecutionUpdate": "k-tool",
-    "ToolExecutionEnd": "k-tool",
-    "ProgressMessage": "k-tool",
-    "InputRejected": "k-err",
-    "ErrorRaised": "k-err",
-    "ApprovalRequested": "k-wait",
-    "ApprovalResolved": "k-wait",
-    "CompactionStarted": "k-cmp",
-    "CompactionEnded": "k-cmp",
-    "PrunApplied": "k-cmp",
-    "RevertApplied": "k-cmp",
-    "ParallelLoopStart": "k-win",
-    "ParallelLoopEnd": "k-win",
+    "AgentStart": "event-loop",
+    "AgentEnd": "event-loop",
+    "TurnStart": "event-turn",
+    "TurnRequest": "event-turn",
+    "TurnEnd": "event-turn",
+    "MessageStart": "event-message",
+    "MessageUpdate": "event-message",
+    "MessageEnd": "event-message",
+    "ToolExecutionStart": "event-tool",
+    "ToolExecutionUpdate": "event-tool",
+    "ToolExecutionEnd": "event-tool",
+    "ProgressMessage": "event-tool",
+    "InputRejected": "event-error",
+    "ErrorRaised": "event-error",
+    "ApprovalRequested": "event-approval",
+    "ApprovalResolved": "event-approval",
+    "CompactionStarted": "event-compaction",
+    "CompactionEnded": "event-compaction",
+    "PrunApplied": "event-compaction",
+    "RevertApplied": "event-compaction",
+    "ParallelLoopStart": "event-winner",
+    "ParallelLoopEnd": "event-winner",
 }
 
 
 def tick(kind: str, event: Object) -> str:
     """Return the colour class of an event's tick."""
     failed = event.get("is_error") is True or obj(event.get("message")).get("error_message")
-    return "k-err" if failed or (kind == "AgentEnd" and event.get("rejection")) else TICKS.get(kind, "k-turn")
+    return (
+        "event-error"
+        if failed or (kind == "AgentEnd" and event.get("rejection"))
+        else TICKS.get(kind, "event-turn")
+    )
 
 
 def summary(kind: str, event: Object) -> str:

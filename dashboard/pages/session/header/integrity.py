@@ -37,7 +37,7 @@ class Tally:
 
 @dataclass(frozen=True, slots=True)
 class Troubles:
-    """What a session and its producers have of each; root of the panel session/integrity."""
+    """What a session and its producers have of each; root of the panel session/header/integrity."""
 
     pk: int
     tallies: Sequence[Tally]

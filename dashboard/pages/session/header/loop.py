@@ -62,7 +62,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One loop's head; root of the panel session/loop-head."""
+    """One loop's head; root of the panel session/header/loop-head."""
 
     pk: int
     session_id: str

@@ -35,7 +35,7 @@ class Spawner:
 
 @dataclass(frozen=True, slots=True)
 class Header:
-    """One session's headline figures; root of the panel session/header."""
+    """One session's headline figures; root of the panel session/header/header."""
 
     pk: int
     slug: str

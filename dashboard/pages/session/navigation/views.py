@@ -62,4 +62,4 @@ def search(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
         "found": queries.hits(session, q, after) if q else None,
         "is_first": not after,
     }
-    return render(request, "session/search.html", context)
+    return render(request, "session/navigation/search.html", context)

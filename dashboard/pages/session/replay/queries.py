@@ -21,14 +21,14 @@ FAILED = 500
 EVENT = ("pk", "type", "occurred_at")
 LOOP = ("start_event", "end_event", "config__slot", "is_selected", "status")
 KINDS = {
-    "AgentStart": "user",
+    "AgentStart": "loop",
     "TurnStart": "turn",
     "ToolExecutionStart": "tool",
-    "ErrorRaised": "err",
-    "InputRejected": "err",
-    "ApprovalRequested": "wait",
-    "CompactionStarted": "cmp",
-    "ParallelLoopEnd": "win",
+    "ErrorRaised": "error",
+    "InputRejected": "error",
+    "ApprovalRequested": "approval",
+    "CompactionStarted": "compaction",
+    "ParallelLoopEnd": "winner",
 }
 RARE = tuple(name for name, kind in KINDS.items() if kind not in ("turn", "tool", "user"))
 
@@ -43,7 +43,7 @@ STEPS: Mapping[By, Q] = {
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The line under a session; root of the panel session/track."""
+    """The line under a session; root of the panel session/replay/track."""
 
     pk: int
     course: Course
@@ -87,7 +87,7 @@ def _track(session: Any) -> Track:
     events = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
     for pk, name, occurred in events:
         at = occurred or (told[-1].at if told else _received(pk))
-        told.append(Told(pk, at, "err" if pk in failed else KINDS.get(name, "")))
+        told.append(Told(pk, at, "error" if pk in failed else KINDS.get(name, "")))
     return Track(session.pk, course(told, ran), session.lines or 0, session.status == "running")
 
 

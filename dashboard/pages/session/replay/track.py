@@ -22,7 +22,7 @@ LANES = 3
 GRAIN = 3  # units: of loops that begin so near each other one is drawn
 LABELS = 6
 _TOP, _FLOOR = 18.0, 22.0  # of the density: its height and where it stands
-_TALL = {"err", "wait", "cmp", "win", "user"}
+_TALL = {"error", "approval", "compaction", "winner", "loop"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +117,7 @@ def _bars(told: Sequence[Told], x: Sequence[float], ran: Iterable[Ran]) -> list[
     for loop in sorted(ran, key=lambda loop: loop.since):
         start = _place(events, x, loop.since)
         end = WIDTH if loop.until is None else _place(events, x, loop.until)
-        css = f"c{loop.slot}{' k-dim' if loop.is_lost else ''}"
+        css = f"config-{loop.slot}{' is-dimmed' if loop.is_lost else ''}"
         lane = next((n for n, ended in enumerate(ends) if ended <= start), LANES - 1)
         ends[lane] = max(end, ends[lane])
         bar = Bar(css, round(min(start, WIDTH - 2), 1), 24 + 4 * lane, round(max(end - start, 2), 1))

@@ -17,12 +17,12 @@ from recorder.models import ChildLoopRef, LoopRecord, Session
 LANES = 100  # loops that are drawn at once
 PARTS = 200  # turns, tools and questions of the selected one
 CSS: Mapping[Kind, str] = {
-    "wait": "b-wait",
-    "model": "b-model",
-    "tool": "b-tool",
-    "err": "b-err",
-    "ask": "b-ask",
-    "pass": "b-cmp",
+    "wait": "span-wait",
+    "model": "span-model",
+    "tool": "span-tool",
+    "err": "span-failed",
+    "ask": "span-approval",
+    "pass": "span-compaction",
 }
 SHAPE: Mapping[Kind, tuple[float, float]] = {  # where a bar stands in its lane, and how high it is
     "wait": (5, 10),
@@ -90,7 +90,7 @@ class Zoom:
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The tab; root of the panel session/timeline."""
+    """The tab; root of the panel session/timeline/timeline."""
 
     pk: int
     scale: Scale | None

@@ -12,7 +12,7 @@ from recorder.models import LoopRecord, ParallelGroupRecord
 
 @dataclass(frozen=True, slots=True)
 class BoxCost:
-    """The branches and the judge, once; root of the panel session/box-cost."""
+    """The branches and the judge, once; root of the panel session/tree/group-cost."""
 
     spent: Cost
     is_known: bool  # whether anything was asked of a model

@@ -31,7 +31,7 @@ class Box:
 
     @property
     def cost_id(self) -> str:
-        return f"session-box-cost-{self.pk}"
+        return f"session-group-cost-{self.pk}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class Drawn:
     def css(self) -> str:
         """Return the class of its item: how it hangs on what is above it."""
         if self.child or (self.row and self.row.kind == "Sub-agent"):
-            return "is-sub"
+            return "is-child"
         if self.row and self.row.kind == "Judge":
             return "is-judge"
-        return "is-par" if self.box else ""
+        return "is-parallel" if self.box else ""
 
     @property
     def node(self) -> Node:
@@ -75,7 +75,7 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree, or of a large one a window; root of the panel session/tree."""
+    """The tree, or of a large one a window; root of the panel session/tree/tree."""
 
     above: Sequence[Above]  # the sessions that led to this one, the topmost first
     steps: Sequence[Drawn]

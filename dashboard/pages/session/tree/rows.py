@@ -53,7 +53,7 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """One loop in the tree; root of the panel session/loop-row. What is equal looks equal."""
+    """One loop in the tree; root of the panel session/tree/loop-row. What is equal looks equal."""
 
     pk: int
     url: str
@@ -84,13 +84,13 @@ class LoopRow:
     def css(self) -> str:
         """Return its classes."""
         marks = {
-            "tr-cmp": self.is_compaction,
-            "is-win": self.is_winner,
+            "tree-compaction": self.is_compaction,
+            "is-winner": self.is_winner,
             "is-lost": self.is_lost,
-            "is-old": self.is_superseded,
-            "is-wait": self.waiting_since is not None,
+            "is-superseded": self.is_superseded,
+            "is-waiting": self.waiting_since is not None,
         }
-        return " ".join(["tr", *(name for name, is_so in marks.items() if is_so)])
+        return " ".join(["tree-row", *(name for name, is_so in marks.items() if is_so)])
 
     @property
     def other_errors(self) -> int:

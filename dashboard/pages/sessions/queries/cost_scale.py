@@ -12,7 +12,7 @@ from recorder.models import Session
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The dearest session of a page, whose bar is whole; root of the panel sessions/scale."""
+    """The dearest session of a page, whose bar is whole; root of the panel sessions/cost-scale."""
 
     dearest_nano: int | None
 

@@ -61,7 +61,9 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
             configs=tuple(shown[:CHIPS_SHOWN]),
             more_configs=tuple(shown[CHIPS_SHOWN:]),
             mix=tuple(
-                (f"c{known[config].slot}", nano) for config, nano in spent[session.pk] if config in known
+                (f"config-{known[config].slot}", nano)
+                for config, nano in spent[session.pk]
+                if config in known
             ),
         )
     return found

@@ -132,8 +132,8 @@ def test_more_questions_than_fit_have_pages(feed, see):
     after = re.search(r'href="\?waiting=(\d+)"', first)[1]
     second = section(see(f"?waiting={after}"), "waiting")
 
-    assert first.count('class="ask"') == waiting.PAGE
-    assert second.count('class="ask"') == 3
+    assert first.count('class="question"') == waiting.PAGE
+    assert second.count('class="question"') == 3
     assert "do 00" in first
     assert "do 22" in second
     assert badge(see()) == "23"

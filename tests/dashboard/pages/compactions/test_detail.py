@@ -76,7 +76,7 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     assert "8 messages, 2 messages in their place" in page.text
     assert "New since 24 B 1 message that came after the pass Which batch was slowest?" in page.text
     assert "the requests held 12 before and 7 after, 1 of them said since" in page.text
-    assert see("/p/default/compactions").html.count('class="cl-row"') == 2
+    assert see("/p/default/compactions").html.count('class="compaction-row"') == 2
 
 
 def test_every_event_of_a_pass_leads_to_it(project, reader, tmp_path):

@@ -11,7 +11,7 @@ from dashboard.compaction_analysis.messages import messages
 from dashboard.pages.compactions.flow_diagram import ROWS_MAX, SPAN_MAX, flow
 from tests import build
 
-SHEET = Path(__file__).parents[4] / "dashboard" / "static" / "css" / "compactions.css"
+SHEET = Path(__file__).parents[4] / "dashboard" / "static" / "css" / "pages" / "compactions.css"
 POOL = [
     *(build.user(f"message {n}") for n in range(30)),
     *(build.tool_result(f"c{n}", "long " * n, "bash") for n in range(10)),
@@ -58,7 +58,7 @@ def test_whatever_is_compared_it_fits(before, after):
 
 
 def test_the_sheet_has_a_rule_for_every_height_of_a_card():
-    css = SHEET.read_text()
+    css = " ".join(SHEET.read_text().split())
 
     assert [
         n for n in range(2, SPAN_MAX + 1) if f'[data-span="{n}"] {{ grid-row: span {n}; }}' not in css

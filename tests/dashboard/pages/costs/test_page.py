@@ -53,7 +53,7 @@ def test_the_chart_has_a_table_with_the_same_numbers(feed, see):
     (table,) = [
         element for element in chart.walk() if element.attributes.get("aria-label") == "The chart as a table"
     ]
-    (readouts,) = [element for element in chart.walk() if element.attributes.get("class") == "bars"]
+    (readouts,) = [element for element in chart.walk() if element.attributes.get("class") == "chart-bars"]
 
     assert "11 Feb 09:00 $3.00 $3.00" in " ".join(" ".join(_texts(table)).split())
     assert "11 Feb 09:00 claude-haiku-4-5 $3.00 Total $3.00" in " ".join(" ".join(_texts(readouts)).split())

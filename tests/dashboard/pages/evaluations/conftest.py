@@ -22,12 +22,12 @@ def evaluation(see):
 def rows(page):
     """Return the rows of turns as words, cell by cell; a gap is "~"."""
     steps = next(e for e in page.root.walk() if e.attributes.get("class") == "steps")
-    found = [e for e in steps.elements if e.tag == "tr" and e.attributes.get("class") != "grp"]
+    found = [e for e in steps.elements if e.tag == "tr" and e.attributes.get("class") != "row-group"]
     return [[text(cell) for cell in row.elements] for row in found]
 
 
 def text(cell):
-    if cell.attributes.get("class") == "gap":
+    if cell.attributes.get("class") == "turn-gap":
         return "~"
     return " ".join(" ".join(part.split()) for part in strings(cell)).strip()
 

@@ -46,7 +46,7 @@ async def test_an_evaluation_moves_from_pending_to_its_winner(place, open_page):
         await in_thread(place.feed, *lines)
         await page.agree()
 
-    assert "model-2 won." in shown(page, "head")
+    assert "model-2 won." in shown(page, "header")
     assert "Branch 2 is the better one." in shown(page, "judge")
     assert shown(page, "lanes") == ""
 
@@ -64,7 +64,7 @@ async def test_the_judges_text_streams_into_its_lane(place, open_page):
     await page.agree()
 
     assert "Branch 2 is better" in shown(page, "lanes")
-    assert [name for name in page.shown.pushed if name.startswith("shared-block-")]
+    assert [name for name in page.shown.pushed if name.startswith("shared-text-block-")]
 
 
 @pytest.mark.parametrize("query", ["?only=diff&answer=raw", "?branches=2,5&answer=rendered"])
@@ -78,7 +78,7 @@ async def test_every_way_to_look_at_it_is_live(place, open_page, query):
     await in_thread(place.feed, *judge("5"), end(5))
     await page.agree()
 
-    assert "model-5 won." in shown(page, "head")
+    assert "model-5 won." in shown(page, "header")
 
 
 async def test_a_group_that_breaks_off_says_so_on_the_open_page(place, open_page):
@@ -87,7 +87,7 @@ async def test_a_group_that_breaks_off_says_so_on_the_open_page(place, open_page
     await in_thread(place.flush)
     await page.agree()
 
-    assert "Ended without a selection." in shown(page, "head")
+    assert "Ended without a selection." in shown(page, "header")
 
 
 async def test_what_a_session_does_afterwards_leaves_the_lanes_away(place, open_page):
@@ -98,7 +98,7 @@ async def test_what_a_session_does_afterwards_leaves_the_lanes_away(place, open_
     await page.agree()
 
     assert shown(page, "lanes") == ""
-    assert any(name.startswith("evaluations-head") for name in page.shown.pushed)
+    assert any(name.startswith("evaluations-header") for name in page.shown.pushed)
 
 
 async def test_the_list_follows_its_rows_and_counts_new_ones(place, open_page):
@@ -110,7 +110,7 @@ async def test_the_list_follows_its_rows_and_counts_new_ones(place, open_page):
     while "Judged" not in text(page.shown.root.find(f"evaluations-row-{pk}")):
         await page.receive()
     await in_thread(place.feed, build.parallel_start("t.a.1", "t.b.2"))
-    while "Show 1 new evaluation" not in text(page.shown.root.find(f"shared-strip-{pk}")):
+    while "Show 1 new evaluation" not in text(page.shown.root.find(f"shared-new-items-{pk}")):
         await page.receive()
 
     fresh = await open_page("/p/default-project/evaluations")

@@ -19,7 +19,7 @@ def test_the_verdict_comes_first_and_in_words(feed, evaluation):
     page = evaluation()
 
     assert "model-2 won. The judge named branch 2." in page.text
-    assert page.html.index('class="verdict') < page.html.index('class="cmp"')
+    assert page.html.index('class="verdict') < page.html.index('class="comparison"')
     assert "2 branches, judged by claude-sonnet-4-6" in page.text
 
 
@@ -109,7 +109,7 @@ def test_only_settings_that_differ_are_shown_and_the_others_are_folded(feed, eva
     page = evaluation()
 
     assert "3 identical settings" in page.text
-    assert [e for e in page.root.walk() if e.attributes.get("class") == "dif"]
+    assert [e for e in page.root.walk() if e.attributes.get("class") == "different-value"]
     assert "Thinking high off" in page.text
 
 

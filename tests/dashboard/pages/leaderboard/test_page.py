@@ -60,7 +60,9 @@ def test_pairs_are_compared_within_one_lineup(see, four):
 
 def test_the_frontier_is_filled_and_what_is_dominated_is_not(see, four):
     chart = see().html.split('class="chart"', 1)[1].split("</svg>", 1)[0]
-    dots = {dot.split("<title>")[1].split(":")[0]: 'class="off"' in dot for dot in chart.split("<g ")[1:]}
+    dots = {
+        dot.split("<title>")[1].split(":")[0]: 'class="is-dominated"' in dot for dot in chart.split("<g ")[1:]
+    }
 
     assert dots == {OPUS: False, SONNET: False, HAIKU: False, GPT: True}
 
@@ -68,7 +70,7 @@ def test_the_frontier_is_filled_and_what_is_dominated_is_not(see, four):
 def test_a_cell_of_the_matrix_leads_to_its_evaluations(see, four, member):
     page, keys = see(), dict(ModelConfig.objects.values_list("model", "key"))
 
-    cells = [cell.rpartition(": ")[2] for cell in page.section("h2h")[0]]
+    cells = [cell.rpartition(": ")[2] for cell in page.section("head-to-head")[0]]
     assert cells == [OPUS, "", "63 40", "73 40", "86 40"]
     assert f"{OPUS} against {GPT}, 19 to 3:" in page.text
     href = f"/p/default/evaluations?config={keys[OPUS]}&config={keys[GPT]}&verdict=judged"

@@ -66,7 +66,7 @@ class Page:
 
 def _row(row):
     text = words(row.html())
-    kinds = [words(e.html()) for e in row.walk() if e.attributes.get("class") == "tr-k"]
+    kinds = [words(e.html()) for e in row.walk() if e.attributes.get("class") == "tree-kind"]
     return [kinds[0] if kinds else text.split()[0], text, row.attributes["data-state"]]
 
 

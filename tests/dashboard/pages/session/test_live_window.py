@@ -29,7 +29,7 @@ def opened(feed, project):
 
 
 def turns(dirty_panels):
-    return [pk for panel, pks in dirty_panels for pk in pks if panel.name == "session/turn"]
+    return [pk for panel, pks in dirty_panels for pk in pks if panel.name == "session/conversation/turn"]
 
 
 def test_a_page_that_comes_back_is_sent_the_turns_that_a_reload_shows(opened):
@@ -69,7 +69,7 @@ def test_a_turn_says_that_it_streams_with_each_new_block_and_not_as_one_grows(op
             Invalidation(page.project, loops={loop.pk: page.session}, blocks={block: turn})
         )
         return turns(dirty_panels), [
-            pk for panel, pks in dirty_panels for pk in pks if panel.name == "_shared/block"
+            pk for panel, pks in dirty_panels for pk in pks if panel.name == "_shared/text-block"
         ]
 
     assert [wanted(7), wanted(7), wanted(8), wanted(7)] == [([turn], []), ([], [7]), ([turn], []), ([], [7])]

@@ -46,7 +46,7 @@ def test_the_same_loop_ids_twice_are_two_evaluations(feed, session):
 
     page = session()
 
-    assert page.html.count('class="par"') == 2
+    assert page.html.count('class="parallel-group"') == 2
     assert page.text.count("branches in parallel") == 2
     assert page.text.count("run 2") >= 2
 

@@ -68,7 +68,7 @@ def test_events_stay_listed_without_their_bodies(reader, project):
     pruned(project, "01-tools-two-prompts")
     page = text(reader.get(place("?tab=events")))
 
-    assert page.count("body pruned on") == page.count('class="ev-r"') > 5
+    assert page.count("body pruned on") == page.count('class="event-row"') > 5
     assert "Raw line" not in page
     assert 'hx-get="/p/default/events/' not in page
     assert "/events?project=default&amp;envelope=1" in page

@@ -119,4 +119,6 @@ def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypat
 
     shown = page.html.count('class="turn"')
     assert 5 < shown < 9
-    assert drawn.count("session/turn") == shown + 1  # the first for which there is no room tells that
+    assert (
+        drawn.count("session/conversation/turn") == shown + 1
+    )  # the first for which there is no room tells that

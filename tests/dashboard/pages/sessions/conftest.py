@@ -48,7 +48,7 @@ class Page:
 
     @property
     def states(self) -> list[str]:
-        return re.findall(r'class="ses-row"[^>]*data-state="([a-z]+)"', self.html)
+        return re.findall(r'class="session-row"[^>]*data-state="([a-z]+)"', self.html)
 
     @property
     def socket(self) -> str:

@@ -20,7 +20,7 @@ def test_two_sessions_stand_side_by_side_and_what_is_the_same_is_dimmed(client, 
 
     assert html.index("Ask second") < html.index("Ask first")
     rows = html.split("<tr")
-    assert any(row.startswith(' class="mut"') and "Loops" in row for row in rows)
+    assert any(row.startswith(' class="text-faint"') and "Loops" in row for row in rows)
     assert any(not row.startswith(" class") and "Turns" in row for row in rows)
 
 

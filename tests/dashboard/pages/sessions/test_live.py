@@ -68,7 +68,13 @@ def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
     page = " ".join(seen.html.split())
     panels = drawn(opened(seen).dirty_panels(None))
     kinds = sorted({re.sub(r"-\d+$", "", name) for name in panels})
-    assert kinds == ["sessions-row", "sessions-scale", "sessions-summary", "sessions-views", "shared-strip"]
+    assert kinds == [
+        "sessions-cost-scale",
+        "sessions-row",
+        "sessions-summary",
+        "sessions-views",
+        "shared-new-items",
+    ]
     assert len(panels) == 7
     for html in panels.values():
         assert without_mark(html) in page
@@ -81,7 +87,7 @@ def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed,
     feed(Loop("new").start())
     names = drawn(opened(seen).dirty_panels(None))
     assert [name for name in names if "row" in name] == [f"sessions-row-{old.pk}"]
-    assert "Show 1 new session<" in names[f"shared-strip-{old.pk}"]
+    assert "Show 1 new session<" in names[f"shared-new-items-{old.pk}"]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +100,7 @@ def test_new_sessions_wait_behind_the_strip_if_they_match(see, feed, opened, inv
     invalidations.clear()
     feed(Loop("b1").start(), Loop("b2").start())
     pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
-    (shown,) = (html for name, html in pushed.items() if "strip" in name)
+    (shown,) = (html for name, html in pushed.items() if "new-items" in name)
     assert strip in shown
     assert ("<a" in shown) == bool(strip)
     assert not [name for name in pushed if "row" in name]
@@ -104,7 +110,7 @@ def test_the_first_session_of_all_waits_too(see, feed, opened, invalidations):
     page = opened(see())
     feed(Loop("s").start())
     pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
-    assert "Show 1 new session<" in pushed["shared-strip-0"]
+    assert "Show 1 new session<" in pushed["shared-new-items-0"]
 
 
 def test_a_bell_for_sessions_elsewhere_draws_no_row(see, feed, opened):

@@ -50,7 +50,7 @@ def test_a_row_says_what_its_session_cost_and_when_that_is_not_known(see, feed):
     feed(build.agent_start("c.x.1"))
     page = see(sort="-created")
 
-    costs = re.findall(r'<div class="ses-cost" role="cell"[^>]*><span[^>]*>(.*?)</span>', page.html)
+    costs = re.findall(r'<div class="session-cost" role="cell"[^>]*><span[^>]*>(.*?)</span>', page.html)
     assert [re.sub("<[^>]+>", "", cost) for cost in costs] == ["none", "no price", "$0.450 +"]
     assert "$0.450 + 2 calls without a price" in page.text
 
@@ -242,7 +242,7 @@ def test_of_too_many_loops_the_newest_are_measured_and_no_line_is_drawn(see, fee
         loop = Loop(name)
         ended = (at + timedelta(seconds=place * 10)).isoformat()
         feed(loop.start() | {"timestamp": at.isoformat()}, loop.end() | {"timestamp": ended})
-    assert '<svg class="spark' in see().html
+    assert '<svg class="sparkline' in see().html
     reads = import_module("dashboard.pages.sessions.queries.figures")
     monkeypatch.setattr(reads, most, 2)
     monkeypatch.setattr(reads, "SAMPLE", 2)
@@ -250,4 +250,4 @@ def test_of_too_many_loops_the_newest_are_measured_and_no_line_is_drawn(see, fee
     shown = see()
     assert "Loops with errors 0% 0 of the newest 2" in shown.text
     assert "Loop time, p95 1m 00s p50 50s" in shown.text
-    assert '<svg class="spark' not in shown.html
+    assert '<svg class="sparkline' not in shown.html

@@ -23,7 +23,7 @@ def begun(loop="s.a.1"):
 def question(html):
     """Return the words of the page's one question, and its tone."""
     shown = re.search(
-        r'<div class="note turn-note t-(\w+)" id="session-question-\d+">(.*?)</div>', html, re.S
+        r'<div class="note turn-note tone-(\w+)" id="session-question-\d+">(.*?)</div>', html, re.S
     )
     return shown[1], " ".join(re.sub(r"<[^>]*>", " ", shown[2]).split())
 
@@ -41,11 +41,11 @@ def test_an_open_question_shows_all_that_was_told_of_it(page):
     html = page(*begun(), asks(risk="high", warnings=["deletes files"], options=["approve", "reject"]))
 
     tone, words = question(html)
-    assert tone == "wait"
+    assert tone == "waiting"
     for said in ("Asks for approval", "rm -rf build", "Risk: high", "deletes files", "approve", "reject"):
         assert said in words
     assert "Answer it where the agent runs" in words
-    assert re.search(r'class="pill t-wait".*1 waiting, <time datetime="2026-02-11T09:00:03', html)
+    assert re.search(r'class="pill tone-waiting".*1 waiting, <time datetime="2026-02-11T09:00:03', html)
 
 
 @pytest.mark.parametrize(
@@ -53,22 +53,26 @@ def test_an_open_question_shows_all_that_was_told_of_it(page):
     [
         (
             build.ours("ApprovalResolved", tool_call_id="t1", decision="granted", scope="once"),
-            "ok",
+            "completed",
             "Approved · once",
         ),
-        (build.ours("ApprovalResolved", tool_call_id="t1", decision="denied", reason="No."), "rej", "Denied"),
+        (
+            build.ours("ApprovalResolved", tool_call_id="t1", decision="denied", reason="No."),
+            "rejected",
+            "Denied",
+        ),
         (
             build.ours("ApprovalResolved", tool_call_id="t1", decision="expired"),
-            "mute",
+            "muted",
             "Nobody answered in time",
         ),
         (
             build.ours("ApprovalResolved", tool_call_id="t1", decision=None, inferred=True),
-            "ok",
+            "completed",
             "Answered · inferred",
         ),
-        (build.tool_start(call="t1"), "ok", "Approved · inferred"),
-        (build.agent_end(outcome="cancelled"), "mute", "The question was withdrawn · inferred"),
+        (build.tool_start(call="t1"), "completed", "Approved · inferred"),
+        (build.agent_end(outcome="cancelled"), "muted", "The question was withdrawn · inferred"),
     ],
 )
 def test_a_settled_question_says_how_and_whether_that_was_said(page, answer, tone, words):
@@ -82,12 +86,12 @@ def test_a_settled_question_says_how_and_whether_that_was_said(page, answer, ton
 
 def test_a_tool_that_runs_until_somebody_lets_it_waits(page, feed, loop):
     html = page(*begun(), build.tool_start(call="t1"), asks())
-    assert 'class="tool is-wait"' in html
+    assert 'class="tool is-waiting"' in html
     assert "waits <time" in html
 
     feed(build.ours("ApprovalResolved", tool_call_id="t1", decision="granted"))
 
-    assert 'class="tool is-run"' in loop("a.1").html
+    assert 'class="tool is-running"' in loop("a.1").html
 
 
 def test_a_tool_that_was_asked_for_and_may_not_begin_yet_waits(page):
@@ -96,7 +100,7 @@ def test_a_tool_that_was_asked_for_and_may_not_begin_yet_waits(page):
 
     html = page(*begun(), build.message_end(message=message), asks(), asks(call="another", command="x"))
 
-    assert html.count('class="tool is-wait"') == 1
+    assert html.count('class="tool is-waiting"') == 1
 
 
 def test_a_question_of_nothing_says_so_and_hostile_words_are_text(page):

@@ -155,7 +155,7 @@ def test_what_happened_between_messages_becomes_notes_in_its_place():
     notes = read(*events)
 
     assert all(isinstance(note, Note) for note in notes)
-    assert [note.tone for note in notes] == ["rej", "cmp", "cmp", "err", ""]
+    assert [note.tone for note in notes] == ["rejected", "compaction", "compaction", "error", ""]
     assert notes[0].body.text == "blocked term"
     assert "Telepathy" in notes[-1].text
     assert '"strength": 3' in notes[-1].json.text

@@ -44,7 +44,11 @@ def test_a_clock_that_jumps_to_another_century_takes_a_minute():
 def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
     told = [Told(n, each) for n, each in enumerate(at(*range(11)))]
     bars = course(told, [Ran(0, 5, 1), Ran(2, 8, 3, is_lost=True), Ran(6, None, 2)]).bars
-    assert [(bar.css, bar.y) for bar in bars] == [("c1", 24), ("c3 k-dim", 28), ("c2", 24)]
+    assert [(bar.css, bar.y) for bar in bars] == [
+        ("config-1", 24),
+        ("config-3 is-dimmed", 28),
+        ("config-2", 24),
+    ]
     assert [(bar.x, bar.x + bar.width) for bar in bars] == [(0, 500), (200, 800), (600, 1000)]
 
 
@@ -66,9 +70,9 @@ def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few(
 def test_what_matters_is_tall_and_drawn_last():
     told = [
         Told(n, each, kind)
-        for n, (each, kind) in enumerate(zip(at(0, 1, 2), ("err", "turn", ""), strict=True))
+        for n, (each, kind) in enumerate(zip(at(0, 1, 2), ("error", "turn", ""), strict=True))
     ]
-    assert course(told, []).ticks == [("turn", "M500 44v6"), ("err", "M0 38v12")]
+    assert course(told, []).ticks == [("turn", "M500 44v6"), ("error", "M0 38v12")]
 
 
 def test_a_long_session_keeps_its_marks_and_its_size():

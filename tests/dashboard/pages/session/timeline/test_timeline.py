@@ -16,8 +16,8 @@ BRANCH = re.compile(r"M([\d.]+) [\d.]+h([\d.]+)v")
 
 def boxes(page, css):
     """Return start and width, in percent, of all bars of a kind, lane by lane of the session."""
-    table = next(e for e in page.root.walk() if "data-line" in e.attributes)
-    lanes = [e for e in table.walk() if "wf-b" in e.attributes.get("class", "")]
+    table = next(e for e in page.root.walk() if "data-timeline" in e.attributes)
+    lanes = [e for e in table.walk() if "waterfall-bars" in e.attributes.get("class", "")]
     return [
         [
             (round(float(x) / 10, 2), round(float(width) / 10, 2))
@@ -75,12 +75,16 @@ def test_branches_a_judge_and_a_wait_stand_where_their_times_are(feed, session):
     feed(*parallel())
     page = session(query="?tab=timeline")
 
-    assert boxes(page, "b-model") == [[(0, 20)], [(10, 20)], [(50, 10)], [(60, 40)]]
-    assert boxes(page, "b-tool") == [[(20, 10)], [], [], []]
-    assert boxes(page, "b-err") == [[], [(30, 10)], [], []]
-    assert boxes(page, "b-ask") == [[], [], [], [(70, 25)]]
-    places = [e.attributes["class"] for e in page.root.walk() if "wf-par" in e.attributes.get("class", "")]
-    assert [each.split()[2] for each in places] == ["wf-first", "wf-mid", "wf-last"]
+    assert boxes(page, "span-model") == [[(0, 20)], [(10, 20)], [(50, 10)], [(60, 40)]]
+    assert boxes(page, "span-tool") == [[(20, 10)], [], [], []]
+    assert boxes(page, "span-failed") == [[], [(30, 10)], [], []]
+    assert boxes(page, "span-approval") == [[], [], [], [(70, 25)]]
+    places = [
+        e.attributes["class"]
+        for e in page.root.walk()
+        if "waterfall-parallel" in e.attributes.get("class", "")
+    ]
+    assert [each.split()[2] for each in places] == ["waterfall-first", "waterfall-mid", "waterfall-last"]
 
 
 def test_a_sub_agent_with_a_session_of_its_own_has_a_lane_below_its_caller(feed, session):
@@ -93,7 +97,7 @@ def test_a_sub_agent_with_a_session_of_its_own_has_a_lane_below_its_caller(feed,
     )
     feed(build.agent_start("kid.a.1", at=25), *turn("kid.a.1", 30, 70), build.agent_end("kid.a.1", at=75))
     page = session("s", query="?tab=timeline")
-    assert boxes(page, "b-model") == [[(0, 20)], [(30, 40)]]
+    assert boxes(page, "span-model") == [[(0, 20)], [(30, 40)]]
     assert "Sub-agent" in page.part("main")
 
 
@@ -107,17 +111,17 @@ def test_an_idle_hour_is_folded_and_shown_when_asked_for(feed, session):
 
     page = session(query="?tab=timeline")
     assert "1h 00m idle" in page.text
-    assert boxes(page, "b-model") == [[(0, 48.5), (51.5, 48.5)]]
+    assert boxes(page, "span-model") == [[(0, 48.5), (51.5, 48.5)]]
 
     page = session(query="?tab=timeline&idle=1")
     assert "idle, folded" not in page.text
-    assert boxes(page, "b-model") == [[(0, 1.61), (98.39, 1.61)]]
+    assert boxes(page, "span-model") == [[(0, 1.61), (98.39, 1.61)]]
 
 
 def test_a_part_of_the_line_is_shown_alone(feed, session):
     feed(*parallel())
     page = session(query="?tab=timeline&zoom=50-100")
-    assert boxes(page, "b-model") == [[], [], [(0, 20)], [(20, 80)]]
+    assert boxes(page, "span-model") == [[], [], [(0, 20)], [(20, 80)]]
     assert any("zoom=62.500-87.500" in href for href in page.links)
     assert any(href.endswith("tab=timeline#loop") for href in page.links)
 
@@ -127,14 +131,14 @@ def test_a_part_in_which_nothing_ran_can_be_left_again(feed, session):
     page = session(query="?tab=timeline&zoom=0.1-0.2")
     assert any(href.endswith("tab=timeline#loop") for href in page.links)
     feed(build.agent_start("t.a.1"), build.turn_start("t.a.1", at=9))
-    assert session("t", query="?tab=timeline&zoom=2-4").root.find("main").html().count("data-line") == 1
+    assert session("t", query="?tab=timeline&zoom=2-4").root.find("main").html().count("data-timeline") == 1
 
 
 @pytest.mark.parametrize("zoom", ["x", "9-1", "1-1", "-5-9", "1-99999999999", "500-900"])
 def test_a_part_that_makes_no_sense_breaks_nothing(feed, session, zoom):
     feed(*parallel())
     page = session(query=f"?tab=timeline&zoom={zoom}")
-    assert len(boxes(page, "b-model")) == 4
+    assert len(boxes(page, "span-model")) == 4
 
 
 def test_a_wait_for_the_first_token_ends_when_it_was_received(feed, session):
@@ -146,8 +150,8 @@ def test_a_wait_for_the_first_token_ends_when_it_was_received(feed, session):
     ):
         feed(*events, producer="p", received_at=NINE + timedelta(seconds=seconds))
     page = session(query="?tab=timeline")
-    assert boxes(page, "b-wait") == [[(0, 40)]]
-    assert boxes(page, "b-model") == [[(40, 50)]]
+    assert boxes(page, "span-wait") == [[(0, 40)]]
+    assert boxes(page, "span-model") == [[(40, 50)]]
     assert "when the line was received" in page.text
 
 

@@ -25,7 +25,7 @@ def evaluation(first=1, config=None):
 
 
 def costs(page):
-    return [page.part(each.id) for each in page.root.walk() if each.id.startswith("session-box-cost-")]
+    return [page.part(each.id) for each in page.root.walk() if each.id.startswith("session-group-cost-")]
 
 
 def test_a_group_says_what_its_branches_and_its_judge_cost(feed, see):

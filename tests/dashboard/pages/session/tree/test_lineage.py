@@ -108,7 +108,7 @@ def test_the_state_of_a_child_is_read_now(feed, see):
 
 def children_of(see):
     page = see(f"/p/default/sessions/{pk('s')}")
-    row = next(e for e in page.root.walk() if "tr-child" in e.attributes.get("class", ""))
+    row = next(e for e in page.root.walk() if "tree-child" in e.attributes.get("class", ""))
     return row.html()
 
 
@@ -121,7 +121,7 @@ def test_circles_and_links_to_oneself_end(feed, see):
 
     for name in "stu":
         page = see(f"/p/default/sessions/{pk(name)}")
-        assert page.html.count("tr-child") < 8
+        assert page.html.count('class="tree-row tree-child"') < 8
         assert len(page.rows) == 1
 
 

@@ -1,0 +1,86 @@
+// Says truthfully whether the page is live ([data-connection]), and tells screen readers what changed
+// ([data-announce]).
+const LOST_MS = 30_000; // from then on it says since when it is stale
+const SILENT_MS = 45_000; // the server says something every 15 s: a socket quieter than this is dead
+let went = document.querySelector("[data-redirect]");
+let state = "lost";
+let heard = Date.now(); // when the page was last known to be true
+let socket;
+
+htmx.config.wsReconnectDelay = (tries) => Math.min(250 * 2 ** tries, 4000) * (0.5 + Math.random() / 2);
+
+function words() {
+  const gone = Date.now() - heard;
+  if (state == "live") return "paused" in document.body.dataset ? "Paused" : "Live";
+  if (state == "catching-up") return "Catching up";
+  if (state == "lost" && gone < LOST_MS) return `Reconnecting, ${Math.round(gone / 1000)}s`;
+  const since = new Date(heard).toLocaleTimeString("en-GB", { timeStyle: "short" });
+  return `${state == "signed-out" ? "Signed out, stale" : "Stale"} since ${since}`;
+}
+
+function show() {
+  for (const line of document.querySelectorAll("[data-connection]")) {
+    const text = line.querySelector("span");
+    line.dataset.connection = state;
+    line.querySelector(".dot").className = `dot dot-${state == "live" ? "live" : "off"}`;
+    if (text.textContent != words()) text.textContent = words();
+  }
+}
+
+function become(next) {
+  if (next == state) return;
+  if (state == "live" || (next == "live" && spoken.textContent)) say(next == "live" ? "Live again" : "Connection lost");
+  state = next;
+  show();
+}
+
+// The page's one live region says at most one sentence every 5 s, the newest.
+const spoken = document.body.appendChild(document.createElement("p"));
+spoken.role = "status";
+spoken.className = "visually-hidden";
+const news = () => [...document.querySelectorAll("[data-announce]")].pop()?.dataset.announce;
+let said = news();
+let sentence = "";
+let quiet;
+function say(text) {
+  if (quiet) return void (sentence = text);
+  if (spoken.textContent != text) spoken.textContent = text;
+  sentence = "";
+  quiet = setTimeout(() => {
+    quiet = 0;
+    if (sentence) say(sentence);
+  }, 5000);
+}
+
+function check() {
+  if (state == "live" && Date.now() - heard > SILENT_MS) {
+    become("lost");
+    socket.reconnect();
+  }
+  show();
+}
+setInterval(check, 1000);
+addEventListener("visibilitychange", check);
+
+// What was left out while the page was paused, a new connection draws.
+addEventListener("live:pause", ({ detail: paused }) => (paused ? show() : socket?.reconnect()));
+
+addEventListener("htmx:wsOpen", ({ detail }) => {
+  socket = { now: detail.event.target, reconnect: detail.socketWrapper.reconnect };
+  become("catching-up");
+});
+addEventListener("htmx:wsClose", ({ detail: { event, socketWrapper } }) => {
+  if (socket && event.target != socket.now) return;
+  become(event.code == 4401 ? "signed-out" : "lost");
+  // After these hx-ws comes back by itself.
+  if (![1006, 1011, 1012, 1013, 4401].includes(event.code)) setTimeout(socketWrapper.reconnect, 1000);
+});
+addEventListener("live:frame", ({ detail }) => {
+  heard = Date.now();
+  become("live");
+  if (!detail.hasNews) return;
+  if (news() && news() != said) say((said = news()));
+  const go = document.querySelector("[data-redirect]");
+  if (go && !went) location.assign((went = go).dataset.redirect); // once: a second would abort the first
+});
+show();

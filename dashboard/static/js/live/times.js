@@ -1,0 +1,61 @@
+// Times as the reader's: [data-start] counts up, [data-when] is relative for a day, [data-clock] is local clock time.
+// The server writes text that never changes. What a frame brings is turned before it goes into the page, so a panel
+// that says the same is the same; whatever else comes, the observer turns before it shows. On a page of the past
+// ([data-moment]) the clock stands at its moment.
+const skew = Date.now() - Date.parse(document.body.dataset.now);
+const now = () => Date.parse(document.querySelector("[data-moment]")?.dataset.moment) || Date.now() - skew;
+// To make a format takes longer than to use it a hundred times.
+const style = (options) => new Intl.DateTimeFormat("en-GB", options);
+const clock = style({ timeStyle: "medium" });
+const day = { day: "numeric", month: "short" };
+const days = [style(day), style({ ...day, year: "numeric" })];
+const two = (n) => String(n).padStart(2, "0");
+
+function elapsed(s) {
+  if (s < 60) return `${s}s`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ${two(s % 60)}s`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h ${two(Math.floor((s % 3600) / 60))}m`;
+  return `${Math.floor(s / 86400)}d ${two(Math.floor((s % 86400) / 3600))}h`;
+}
+
+function relative(s, date) {
+  if (s < 2) return "now";
+  if (s < 60) return `${s}s ago`;
+  if (s < 3600) return `${Math.floor(s / 60)}m ago`;
+  if (s < 86400) return `${Math.floor(s / 3600)}h ago`;
+  return days[Number(date.getFullYear() != new Date().getFullYear())].format(date);
+}
+
+function localize(times) {
+  const at = now();
+  for (const time of times) {
+    const { start, when, clock: isClock } = time.dataset;
+    const date = new Date(time.dateTime);
+    const s = Math.max(0, Math.floor((at - date) / 1000));
+    const text = start != null ? elapsed(s) : when != null ? relative(s, date) : isClock != null && clock.format(date);
+    if (text && time.textContent != text) time.firstChild ? (time.firstChild.data = text) : (time.textContent = text);
+    if (!time.title.includes("local")) time.title += `, ${clock.format(date)} local`;
+  }
+}
+
+// Whatever the change, only the times in it are looked at.
+function changed(records) {
+  const times = new Set();
+  for (const { target, addedNodes } of records) {
+    for (const each of [target, target.parentNode]) if (each?.localName == "time") times.add(each);
+    for (const node of addedNodes) {
+      if (node.localName == "time") times.add(node);
+      else for (const time of node.querySelectorAll?.("time") ?? []) times.add(time);
+    }
+  }
+  if (times.size) localize(times);
+}
+
+const localizeAll = () => localize(document.querySelectorAll("time"));
+const tick = () => localize(document.querySelectorAll("time[data-start], time[data-when]"));
+const watched = { childList: true, characterData: true, attributeFilter: ["datetime", "title"], subtree: true };
+new MutationObserver(changed).observe(document.body, watched);
+addEventListener("live:fresh", ({ detail }) => localize(detail.querySelectorAll("time")));
+addEventListener("replay:shown", localizeAll);
+setInterval(tick, 1000);
+localizeAll();

@@ -1,0 +1,53 @@
+// [data-replay]: seeking in the history of a session. From the present it opens a page of the past; within the past
+// that page is morphed into the one of the event, so what the reader opened, scrolled and has focused stays. Without it
+// the steps are links. Others seek with "replay:seek", whose detail is an address; "replay:shown" says that it is
+// shown, "replay:taken" that the reader seeks.
+import { isPast, show, stops, take } from "./replay_track.js";
+
+const pane = () => document.querySelector("#loop-scroll");
+let busy;
+
+// Shows the session as another address has it. Of several only the last is shown.
+async function seek(to) {
+  if (!isPast()) return location.assign(to);
+  busy?.abort();
+  const { signal } = (busy = new AbortController());
+  try {
+    const answer = await fetch(to, { signal });
+    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
+    if (!answer.ok || !fresh.querySelector("[data-moment]")) return location.assign(answer.url);
+    const wasAtEnd = !pane() || pane().scrollTop + pane().clientHeight > pane().scrollHeight - 8;
+    const keep = document.querySelector('[id^="session-track-"]')?.id;
+    const main = document.querySelector("#main");
+    Idiomorph.morph(main, fresh.querySelector("#main"), {
+      ignoreActiveValue: true,
+      callbacks: { beforeNodeMorphed: (old) => !keep || old.id != keep },
+    });
+    history.replaceState(history.state, "", answer.url);
+    htmx.process(main);
+    show();
+    if (wasAtEnd && pane()) pane().scrollTop = pane().scrollHeight;
+    dispatchEvent(new Event("replay:shown"));
+  } catch (error) {
+    if (error.name != "AbortError") throw error;
+  }
+}
+
+const player = async (target) => (await import("./player.js")).press(target);
+addEventListener("click", (event) => {
+  if (event.target.closest?.("[data-play], [data-speed]")) player(event.target);
+  const to = event.target.closest?.("[data-seek]");
+  if (!to || event.ctrlKey || event.metaKey || event.shiftKey || !isPast()) return;
+  event.preventDefault();
+  take(to.href);
+});
+
+addEventListener("replay:seek", (event) => seek(event.detail));
+addEventListener("live:frame", () => {
+  if (!isPast()) return;
+  show();
+  if (location.hash != "#play" || !stops().length) return;
+  history.replaceState(history.state, "", location.pathname + location.search);
+  player();
+});
+show();

@@ -1,0 +1,63 @@
+// A key of the table clicks the first [data-key] that says it (a field it focuses); where none does, the page's modules
+// hear "key", and preventDefault means "mine".
+import { KEYS } from "./keys.js";
+
+const known = new Set(KEYS.map(([, key]) => key));
+const FIELDS = "input, textarea, select, [contenteditable], dialog[open]";
+let before = ""; // the g of "g s"
+
+function name(event) {
+  const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
+  const bare = event.getModifierState("AltGraph");
+  const held = [
+    (ctrlKey || metaKey) && !bare && "Mod+",
+    altKey && !bare && "Alt+",
+    shiftKey && key.length > 1 && "Shift+",
+  ];
+  return `${held.filter(Boolean).join("")}${key == " " ? "Space" : key}`;
+}
+
+function press(key) {
+  const all = [...document.querySelectorAll(`[data-key="${CSS.escape(key)}"]`)];
+  const target = all.find((each) => each.checkVisibility()) ?? all[0];
+  if (target) target.matches("input") ? target.focus() : target.click();
+  return (
+    Boolean(target) ||
+    !dispatchEvent(new CustomEvent("key", { detail: key, cancelable: true })) ||
+    row({ j: 1, k: -1 }[key])
+  );
+}
+
+function row(step) {
+  const all = step ? [...document.querySelectorAll("[data-row]")] : [];
+  const at = all.indexOf(document.activeElement.closest("[data-row]"));
+  all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1)]?.focus();
+  return all.length > 0;
+}
+
+addEventListener("keydown", (event) => {
+  if (event.defaultPrevented || event.isComposing) return;
+  const key = before + name(event);
+  const isMine =
+    key.startsWith("Mod+") || (document.documentElement.dataset.keys != "off" && !event.target.closest(FIELDS));
+  before = isMine && event.key == "g" && !before ? "g " : "";
+  if (before) setTimeout(() => (before = ""), 1500);
+  // Where Enter, Space and arrows mean something already, they do that.
+  if (
+    !isMine ||
+    !known.has(key) ||
+    key == "Enter" ||
+    (key == "Space" && event.target.closest("a, button, summary, [role]"))
+  )
+    return;
+  if (press(key)) event.preventDefault();
+});
+
+// [data-dialog] opens the palette or the sheet of keys; what draws them loads with the first.
+addEventListener("click", async (event) => {
+  const opener = event.target.closest("[data-dialog]");
+  if (!opener || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  event.preventDefault();
+  if (opener.dataset.dialog == "keys") (await import("./keys_help.js")).open();
+  else (await import("./palette.js")).open(opener.href, press);
+});

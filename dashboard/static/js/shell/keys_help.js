@@ -1,0 +1,56 @@
+// The sheet of keys, loaded when first asked for.
+import { element, modal } from "./dialog.js";
+import { KEYS } from "./keys.js";
+
+const WORDS = {
+  Mod: navigator.platform.startsWith("Mac") ? "⌘" : "Ctrl",
+  Enter: "⏎",
+  ArrowLeft: "←",
+  ArrowRight: "→",
+  Shift: "⇧",
+};
+let help;
+
+export function open() {
+  if (document.querySelector("dialog[open]")) return;
+  help ??= document.body.appendChild(sheet());
+  help.showModal();
+}
+
+function sheet() {
+  const groups = new Map();
+  for (const row of KEYS) groups.set(row[0], [...(groups.get(row[0]) ?? []), row]);
+  const parts = [...groups].map(([group, rows]) =>
+    element(
+      "section",
+      {},
+      element("h3", { textContent: group }),
+      element("dl", { className: "keys-list text-small" }, ...rows.map(line)),
+    ),
+  );
+  const close = element("button", {
+    className: "button button-small",
+    type: "button",
+    textContent: "Close",
+    onclick: () => dialog.close(),
+  });
+  const off =
+    document.documentElement.dataset.keys == "off" &&
+    element("p", { className: "note", textContent: "Single keys are switched off in Settings." });
+  const head = element("header", { className: "palette-header" }, element("h2", { textContent: "Keys" }), close);
+  const body = element(
+    "div",
+    { className: "keys-sheet", tabIndex: 0, role: "region", ariaLabel: "Keys" },
+    ...(off ? [off] : []),
+    ...parts,
+  );
+  const dialog = modal("Keys", head, body);
+  return dialog;
+}
+
+function line([, key, words]) {
+  const caps = key.split(/[ +](?=.)/).map((part) => element("kbd", { textContent: WORDS[part] ?? part }));
+  const said = element("dd", {}, ...caps);
+  said.dataset.of = key;
+  return element("div", {}, element("dt", { textContent: words }), said);
+}

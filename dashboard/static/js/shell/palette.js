@@ -1,0 +1,95 @@
+// The palette, loaded when first asked for. Results come from the server as they stand on its page.
+import { element, modal } from "./dialog.js";
+
+let opened;
+
+export function open(url, press) {
+  if (document.querySelector("dialog[open]")) return;
+  opened ??= document.body.appendChild(palette(url, press));
+  opened.showModal();
+}
+
+function palette(url, press) {
+  const input = element("input", {
+    type: "text",
+    enterKeyHint: "search",
+    maxLength: 200,
+    placeholder: "Search, or go anywhere",
+    ariaLabel: "Search, or go anywhere",
+    role: "combobox",
+    ariaExpanded: "true",
+    ariaAutoComplete: "list",
+    autocomplete: "off",
+  });
+  const list = element("div", {
+    id: "palette-found",
+    className: "menu",
+    role: "listbox",
+    ariaLabel: "Results",
+    ariaBusy: "true",
+  });
+  input.setAttribute("aria-controls", list.id);
+  const dialog = modal(
+    "Search",
+    element("div", { className: "palette-header" }, input, element("kbd", { textContent: "esc" })),
+    list,
+  );
+  const options = () => [...list.querySelectorAll('[role="option"]')];
+  let asked = 0;
+  let soon;
+
+  function choose(option) {
+    for (const each of options()) each.ariaSelected = String(each == option);
+    input.setAttribute("aria-activedescendant", option?.id ?? "");
+    option?.scrollIntoView({ block: "nearest" });
+  }
+
+  async function ask() {
+    const mine = ++asked;
+    list.ariaBusy = "true";
+    try {
+      const answer = await fetch(`${url}?${new URLSearchParams({ q: input.value.trim() })}`, {
+        headers: { "HX-Request": "true" },
+      });
+      const html = answer.ok && !answer.redirected ? await answer.text() : "";
+      if (mine != asked) return;
+      if (!html) throw new Error(answer.status);
+      list.innerHTML = html;
+    } catch {
+      if (mine != asked) return;
+      list.replaceChildren(
+        element("p", { className: "nav-empty", textContent: "The search did not answer. Type on to try again." }),
+      );
+    }
+    list.ariaBusy = "false";
+    choose(options()[0]);
+  }
+
+  input.addEventListener("input", () => {
+    clearTimeout(soon);
+    soon = setTimeout(ask, 80);
+  });
+  input.addEventListener("keydown", (event) => {
+    const all = options();
+    const at = all.findIndex((each) => each.ariaSelected == "true");
+    const to = { ArrowDown: (at + 1) % all.length, ArrowUp: (at - 1 + all.length) % all.length, Enter: at }[event.key];
+    if (to == null || event.isComposing) return;
+    event.preventDefault();
+    event.key == "Enter" ? all[at]?.click() : choose(all[to]);
+  });
+  list.addEventListener("click", (event) => {
+    const option = event.target.closest("[data-press-key]");
+    if (!option) return;
+    dialog.close();
+    press(option.dataset.pressKey);
+  });
+  dialog.addEventListener("close", () => {
+    input.value = "";
+  });
+  const show = dialog.showModal.bind(dialog);
+  dialog.showModal = () => {
+    show();
+    ask();
+  };
+  return dialog;
+}

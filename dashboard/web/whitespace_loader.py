@@ -1,0 +1,176 @@
+"""Template loader: removes the whitespace that only lays out a template, once, when the template is loaded.
+
+Templates are written one element a line and sent without their indentation. "Tag" means a tag of HTML or of
+Django (`{% %}`); `{{ }}` counts as text. Each run of whitespace follows the first rule that applies:
+
+1. in `<pre>`, `<textarea>`, `<script>`, `<style>` and `{% verbatim %}`: kept as written;
+2. after an opening tag and before a closing one, so also inside the edges of `{% if %}`: removed;
+3. between two tags, and at both ends of a file: removed;
+4. within text, and between text and the outside of a tag: one space if it breaks a line, else kept;
+5. between attributes: one space, inside the `{% if %}` that an attribute depends on, and none before the end
+   of the tag. Names of attributes hold no tags, and values stand in quotes;
+6. in the value of an attribute a line break with its indentation: removed beside a tag of Django and at both
+   ends, else one space. Other whitespace in a value is kept.
+
+`{{ " " }}` stands for one space where rules 2 and 3 would remove it. The result is the same whatever layout a
+formatter chooses. It costs nothing for each request, because Django's engine keeps what it has compiled; in
+exchange the message of a template error shows a condensed line.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from django.template import Origin
+from django.template.loaders import filesystem
+
+DJANGO = r"\{%.*?%\}|\{\{.*?\}\}|\{\#.*?\#\}"
+QUOTED = rf""""(?:{DJANGO}|[^"])*+"|'(?:{DJANGO}|[^'])*+'"""
+SPACE = r"""\{\{\s*(?:"\ "|'\ ')\s*\}\}"""
+TAG = re.compile(
+    rf"""
+    (?P<dropped>\{{\#.*?\#\}}|<!--.*?-->)
+    | (?P<space>{SPACE})
+    | \{{%\s*(?P<django>\w+).*?%\}}
+    | <(?P<slash>/?)(?P<html>!?[A-Za-z][\w-]*)(?:{DJANGO}|{QUOTED}|[^>"'])*+>
+    """,
+    re.VERBOSE | re.DOTALL,
+)
+ATTRIBUTES = re.compile(
+    rf"(?P<quoted>{QUOTED})|(?P<gap>\s+)|\{{%\s*(?P<django>\w+).*?%\}}|{DJANGO}|[^\s\"'{{]+|.", re.DOTALL
+)
+BREAK = re.compile(r"\s*\n\s*")
+MIDDLE = {"else", "elif", "empty"}
+VERBATIM = {"pre", "textarea", "script", "style", "verbatim"}
+VOID = {
+    "!doctype",
+    "area",
+    "base",
+    "br",
+    "col",
+    "embed",
+    "hr",
+    "img",
+    "input",
+    "link",
+    "meta",
+    "source",
+    "track",
+    "wbr",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A tag or a stretch of text; an inside edge is after what `opens` and before what `closes`."""
+
+    text: str
+    is_text: bool = False
+    opens: bool = False
+    closes: bool = False
+
+
+EDGE = Token("", opens=True, closes=True)
+
+
+class Loader(filesystem.Loader):
+    """Django's loader of the folders in DIRS, with the rules above."""
+
+    def get_contents(self, origin: Origin) -> str:
+        return condense(super().get_contents(origin))
+
+
+def condense(source: str) -> str:
+    """Return the template without the whitespace of its layout."""
+    return "".join(_pieces(_tokens(source)))
+
+
+def _pieces(tokens: Iterator[Token]) -> Iterator[str]:
+    """Return the tokens and what is left of the whitespace between them."""
+    before, gap = EDGE, ""
+    for token in tokens:
+        if not token.is_text:
+            yield _kept(gap, before, token)
+            yield token.text
+            before, gap = token, ""
+            continue
+        text = token.text.strip()
+        start = token.text.find(text) if text else len(token.text)
+        gap += token.text[:start]
+        if text:
+            yield _kept(gap, before, token)
+            yield BREAK.sub(" ", text)
+            before, gap = token, token.text[start + len(text) :]
+    yield _kept(gap, before, EDGE)
+
+
+def _kept(gap: str, before: Token, after: Token) -> str:
+    """Return what stays of the whitespace between two tokens."""
+    if before.opens or after.closes or not (before.is_text or after.is_text):
+        return ""
+    return " " if "\n" in gap else gap
+
+
+def _tokens(source: str) -> Iterator[Token]:
+    """Cut a template into tags and text."""
+    blocks = set(re.findall(r"\{%\s*end(\w+)", source))
+    at = 0
+    while found := TAG.search(source, at):
+        if found.start() > at:
+            yield Token(source[at : found.start()], is_text=True)
+        yield _tag(found, blocks)
+        at = found.end()
+        name = found["django"] or found["html"] or ""
+        if name.lower() in VERBATIM and not found["slash"]:
+            end = re.compile(rf"</{name}\s*>|\{{%\s*end{name}\b").search(source, at)
+            until = end.start() if end else len(source)
+            yield Token(source[at:until])
+            at = until
+    if at < len(source):
+        yield Token(source[at:], is_text=True)
+
+
+def _tag(found: re.Match[str], blocks: set[str]) -> Token:
+    """Return the token of one match of TAG."""
+    text = found[0]
+    if found["dropped"]:
+        return Token("")
+    if found["space"]:
+        return Token(" ", opens=True, closes=True)
+    if name := found["django"]:
+        middle = name in MIDDLE
+        return Token(text, opens=name in blocks or middle, closes=name.startswith("end") or middle)
+    if found["slash"]:
+        return Token(text, closes=True)
+    is_void = text.endswith("/>") or found["html"].lower() in VOID
+    end = "/>" if text.endswith("/>") else ">"
+    return Token("".join(_attributes(text.removesuffix(end), blocks)) + end, opens=not is_void)
+
+
+def _attributes(tag: str, blocks: set[str]) -> Iterator[str]:
+    """Return the parts of a tag of HTML, the whitespace between them condensed."""
+    is_due = False  # a space, before the next attribute
+    for part in ATTRIBUTES.finditer(tag):
+        name = part["django"] or ""
+        if part["gap"]:
+            is_due = True
+        elif name in blocks or name in MIDDLE or name.startswith("end"):
+            yield part[0]
+            is_due = True
+        else:
+            yield " " * is_due + (_value(part[0]) if part["quoted"] else part[0])
+            is_due = False
+
+
+def _value(quoted: str) -> str:
+    """Return a quoted value without the line breaks of its layout."""
+    value = quoted[1:-1].strip() if "\n" in quoted else quoted[1:-1]
+    return quoted[0] + BREAK.sub(_break, value) + quoted[-1]
+
+
+def _break(found: re.Match[str]) -> str:
+    """Return what stays of a line break in a value."""
+    is_beside_tag = found.string.endswith("%}", 0, found.start()) or found.string.startswith(
+        "{%", found.end()
+    )
+    return "" if is_beside_tag else " "
