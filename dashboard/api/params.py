@@ -9,8 +9,9 @@ from typing import Annotated, Literal
 from ninja import Schema
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationInfo, field_validator, model_validator
 
-from dashboard.shared.session_filter import OUTCOMES, SORTS, SOURCES, STATUSES, Wanted
+from dashboard.shared.session_filter import OUTCOMES, SORTS, STATUSES, Wanted
 from dashboard.web.keyset import Cursor, Order
+from recorder.core.formats.registry import SOURCES
 
 LIMIT, LIMIT_MAX = 50, 200
 ID_MAX = 2**63 - 1

@@ -20,7 +20,6 @@ SORTS = {
     "-cost": Order("cost_nano"),
     "cost": Order("cost_nano", newest_first=False),
 }
-SOURCES = ("phi-core", "cagent", "aidaemon", "grida", "otlp")
 HOLDS = {  # what a session may have, and the column that counts it
     "error": "errors",
     "parallel": "groups",

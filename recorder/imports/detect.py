@@ -8,16 +8,13 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, Literal, cast, get_args
+from typing import BinaryIO, cast
 
+from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.cagent import TRANSLATORS as CAGENT
-from recorder.core.formats.grida import EVENTS as GRIDA
 from recorder.imports import sqlite_snapshot
 from recorder.imports.report import Report, UnusableError
 
-Kind = Literal["native", "phi-session", "cagent", "cagent-db", "aidaemon", "aidaemon-db", "grida"]
-FORMATS = ("auto", *get_args(Kind))
 EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
 SESSION_NAMES = (".json",)
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
@@ -31,7 +28,7 @@ class Recording:
     """A file to import."""
 
     path: Path
-    kind: Kind
+    kind: str  # a key of import_files.IMPORTERS
     size: int
 
 
@@ -72,11 +69,11 @@ def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
             report.problem(path, "there is no such file or folder")
 
 
-def _kind(path: Path, wanted: str, *, is_named: bool) -> Kind:
+def _kind(path: Path, wanted: str, *, is_named: bool) -> str:
     name = path.name.lower()
     if ".json.tmp." in name or name.endswith((".json.lock", ".tar.gz")):
         raise _NoRecordingError
-    by_name: Kind | None = (
+    by_name: str | None = (
         "phi-session" if name.endswith(SESSION_NAMES) else "native" if name.endswith(EVENT_NAMES) else None
     )
     if by_name is None and not is_named and not name.endswith(STORE_NAMES):
@@ -86,11 +83,11 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> Kind:
         kind = sqlite_snapshot.kind_of(path)
         if wanted not in ("auto", kind):
             raise UnusableError(f"a store of {kind.removesuffix('-db')}, which is not {wanted}")
-        return cast("Kind", kind)
+        return kind
     if wanted.endswith("-db"):
         raise UnusableError("not a SQLite store")
     if wanted != "auto":
-        return cast("Kind", wanted)
+        return wanted
     return _by_content(head, by_name)
 
 
@@ -116,7 +113,7 @@ def _readable_head(path: Path) -> bytes:
             return b""
 
 
-def _by_content(head: bytes, by_name: Kind | None) -> Kind:
+def _by_content(head: bytes, by_name: str | None) -> str:
     lines = [line for line in head.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()]
     if by_name == "phi-session" or lines[0].strip() in (b"{", b"[", b"[{") or lines[0].startswith(b"["):
         return "phi-session"
@@ -138,18 +135,14 @@ def _object(line: bytes) -> dict[str, object] | None:
     return value if isinstance(value, dict) else None
 
 
-def _by_writer(first: dict[str, object]) -> Kind:
+def _by_writer(first: dict[str, object]) -> str:
     """Tell an event file by its first event."""
+    if form := registry.detect(first):
+        return form
     kind = first.get("type")
-    if kind in CAGENT:
-        return "cagent"
-    if "event_type" in first and "data" in first:
-        return "aidaemon"
-    if kind in GRIDA:
-        return "grida"
     if isinstance(kind, str) and kind[:1].islower():
         raise UnusableError(
             f"its first event is {kind!r}, of a runtime that is not known here. If it is an event of yours, "
-            "import the file with --format native; if it is one of cagent's or Grida's, name that"
+            f"import the file with --format native; else name its format: {', '.join(registry.SENT[1:])}"
         )
     return "native"

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
+from recorder.core.formats.registry import SENT
 from recorder.imports.aidaemon import import_aidaemon
 from recorder.imports.cagent import import_cagent
-from recorder.imports.detect import Kind, Recording
+from recorder.imports.detect import Recording
 from recorder.imports.event_file import import_events
 from recorder.imports.phi_session import import_sessions
 from recorder.imports.report import OnProgress, Report
 from recorder.journal.batch import Mixed
 from recorder.models import Project
 
-READ: dict[Kind, Callable[..., None]] = {
-    "native": import_events,
+IMPORTERS: Mapping[str, Callable[..., None]] = {
+    **{name: partial(import_events, form=name) for name in SENT},
     "phi-session": import_sessions,
-    "cagent": partial(import_events, form="cagent"),
     "cagent-db": import_cagent,
-    "aidaemon": partial(import_events, form="aidaemon"),
     "aidaemon-db": import_aidaemon,
-    "grida": partial(import_events, form="grida"),
 }
 
 
@@ -38,7 +36,7 @@ def import_files(
     `on_progress` gets the bytes read since its last call and the name of the file.
     """
     for each in found:
-        read = READ[each.kind]
+        read = IMPORTERS[each.kind]
         try:
             read(project, each.path, report, partial(on_progress, label=each.path.name), flush=flush)
         except OSError as error:

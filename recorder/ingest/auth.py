@@ -14,8 +14,8 @@ from django.db import connection
 
 from recorder.access import tokens
 from recorder.core.events.fields import is_id
+from recorder.core.formats.registry import SENT
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
-from recorder.journal.translation import READERS
 
 T = TypeVar("T")
 Scope = dict[str, Any]
@@ -24,7 +24,6 @@ Receive = Callable[[], Awaitable[Message]]
 Send = Callable[[Mapping[str, Any]], Awaitable[None]]
 Headers = Iterable[tuple[bytes, bytes]]
 
-FORMATS = ("native", *(name for name in READERS if not name.endswith("-db")))
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200
@@ -73,8 +72,8 @@ def header(headers: Headers, name: bytes) -> str | None:
 def format_of(query: bytes) -> str:
     """Return the format that the query names. Raises ValueError if it is not understood."""
     named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("format", ["native"])[-1]
-    if named not in FORMATS:
-        raise ValueError(f"the format is not known; these are: {', '.join(FORMATS)}")
+    if named not in SENT:
+        raise ValueError(f"the format is not known; these are: {', '.join(SENT)}")
     return named
 
 

@@ -19,6 +19,7 @@ from recorder.core.events import Event
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.formats.registry import READERS, SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.database import sql
 from recorder.journal import producers
@@ -39,12 +40,11 @@ from recorder.journal.delta.encoding import fingerprint
 from recorder.journal.delta.match import Own
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.read import fingerprints
-from recorder.journal.translation import READERS, ProjectTranslator
+from recorder.journal.translation import ProjectTranslator
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 
 KEPT_BYTES = 64 * 1024
 PATH, MESSAGE = 500, 1000
-SOURCES = {"native": "phi-core", "cagent-db": "cagent"}
 
 LINES = "recorder_journalevent"
 COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "pieces", "own")
@@ -184,7 +184,7 @@ class Journal:
             producer.pk,
             at,
             sql.timestamp_encoder()(at),
-            SOURCES.get(producer.format, producer.format),
+            SOURCE_OF.get(producer.format, producer.format),
             producer.is_demo,
             self._windows.of(producer.pk, producer.high, at.date()),
             self._written.setdefault(producer.pk, {}),

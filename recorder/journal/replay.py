@@ -18,9 +18,10 @@ from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import Fields, Reader, encode_event
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.formats.registry import READERS, SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.journal import append
-from recorder.journal.translation import READERS, ProjectTranslator
+from recorder.journal.translation import ProjectTranslator
 from recorder.models import JournalEvent, Producer
 
 log = logging.getLogger(__name__)
@@ -113,5 +114,5 @@ def unread(line: Line) -> Line:
 
 
 def _about(entry: JournalEvent) -> tuple[int, int, datetime, str]:
-    source = append.SOURCES.get(entry.producer.format, entry.producer.format)
+    source = SOURCE_OF.get(entry.producer.format, entry.producer.format)
     return entry.pk, entry.producer_id, entry.received_at, source

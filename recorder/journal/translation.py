@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import datetime
 
 from recorder.core.formats import ForeignLine, InvalidLineError
-from recorder.core.formats.aidaemon import AidaemonReader
-from recorder.core.formats.base import NextLoop, Reader, Translation
-from recorder.core.formats.cagent import CagentReader
-from recorder.core.formats.cagent.database_rows import CagentStoreReader
-from recorder.core.formats.grida import GridaReader
+from recorder.core.formats.base import Reader, Translation
+from recorder.core.formats.registry import READERS
 from recorder.core.records import Json
 from recorder.database import sql
 from recorder.models import Producer
-
-READERS: dict[str, Callable[[Json, str, NextLoop], Reader]] = {
-    "cagent": CagentReader,
-    "cagent-db": CagentStoreReader,
-    "aidaemon": AidaemonReader,
-    "grida": GridaReader,
-}
 
 
 class ProjectTranslator:

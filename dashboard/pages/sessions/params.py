@@ -8,9 +8,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.sessions import search_syntax
-from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES, SORTS, SOURCES, STATUSES, Lasted, Wanted
+from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES, SORTS, STATUSES, Lasted, Wanted
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.query_params import Address, Choices, Reading, start
+from recorder.core.formats.registry import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable

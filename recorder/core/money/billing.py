@@ -10,6 +10,7 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import AgentEnd, TurnEnd, Usage
+from recorder.core.formats.registry import Convention
 from recorder.core.money import prices, token_counts, usage
 from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.segments import segment
@@ -33,7 +34,7 @@ class _Call(NamedTuple):
     """One call to a model, as its runtime tells it."""
 
     used: Usage
-    counted: usage.Convention | None
+    counted: Convention | None
     pair: PriceKey | None
     at: datetime
     said: int | None = None  # nano-dollars

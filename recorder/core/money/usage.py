@@ -5,12 +5,11 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from recorder.core.events import Usage
+from recorder.core.formats.registry import CONVENTIONS, Convention
 from recorder.core.records import Json, ModelConfig
-
-Convention = Literal["beside", "inside"]  # where cached tokens are counted: beside `input`, or inside it
 
 _OF_API: dict[str, Convention] = {
     "anthropic_messages": "beside",
@@ -32,8 +31,6 @@ _OF_PROVIDER: dict[str, Convention] = {
         "inside",
     ),
 }
-# cagent counts so itself, whoever answered; aidaemon knows of no cache.
-_OF_SOURCE: dict[str, Convention] = {"cagent": "beside", "aidaemon": "beside"}
 UNKNOWN_PROVIDERS = ("", "unknown")  # what a runtime writes for a provider that did not answer
 
 
@@ -54,8 +51,8 @@ class Buckets(NamedTuple):
 
 def convention(config: ModelConfig | None, provider: str = "", source: str = "") -> Convention | None:
     """Return how tokens were counted; None if neither the api nor the provider is known."""
-    if source in _OF_SOURCE:
-        return _OF_SOURCE[source]
+    if source in CONVENTIONS:
+        return CONVENTIONS[source]
     api = api_of(config)
     if api in _OF_API:
         return _OF_API[api]

@@ -12,8 +12,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from recorder.database.errors import Busy
-from recorder.imports.detect import FORMATS, recordings
-from recorder.imports.import_files import import_files
+from recorder.imports.detect import recordings
+from recorder.imports.import_files import IMPORTERS, import_files
 from recorder.imports.report import Report, UnusableError
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
@@ -32,7 +32,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the paths and what they hold."""
         parser.add_argument("paths", nargs="+", type=Path, metavar="PATH")
-        parser.add_argument("--format", choices=FORMATS, default="auto", dest="wanted")
+        parser.add_argument("--format", choices=("auto", *IMPORTERS), default="auto", dest="wanted")
         parser.add_argument("--project", default="default")
         parser.add_argument(
             "--no-flush",

@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from loopscope_client.commands import tail
-from recorder.ingest.auth import FORMATS
+from recorder.core.formats.registry import SENT
 from recorder.operations import server_info
 
 
@@ -26,8 +26,8 @@ class Command(BaseCommand):
     def handle(self, *_: Any, **given: Any) -> None:
         """Send lines until the end of the input or a signal."""
         options = tail.Options(**{field.name: given[field.name] for field in fields(tail.Options)})
-        if options.format not in FORMATS:
-            raise CommandError(f"the format is not known; these are: {', '.join(FORMATS)}")
+        if options.format not in SENT:
+            raise CommandError(f"the format is not known; these are: {', '.join(SENT)}")
         options = replace(
             options,
             url=options.url or server_info.address(),

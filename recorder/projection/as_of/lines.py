@@ -22,11 +22,11 @@ from recorder.core.events import (
 from recorder.core.events.base import construct
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.formats.registry import SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.core.records import Json, Loop, Origin
 from recorder.database import sql
 from recorder.database.sql import Value, aware
-from recorder.journal.append import SOURCES
 from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, Producer, Session
 from recorder.projection.as_of.known import Known, Span
@@ -89,7 +89,7 @@ def told(span: Span, known: Known, messages: Collection[int], loop_of: LoopOf) -
 def _sources(sessions: Collection[int]) -> dict[int, _Source]:
     of_sessions = EventRecord.objects.filter(session__in=sessions).values("journal__producer")
     found = Producer.objects.filter(pk__in=of_sessions).values_list("pk", "format", "is_demo")
-    return {pk: _Source(form, SOURCES.get(form, form), is_demo) for pk, form, is_demo in found}
+    return {pk: _Source(form, SOURCE_OF.get(form, form), is_demo) for pk, form, is_demo in found}
 
 
 def _rows(span: Span, messages: Collection[int]) -> list[Row]:

@@ -259,7 +259,7 @@ def test_a_refused_line_is_listed_with_the_reason(get, project):
         ({"model": "claude-sonnet-4-5"}, {"a", "b"}),
         ({"model": "gpt-5"}, set()),
         ({"source": "phi-core"}, {"a", "b"}),
-        ({"source": "otlp"}, set()),
+        ({"source": "grida"}, set()),
         ({"q": "ask ONE"}, {"a"}),
         ({"q": "%"}, set()),
         ({"since": "2020-01-01T00:00:00+02:00"}, {"a", "b"}),

@@ -10,13 +10,13 @@ from dashboard.live.paged_list import Count, count
 from dashboard.rendering import approvals
 from dashboard.shared import attention
 from dashboard.web import links
+from recorder.core.formats.registry import RUNTIMES
 from recorder.models import Approval, Project, ToolCall
 
 PAGE = 20
 COUNT_MAX = 1_000
 LONG, LONG_LINES = 250, 5
 HOST = "the program that runs it"
-RUNTIMES = {"phi-core": HOST, "otlp": HOST, "grida": "Grida"}  # others are called as they are
 OWN = ("kind", "command", "risk", "warnings", "options", "requested_at", "tool_call_id", "session", "loop")
 OF_SESSION = ("title", "session_id", "agent_id", "source", "working_dir")
 OF_LOOP = ("agent_label", "agent_id", "turns", "role")
@@ -108,6 +108,6 @@ def _ask(slug: str, asked: Approval, tool: str) -> Ask:
         warnings=approvals.said(asked.warnings),
         options=approvals.said(asked.options),
         since=asked.requested_at,
-        runtime=RUNTIMES.get(session.source, session.source),
+        runtime=RUNTIMES.get(session.source, session.source) or HOST,
         directory=session.working_dir,
     )

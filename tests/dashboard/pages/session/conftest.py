@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from django.contrib.auth.models import User
 
+from recorder.core.formats.registry import READERS
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.journal.translation import READERS
 from recorder.models import LoopRecord, Project, Session
 from tests.dashboard.page_model import parse
 

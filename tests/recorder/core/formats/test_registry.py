@@ -1,0 +1,44 @@
+"""The list of formats: what is read from it, and that each has a recording as its runtime writes it."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from recorder.core.formats import registry
+from recorder.core.formats.base import strip_sse_framing
+from recorder.core.formats.registry import FORMATS, READERS, RUNTIMES, SENT, SOURCE_OF, SOURCES
+
+TAPES = Path(__file__).parents[3] / "tapes"
+
+
+def first_object(path):
+    for line in path.read_bytes().splitlines():
+        if line.strip() and not line.startswith((b"event:", b"id:", b"retry:")):
+            return json.loads(strip_sse_framing(line))
+    raise AssertionError(f"{path} holds no object")
+
+
+def test_a_format_has_one_name_and_foreign_ones_a_reader():
+    assert len({each.name for each in FORMATS}) == len(FORMATS)
+    assert [each.name for each in FORMATS if each.reader is None] == ["native"]
+    assert {*SENT, *READERS} == set(SOURCE_OF)
+    assert {*SOURCES} == {*RUNTIMES}
+
+
+@pytest.mark.parametrize("source", [source for source in SOURCES if source != "phi-core"])
+def test_each_foreign_source_has_a_tape(source):
+    assert [path for path in (TAPES / source).iterdir() if path.is_file()] != []
+
+
+@pytest.mark.parametrize(
+    "path",
+    [path for name in SENT for path in (TAPES / name).glob("*") if path.suffix in {".jsonl", ".sse"}],
+    ids=lambda path: path.name,
+)
+def test_a_stream_is_told_by_its_first_object(path):
+    assert registry.detect(first_object(path)) == path.parent.name
+
+
+def test_a_native_event_is_no_foreign_one():
+    assert registry.detect(first_object(TAPES / "hostile.events.jsonl")) is None
