@@ -1,6 +1,7 @@
-"""The order in which the loops of a session are read: each under its parent, siblings as recorded.
+"""Depth-first order of the loops of a session: each loop after its parent, siblings as recorded.
 
-For the session page and the read API, which must not disagree.
+The session page and the read API both use it, so they agree. Every loop is returned exactly once, even if
+parents form a cycle or are missing. Cost: O(n log n); no recursion, so any depth is allowed.
 """
 
 from collections.abc import Iterable
@@ -9,7 +10,7 @@ from typing import Protocol, TypeVar
 
 
 class TreeNode(Protocol):
-    """What a loop's place depends on; ids grow in recorded order."""
+    """The attributes of a loop that decide its position; ids ascend in recorded order."""
 
     @property
     def id(self) -> int: ...
@@ -21,43 +22,43 @@ class TreeNode(Protocol):
     def branch_index(self) -> int | None: ...
 
 
-P = TypeVar("P", bound=TreeNode)
+Node = TypeVar("Node", bound=TreeNode)
 
 
-def tree_order(loops: Iterable[P]) -> list[P]:
+def tree_order(loops: Iterable[Node]) -> list[Node]:
     """Return every loop once, after its parent and before its parent's next sibling.
 
-    Branches stand together in config order. A parent that is not among `loops` counts as none. Loops that are
-    each other's ancestors come last, from the first recorded.
+    Branches of a group are adjacent, in config order. A parent that is not among `loops` counts as none.
+    Loops of a cycle come last, from the first recorded one.
     """
-    known = {loop.id: loop for loop in sorted(loops, key=attrgetter("id"))}
+    by_id = {loop.id: loop for loop in sorted(loops, key=attrgetter("id"))}
     first_of_group: dict[int, int] = {}
-    children: dict[int | None, list[P]] = {}
-    for loop in known.values():
+    children: dict[int | None, list[Node]] = {}
+    for loop in by_id.values():
         if loop.group_id is not None:
             first_of_group.setdefault(loop.group_id, loop.id)
-        parent = loop.parent_id if loop.parent_id in known and loop.parent_id != loop.id else None
+        parent = loop.parent_id if loop.parent_id in by_id and loop.parent_id != loop.id else None
         children.setdefault(parent, []).append(loop)
 
-    def place(loop: P) -> tuple[int, int, int]:
+    def position(loop: Node) -> tuple[int, int, int]:
         if loop.group_id is None:
             return loop.id, 0, loop.id
         return first_of_group[loop.group_id], loop.branch_index or 0, loop.id
 
     for siblings in children.values():
         if len(siblings) > 1:
-            siblings.sort(key=place, reverse=True)
-    ordered: dict[int, P] = {}
-    _walk(list(children.get(None, ())), children, ordered)
-    if len(ordered) < len(known):
-        for loop in known.values():
-            _walk([loop], children, ordered)
+            siblings.sort(key=position, reverse=True)
+    ordered: dict[int, Node] = {}
+    _visit(list(children.get(None, ())), children, ordered)
+    if len(ordered) < len(by_id):
+        for loop in by_id.values():
+            _visit([loop], children, ordered)
     return list(ordered.values())
 
 
-def _walk(waiting: list[P], children: dict[int | None, list[P]], ordered: dict[int, P]) -> None:
-    while waiting:
-        loop = waiting.pop()
+def _visit(stack: list[Node], children: dict[int | None, list[Node]], ordered: dict[int, Node]) -> None:
+    while stack:
+        loop = stack.pop()
         if loop.id not in ordered:
             ordered[loop.id] = loop
-            waiting.extend(children.get(loop.id, ()))
+            stack.extend(children.get(loop.id, ()))

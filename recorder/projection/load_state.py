@@ -5,7 +5,7 @@ loop or session; then those to which they refer, with their own columns. What th
 read: such a record has its primary key alone, so that it can be saved as a reference and nothing more. Each
 row becomes one object, whichever queries find it.
 
-Cost: at most 28 queries, whatever the number of lines; each uses an index.
+Cost: about 30 queries at most, whatever the number of lines.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""When two tool calls ask for the same, and two answers say the same: their keys are equal."""
+"""Fingerprints of tool arguments and answers: equal for equal content, 16 hex digits of SHA-256."""
 
 import json
 from hashlib import sha256
@@ -9,22 +9,22 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 def arguments_key(arguments: Json) -> str:
-    """Return the same key for the same arguments, in whatever order and with whatever space around a text.
+    """Return the fingerprint of a tool call's arguments.
 
-    Unset and null are the same.
+    It is independent of key order and of space around texts; null counts as unset.
     """
     if not isinstance(arguments, dict):
         return _key(_CANONICAL.encode(_trimmed(arguments)))
-    if texts := _texts(arguments):  # mostly; to write long ones as JSON would take longest
+    if texts := _texts(arguments):  # most calls; JSON encoding of long texts would dominate the cost
         return _key(texts)
-    said = {name: _trimmed(value) for name, value in arguments.items() if value is not None}
-    return _key(_CANONICAL.encode(said))
+    values = {name: _trimmed(value) for name, value in arguments.items() if value is not None}
+    return _key(_CANONICAL.encode(values))
 
 
 def text_key(text: str) -> str:
-    """Return the same key for the same text, whatever space is around it; "" when there is none."""
-    said = text.strip()
-    return _key(said) if said else ""
+    """Return the fingerprint of a text without the space around it; "" for an empty text."""
+    trimmed = text.strip()
+    return _key(trimmed) if trimmed else ""
 
 
 def _trimmed(value: Json) -> Json:
@@ -32,15 +32,15 @@ def _trimmed(value: Json) -> Json:
 
 
 def _texts(arguments: dict[str, Json]) -> str:
-    """Write arguments that are all texts, as no JSON begins; "" if any is not, or all are unset."""
-    said = []
+    """Return arguments that are all texts as one text that is no JSON; "" unless all are texts."""
+    parts = []
     for name, value in sorted(arguments.items()):
         if isinstance(value, str):
             text = value.strip()
-            said.append(f"{len(name)} {len(text)} {name}{text}")
+            parts.append(f"{len(name)} {len(text)} {name}{text}")
         elif value is not None:
             return ""
-    return "".join(said)
+    return "".join(parts)
 
 
 def _key(text: str) -> str:

@@ -1,4 +1,4 @@
-"""What the recorder reads of a message; anything may be missing or of another shape."""
+"""Lenient reading of messages: any part may be missing or have another shape."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from recorder.core.records import Json
 
-LIMIT_NOTE = "[Agent stopped:"  # how phi-core's user message begins when a limit ends the loop
+LIMIT_NOTE = "[Agent stopped:"  # prefix of phi-core's user message when a limit ends the loop
 
 
 class Answer(NamedTuple):
@@ -25,7 +25,7 @@ def role_of(message: Json) -> str:
 
 
 def text_of(message: Json) -> str:
-    """Return the text blocks of a message, one under the other."""
+    """Return the text blocks of a message, joined by line breaks."""
     content = message.get("content") if isinstance(message, dict) else None
     if isinstance(content, str):
         return content
@@ -36,7 +36,7 @@ def text_of(message: Json) -> str:
 
 
 def answer_of(message: Json) -> Answer | None:
-    """Read an assistant message; None for any other."""
+    """Return the head of an assistant message, None for any other."""
     if not isinstance(message, dict) or message.get("role") != "assistant":
         return None
     return Answer(
@@ -48,23 +48,23 @@ def answer_of(message: Json) -> Answer | None:
 
 
 def first_answer(messages: Iterable[Json]) -> Answer | None:
-    """Return the first of these messages that is an answer."""
+    """Return the head of the first assistant message, None if there is none."""
     return next((answer for message in messages if (answer := answer_of(message))), None)
 
 
 def iter_messages(messages: Json) -> Iterator[Json]:
-    """Go through a list of messages, or nothing."""
+    """Iterate over a list of messages; over nothing if it is no list."""
     if isinstance(messages, list):
         yield from messages
 
 
 def reversed_messages(messages: Json) -> Iterator[Json]:
-    """Go through a list of messages from its end, or nothing."""
+    """Iterate over a list of messages backwards; over nothing if it is no list."""
     if isinstance(messages, list):
         yield from reversed(messages)
 
 
 def text_field(value: dict[str, Json], name: str) -> str:
-    """Return a text field of an object, "" if it is none."""
+    """Return a text field of an object, "" if it is no text."""
     found = value.get(name)
     return found if isinstance(found, str) else ""

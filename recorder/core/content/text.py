@@ -1,4 +1,4 @@
-"""Text from agents, made fit for a column: no NUL, no lone surrogates, cut to length."""
+"""Text from agents, made safe for a database column: no NUL, no lone surrogate, cut to length."""
 
 from __future__ import annotations
 
@@ -7,31 +7,31 @@ import re
 
 from recorder.core.records import Json
 
-_UNFIT = re.compile("[\x00\ud800-\udfff]")
-# Of Markdown: the line under a table's head, bars around rows, empty cells before the first.
+_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
+# Markdown tables: the separator line, bars around rows, empty cells before the first.
 _TABLE = re.compile(r"(?m)^[ \t]*\|(?=[ \t:|]*-)[-:| \t]*$|^[ \t]*\|[| \t]*| ?\|[ \t]*$")
-# Of Markdown as well: headings, quotes, lists; code, emphasis around words. What a pattern begins with is one
-# character, the line's end or a mark, before what must be around it: so re finds it fast.
+# Markdown marks: headings, quotes and lists; code and emphasis around words. Each pattern starts with a
+# literal character, so that re searches for that character instead of trying every position.
 _LEADING = re.compile(r"\n[ \t]{0,3}(?:#{1,6}|>|[-*+]|\d{1,3}\.)[ \t]+")
 _INLINE = re.compile(r"`{1,3}|\*\*|\*(?<!\w\*)(?=\S)|\*(?<=\S\*)(?!\w)")
 _SCALES = (("k", 1_000, (1, 1, 0)), ("M", 1_000_000, (2, 1, 0)), ("B", 1_000_000_000, (2, 1, 0)))
 _LINE = 200  # characters
-_SCAN_LIMIT = 4_000  # characters looked at for one line; arguments can be megabytes
+_SCAN_LIMIT = 4_000  # characters examined for one line; arguments can be megabytes
 
 
 def clean(text: str, limit: int | None = None) -> str:
-    """Replace what no database takes and cut to `limit` characters."""
+    """Return a text that every database stores, cut to `limit` characters."""
     cut = text if limit is None else text[:limit]
-    if cut.isascii() and "\x00" not in cut:  # most text by far, and seen at once
+    if cut.isascii() and "\x00" not in cut:  # nearly all text; both tests are fast
         return cut
-    return _UNFIT.sub("\ufffd", cut)
+    return _UNSTORABLE.sub("\ufffd", cut)
 
 
 def excerpt(text: str, limit: int) -> str:
-    """Return the beginning of `text` on one line, with an ellipsis if it goes on."""
+    """Return at most `limit` characters of `text` in one line, with an ellipsis if it continues."""
     begin = text[: limit + 1]
     if begin.isprintable() and "  " not in begin and begin and begin[0] != " " != begin[-1]:
-        return begin if len(begin) <= limit else begin[: limit - 1].rstrip() + "…"  # as below, seen at once
+        return begin if len(begin) <= limit else begin[: limit - 1].rstrip() + "…"  # the same result, faster
     line = " ".join(text[: limit * 2].split())
     if len(line) <= limit and len(text) > limit * 2:
         line = " ".join(text[: max(limit * 4, _SCAN_LIMIT)].split())
@@ -39,16 +39,16 @@ def excerpt(text: str, limit: int) -> str:
 
 
 def strip_markdown(text: str) -> str:
-    """Return what a model wrote without the marks of Markdown, for a line that shows it plainly."""
-    said = text[:_SCAN_LIMIT]
-    if "|" in said:
-        said = _TABLE.sub("", said)
-    said = _LEADING.sub("\n", f"\n{said}")[1:]
-    return _INLINE.sub("", said) if "*" in said or "`" in said else said
+    """Return the beginning of a text without Markdown marks, for a plain line of text."""
+    plain = text[:_SCAN_LIMIT]
+    if "|" in plain:
+        plain = _TABLE.sub("", plain)
+    plain = _LEADING.sub("\n", f"\n{plain}")[1:]
+    return _INLINE.sub("", plain) if "*" in plain or "`" in plain else plain
 
 
 def one_line(arguments: Json) -> str:
-    """Sum up a tool's arguments: the only value, or `name: value` pairs."""
+    """Return a tool's arguments in one line: the only value, or `name: value` pairs."""
     if isinstance(arguments, dict):
         if len(arguments) == 1:
             return excerpt(_plain(next(iter(arguments.values()))), _LINE)
@@ -62,7 +62,7 @@ def one_line(arguments: Json) -> str:
 
 
 def format_token_count(count: int) -> str:
-    """Return a token count: exact below 1,000, then three figures at most: 1.2k 12.3k 148k 1.80M."""
+    """Return a token count as text: exact below 1,000, else at most three digits: 1.2k 12.3k 148k 1.80M."""
     if count < 1_000:
         return str(count)
     for unit, size, places in _SCALES:

@@ -1,6 +1,7 @@
-"""The vocabulary: phi-core's nineteen events and nine of our own, one closed union.
+"""The event vocabulary: phi-core's nineteen events and nine of Loopscope's, one closed union (`Event`).
 
-Ids, times, counts and usage are checked; content (messages, arguments, results, metadata) is kept as it came.
+Ids, times, counts and usage are validated. Content (messages, arguments, results, metadata) is stored
+unchanged.
 """
 
 from recorder.core.events.loopscope import (
@@ -59,9 +60,7 @@ LoopEvent = (
 Annotation = (
     AgentSwitched | ApprovalRequested | ApprovalResolved | ErrorRaised | Notice | UsageSnapshot | SessionInfo
 )
-InternalEvent = (
-    SourceEvent | Unread
-)  # nobody sends these: they stand for lines that say nothing we understand
+InternalEvent = SourceEvent | Unread  # not on the wire: they represent lines of unknown types
 Event = (
     AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Annotation | SubAgentLinked | InternalEvent
 )

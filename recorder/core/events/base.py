@@ -1,6 +1,6 @@
-"""What an event is to Python: a frozen dataclass, which pydantic fills with what it has checked.
+"""The base of events: frozen dataclasses that pydantic validates.
 
-A BaseModel would hold the same, but takes ten times as long to say what a field holds.
+Reading a field of a BaseModel takes ten times as long.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ _defaults: dict[type, dict[str, object]] = {}
 
 @dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(Field,))
 def event(model: type[_M]) -> type[_M]:
-    """Make a class an event, or a part of one; what is not known here is left out of it."""
+    """Make a class an event or a part of one; unknown fields of the wire are ignored."""
     config = ConfigDict(extra="ignore", populate_by_name=True)
     dataclass(frozen=True, kw_only=True, config=config)(model)  # changes the class itself
     fields = fields_of(model).items()
@@ -26,15 +26,15 @@ def event(model: type[_M]) -> type[_M]:
 
 
 def construct(model: type[_M], **fields: object) -> _M:
-    """Return an event of fields that need no check; those that are left out stand at their default."""
+    """Return an event without validation of its fields; those left out have their default."""
     new = object.__new__(model)
-    held = new.__dict__
-    held.update(_defaults[model])
-    held.update(fields)  # both at once take twice as long
+    values = new.__dict__
+    values.update(_defaults[model])
+    values.update(fields)  # one merged update takes twice as long
     return new
 
 
 def fields_of(model: type) -> dict[str, FieldInfo]:
-    """Return what the fields of an event are, by name."""
+    """Return the fields of an event class by name."""
     fields: dict[str, FieldInfo] = model.__pydantic_fields__  # type: ignore[attr-defined]  # of events alone
     return fields

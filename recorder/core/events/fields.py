@@ -1,6 +1,6 @@
-"""What the fields of an event may hold: strict where we compute, anything at all where it is content.
+"""The field types of events: strict where Loopscope computes with the value, any JSON where it is content.
 
-A validator raises PydanticCustomError with a reject code of the protocol as its type.
+A validator raises PydanticCustomError whose type is a reject code of the protocol.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _TIME = re.compile(
 
 
 def is_id(value: object) -> TypeGuard[str]:
-    """Say whether `value` can stand as an id: 1-512 bytes of text without invisible tricks."""
+    """Return whether `value` is a valid id: 1 to 512 bytes without control, surrogate or bidi characters."""
     if not isinstance(value, str) or not value:
         return False
     if value.isascii():
@@ -38,12 +38,12 @@ def is_id(value: object) -> TypeGuard[str]:
 
 
 def parse_timestamp(text: str) -> datetime | None:
-    """Read an RFC 3339 time as UTC, cut to the microsecond; None if it is not one."""
-    found = _TIME.fullmatch(text)
-    if found is None:
+    """Return an RFC 3339 time in UTC, cut to the microsecond; None if `text` is none."""
+    match = _TIME.fullmatch(text)
+    if match is None:
         return None
-    if found[2] == "60":  # a leap second, which datetime does not know
-        text = f"{found[1]}59.999999{found[3]}"
+    if match[2] == "60":  # a leap second, which datetime cannot represent
+        text = f"{match[1]}59.999999{match[3]}"
     try:
         return datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError):
@@ -51,21 +51,24 @@ def parse_timestamp(text: str) -> datetime | None:
 
 
 def without_infinities(value: Json) -> Json:
-    """Put null where a number is beyond a float: JSON has no word for what it became."""
+    """Return a value with null in place of infinities, which JSON cannot express.
+
+    They result from numbers on the wire that exceed a float.
+    """
     if value is None or isinstance(value, str) or _is_finite(value):
         return value
-    whole: Json = json.loads(json.dumps(value), parse_constant=lambda _: None)
-    return whole
+    replaced: Json = json.loads(json.dumps(value), parse_constant=lambda _: None)
+    return replaced
 
 
 def _is_finite(value: Json) -> bool:
-    seen = [value]
-    for each in seen:  # which grows meanwhile
-        if isinstance(each, dict):
-            seen.extend(each.values())
-        elif isinstance(each, list):
-            seen.extend(each)
-        elif isinstance(each, float) and not isfinite(each):
+    values = [value]
+    for item in values:  # it grows while it is read
+        if isinstance(item, dict):
+            values.extend(item.values())
+        elif isinstance(item, list):
+            values.extend(item)
+        elif isinstance(item, float) and not isfinite(item):
             return False
     return True
 
@@ -129,15 +132,15 @@ def _snapshot(value: Json) -> Json:
 
 
 def ids_of(model: type) -> tuple[str, ...]:
-    """Return the names of a model's fields that hold ids."""
+    """Return the names of an event's fields that hold ids."""
     fields = fields_of(model).items()
-    return tuple(name for name, field in fields if any(each in _IDS for each in field.metadata))
+    return tuple(name for name, field in fields if any(mark in _IDS for mark in field.metadata))
 
 
 if TYPE_CHECKING:
     Content = Json
 else:
-    Content = object  # pydantic takes it as it is; a recursive alias it would walk and copy
+    Content = object  # pydantic passes an object through; it would walk and copy a recursive alias
 
 _IDS = tuple(map(PlainValidator, (_id, _id_or_none, _id_or_empty, _ids)))
 Id = Annotated[str, _IDS[0]]
@@ -152,6 +155,4 @@ Count = Annotated[int, Field(strict=True, ge=0, le=COUNT_MAX)]
 TurnIndex = Annotated[int, Field(strict=True, ge=0, lt=2**32)]
 Flag = Annotated[bool, Field(strict=True)]
 Snapshot = Annotated[Content, PlainValidator(_snapshot)]
-StoredContent = Annotated[
-    Content, PlainValidator(without_infinities)
-]  # content of which more than texts is kept in a column
+StoredContent = Annotated[Content, PlainValidator(without_infinities)]  # content that a column stores as JSON

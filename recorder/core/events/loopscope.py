@@ -1,4 +1,4 @@
-"""Nine events of our own: what other runtimes say and phi-core does not."""
+"""Loopscope's nine events: what other runtimes report and phi-core does not."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ DecisionScope = Literal["once", "session", "always", "tool"]
 
 @event
 class AgentSwitched:
-    """Another agent took over inside the same loop."""
+    """Another agent took over within the same loop."""
 
     type: Literal["AgentSwitched"] = "AgentSwitched"
     loop_id: OptionalId = None
@@ -40,7 +40,7 @@ class AgentSwitched:
 
 @event
 class ApprovalRequested:
-    """The agent waits for a person."""
+    """The agent asked a person for approval and waits."""
 
     type: Literal["ApprovalRequested"] = "ApprovalRequested"
     loop_id: OptionalId = None
@@ -57,7 +57,7 @@ class ApprovalRequested:
 
 @event
 class ApprovalResolved:
-    """A person answered, or nobody did in time; `inferred` when no event of the runtime said so."""
+    """An approval was decided, or expired; `inferred` is set when no event of the runtime reported it."""
 
     type: Literal["ApprovalResolved"] = "ApprovalResolved"
     loop_id: OptionalId = None
@@ -66,7 +66,7 @@ class ApprovalResolved:
     approval_id: OptionalId = None
     tool_call_id: OptionalId = None
     command: OptionalText = None
-    decision: Decision | None  # None: it was settled, nobody said how
+    decision: Decision | None  # None: decided, but the decision is unknown
     scope: DecisionScope | None = None
     reason: OptionalText = None
     inferred: Flag = False
@@ -74,7 +74,7 @@ class ApprovalResolved:
 
 @event
 class ErrorRaised:
-    """Something failed; `recovered` when the agent went on."""
+    """An error occurred; `recovered` is set when the agent continued."""
 
     type: Literal["ErrorRaised"] = "ErrorRaised"
     loop_id: OptionalId = None
@@ -88,7 +88,7 @@ class ErrorRaised:
 
 @event
 class Notice:
-    """Something worth knowing that changes nothing."""
+    """The runtime reported something that changes no record."""
 
     type: Literal["Notice"] = "Notice"
     loop_id: OptionalId = None
@@ -103,7 +103,7 @@ class Notice:
 
 @event
 class UsageSnapshot:
-    """Totals as the runtime shows them: the size of the context now, the cost so far."""
+    """The runtime reported totals: the current size of the context, the cost so far."""
 
     type: Literal["UsageSnapshot"] = "UsageSnapshot"
     loop_id: OptionalId = None
@@ -119,7 +119,7 @@ class UsageSnapshot:
 
 @event
 class SessionInfo:
-    """What a session is called and where it runs."""
+    """The runtime reported facts about a session, such as its title and working directory."""
 
     type: Literal["SessionInfo"] = "SessionInfo"
     loop_id: OptionalId = None
@@ -129,7 +129,7 @@ class SessionInfo:
     summary: OptionalText = None
     working_dir: OptionalText = None
     scope: Literal["ephemeral", "persistent"] | None = None
-    agent_id: OptionalId = None  # this and the next four: an imported session file says them
+    agent_id: OptionalId = None  # this and the next four fields come from an imported session file
     formation: StoredContent = None
     created_at: OptionalTimestamp = None
     last_active_at: OptionalTimestamp = None
@@ -142,7 +142,7 @@ class SessionInfo:
 
 @event
 class SubAgentLinked:
-    """A loop of one session belongs to a tool call of another."""
+    """A session, or a loop of it, was run as a sub-agent by a tool call of another loop."""
 
     type: Literal["SubAgentLinked"] = "SubAgentLinked"
     parent_session_id: OptionalId = None
@@ -157,15 +157,15 @@ class SubAgentLinked:
 
 @event
 class Unread:
-    """A line on which our own code broke: kept as it came, and read again by a rebuild."""
+    """A line could not be recorded because of a bug; it is stored unchanged, and a rebuild reads it again."""
 
     type: Literal["Unread"] = "Unread"
-    traceback: str = ""  # its hash
+    traceback: str = ""  # a hash of it
 
 
 @event
 class SourceEvent:
-    """A line kept as it came: of a type that is not known here, or a foreign one that native lines retell."""
+    """A line was stored unchanged: of an unknown type, or a foreign one that was translated to events."""
 
     type: Literal["SourceEvent"] = "SourceEvent"
     source: Text
@@ -173,4 +173,4 @@ class SourceEvent:
     loop_id: OptionalId = None
     session_id: OptionalId = None
     timestamp: OptionalTimestamp = None
-    understood: Flag = False  # its meaning came in native lines
+    understood: Flag = False  # it was translated

@@ -1,4 +1,4 @@
-"""phi-core's nineteen events, as its AgentEvent writes them."""
+"""phi-core's nineteen events, as its AgentEvent serializes them."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from recorder.core.events.phi_core_types import INITIAL, ContinuationKind, Outco
 
 @event
 class AgentStart:
-    """A loop began."""
+    """A loop started."""
 
     type: Literal["AgentStart"] = "AgentStart"
     agent_id: Id
@@ -38,13 +38,13 @@ class AgentStart:
     metadata: StoredContent = None
     config_snapshot: Snapshot = None
     title: OptionalText = None
-    messages: Content = None  # what an imported loop that has not ended already holds
-    adopts: OptionalId = None  # the key of lines that came before it and belong to it
+    messages: Content = None  # the messages so far of an imported loop that has not ended
+    adopts: OptionalId = None  # the loop id of earlier lines that belong to this loop
 
 
 @event
 class AgentEnd:
-    """A loop finished, or was refused by an input filter when `rejection` is set."""
+    """A loop ended; `rejection` is set when an input filter rejected it."""
 
     type: Literal["AgentEnd"] = "AgentEnd"
     loop_id: Id
@@ -58,7 +58,7 @@ class AgentEnd:
 
 @event
 class TurnStart:
-    """A model call and its tools began."""
+    """A turn started: a model call and its tools."""
 
     type: Literal["TurnStart"] = "TurnStart"
     loop_id: Id
@@ -69,7 +69,7 @@ class TurnStart:
 
 @event
 class TurnRequest:
-    """What the model was really sent in this turn."""
+    """The request of a turn was sent to the model."""
 
     type: Literal["TurnRequest"] = "TurnRequest"
     loop_id: Id
@@ -80,7 +80,7 @@ class TurnRequest:
 
 @event
 class TurnEnd:
-    """A turn finished with this answer, usage and these tool results."""
+    """A turn ended, with its answer, usage and tool results."""
 
     type: Literal["TurnEnd"] = "TurnEnd"
     loop_id: Id
@@ -94,7 +94,7 @@ class TurnEnd:
 
 @event
 class MessageStart:
-    """A message began; of an assistant this is an empty placeholder."""
+    """A message started; the message of an assistant is an empty placeholder."""
 
     type: Literal["MessageStart"] = "MessageStart"
     loop_id: Id
@@ -103,7 +103,7 @@ class MessageStart:
 
 @event
 class MessageUpdate:
-    """A piece of a message arrived: `delta` is {"Text" | "Thinking" | "ToolCallDelta": {"delta": text}}."""
+    """A part of a message arrived: `delta` is {"Text" | "Thinking" | "ToolCallDelta": {"delta": text}}."""
 
     type: Literal["MessageUpdate"] = "MessageUpdate"
     loop_id: Id
@@ -113,7 +113,7 @@ class MessageUpdate:
 
 @event
 class MessageEnd:
-    """A message is whole."""
+    """A message ended and is complete."""
 
     type: Literal["MessageEnd"] = "MessageEnd"
     loop_id: Id
@@ -123,7 +123,7 @@ class MessageEnd:
 
 @event
 class ToolExecutionStart:
-    """A tool began to run."""
+    """A tool started."""
 
     type: Literal["ToolExecutionStart"] = "ToolExecutionStart"
     loop_id: Id
@@ -135,7 +135,7 @@ class ToolExecutionStart:
 
 @event
 class ToolExecutionUpdate:
-    """A running tool showed a part of its result."""
+    """A running tool reported a partial result."""
 
     type: Literal["ToolExecutionUpdate"] = "ToolExecutionUpdate"
     loop_id: Id
@@ -147,7 +147,7 @@ class ToolExecutionUpdate:
 
 @event
 class ToolExecutionEnd:
-    """A tool returned. `result.child_loop_id` names the loop of a sub-agent it ran."""
+    """A tool returned; `result.child_loop_id` is the loop of the sub-agent that it ran."""
 
     type: Literal["ToolExecutionEnd"] = "ToolExecutionEnd"
     loop_id: Id
@@ -162,7 +162,7 @@ class ToolExecutionEnd:
 
 @event
 class ProgressMessage:
-    """A running tool said how far it is. An empty `loop_id` belongs to no loop."""
+    """A running tool reported its progress; an empty `loop_id` means no loop."""
 
     type: Literal["ProgressMessage"] = "ProgressMessage"
     loop_id: LoopIdOrEmpty
@@ -173,7 +173,7 @@ class ProgressMessage:
 
 @event
 class InputRejected:
-    """An input filter refused a prompt, a steering or a follow-up message."""
+    """An input filter rejected a prompt, a steering message or a follow-up message."""
 
     type: Literal["InputRejected"] = "InputRejected"
     loop_id: LoopIdOrEmpty
@@ -182,7 +182,7 @@ class InputRejected:
 
 @event
 class ParallelLoopStart:
-    """Several configs begin the same task; these are the ids their loops will have, in config order."""
+    """A parallel group started; `loop_ids` are the ids that its branches will have, in config order."""
 
     type: Literal["ParallelLoopStart"] = "ParallelLoopStart"
     session_id: Id
@@ -192,7 +192,7 @@ class ParallelLoopStart:
 
 @event
 class ParallelLoopEnd:
-    """The group is over and one branch was selected."""
+    """A parallel group ended and one branch was selected."""
 
     type: Literal["ParallelLoopEnd"] = "ParallelLoopEnd"
     session_id: Id
@@ -204,7 +204,7 @@ class ParallelLoopEnd:
 
 @event
 class CompactionStarted:
-    """The context is being shortened."""
+    """A compaction of the context started."""
 
     type: Literal["CompactionStarted"] = "CompactionStarted"
     loop_id: Id
@@ -215,7 +215,7 @@ class CompactionStarted:
 
 @event
 class CompactionEnded:
-    """The context was shortened; the counts are the runtime's claim, null where it does not know."""
+    """A compaction of the context ended; the counts are the runtime's claim, null where unknown."""
 
     type: Literal["CompactionEnded"] = "CompactionEnded"
     loop_id: Id
@@ -231,7 +231,7 @@ class CompactionEnded:
 
 @event
 class PrunApplied:
-    """The model dropped parts of its own context."""
+    """The model removed parts of its own context."""
 
     type: Literal["PrunApplied"] = "PrunApplied"
     loop_id: Id
@@ -244,7 +244,7 @@ class PrunApplied:
 
 @event
 class RevertApplied:
-    """The model went back to an earlier message, or was refused it."""
+    """The model reverted to an earlier message; `applied` is false when that was refused."""
 
     type: Literal["RevertApplied"] = "RevertApplied"
     loop_id: Id

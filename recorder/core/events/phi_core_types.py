@@ -1,4 +1,4 @@
-"""What phi-core's events are made of: usage, how a loop goes on, what triggers a turn."""
+"""Types of fields of phi-core's events: usage, continuation of a loop, trigger of a turn."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit"]
 
 @event
 class Usage:
-    """Token counts as the runtime gave them."""
+    """Token counts as reported by the runtime."""
 
     input: Count
     output: Count
@@ -25,12 +25,12 @@ class Usage:
     cache_read: Count = 0
     cache_write: Count = 0
     total_tokens: Count = 0
-    cache_write_1h: Count = 0  # ours: how much of `cache_write` is kept for an hour and not for five minutes
+    cache_write_1h: Count = 0  # our addition: the part of `cache_write` with a cache lifetime of one hour
 
 
 @event
 class Continuation:
-    """How a loop continues another one; reruns and branches carry a tag."""
+    """How a loop continues another one; reruns and branches have a tag."""
 
     name: ContinuationName = "Initial"
     tag: str | None = None
@@ -50,7 +50,7 @@ def _kind(value: object) -> Continuation:
 
 
 def _trigger(value: object) -> Trigger:
-    if value == "FollowUp":  # phi-core's old name
+    if value == "FollowUp":  # phi-core's earlier name
         return "Continuation"
     for word in ("User", "SubAgent", "Continuation", "Branch"):
         if value == word:

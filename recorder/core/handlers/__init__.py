@@ -1,1 +1,1 @@
-"""One module an event family: what each event changes."""
+"""Event handlers: one module a family of events. A handler reports the records that it changes."""

@@ -1,4 +1,4 @@
-"""Our own events: of a loop or of a session only, mostly saying something beside the loop's life."""
+"""Handlers of Loopscope's own events: approvals, errors, notices, session facts, links to sub-agents."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ from recorder.core.events import (
 from recorder.core.handlers import approvals, lineage, sessions, turns
 from recorder.core.records import ChildRef, Loop, Session, Turn
 
-# Of a notice: the line before it breaks a rule of its own format.
+# The kind of a notice that a reader of a foreign format adds: the line breaks a rule of that format.
 IRREGULAR = "irregular"
 
 
 def reject_input(context: EventContext, event: InputRejected, loop: Loop) -> Turn | None:
-    """An input was refused: however far the loop still goes, it ends as rejected."""
+    """Note a rejected input: whatever follows, the loop ends as rejected."""
     loop.foreseen = "rejected"
     loop.error = clean(event.reason, 2_000)
     return turns.open_turn(context, loop)
 
 
 def apply(context: EventContext, event: Annotation, session: Session, loop: Loop | None) -> None:
-    """Let one of our events change what it is about."""
+    """Apply an event to its session and loop; `loop` may have ended, then only its approvals change."""
     running = loop if loop is not None and loop.status == "running" else None
     match event:
         case AgentSwitched():
@@ -42,7 +42,7 @@ def apply(context: EventContext, event: Annotation, session: Session, loop: Loop
         case ApprovalResolved():
             approvals.resolve(context, event, session, loop)
         case ErrorRaised():
-            _error(context, event, running)
+            _apply_error(context, event, running)
         case SessionInfo():
             sessions.apply_info(session, event)
             lineage.set_spawn_from_import(context, session, event.parent_spawn_ref)
@@ -50,27 +50,27 @@ def apply(context: EventContext, event: Annotation, session: Session, loop: Loop
             if running is not None and event.context_length is not None:
                 running.context_tokens = event.context_length
         case Notice():
-            _note(context, event, session, loop)
+            _add_notice(context, event, session, loop)
 
 
 def link(context: EventContext, event: SubAgentLinked) -> Placement:
-    """A loop is the sub-agent of a tool call in another session."""
+    """Link a session, or a loop of it, as the sub-agent of a tool call."""
     state = context.state
     parent = state.latest.get(event.parent_loop_id or "")
     child_session = state.sessions.get(event.child_session_id)
     if parent is not None:
-        lineage.add_child_ref(context, _ref(context, event, parent))
+        lineage.add_child_ref(context, _child_ref(context, event, parent))
         context.touch(parent)
         context.touch(parent.session)
         return turns.placement(context, parent)
     if child_session is not None:
         lineage.set_spawn_from_link(context, child_session, event)
         return Placement(child_session)
-    context.anomaly("orphan", "A sub-agent was linked to a loop that is not known.", None)
+    context.anomaly("orphan", "A sub-agent was linked to an unknown loop.", None)
     return NO_PLACEMENT
 
 
-def _error(context: EventContext, event: ErrorRaised, loop: Loop | None) -> None:
+def _apply_error(context: EventContext, event: ErrorRaised, loop: Loop | None) -> None:
     if loop is None or event.recovered:
         return
     loop.error = clean(event.message, 2_000)
@@ -82,12 +82,12 @@ def _error(context: EventContext, event: ErrorRaised, loop: Loop | None) -> None
         context.touch(turn)
 
 
-def _note(context: EventContext, event: Notice, session: Session, loop: Loop | None) -> None:
+def _add_notice(context: EventContext, event: Notice, session: Session, loop: Loop | None) -> None:
     if event.kind == IRREGULAR:
         context.anomaly(clean(event.code or IRREGULAR, 24), event.text or "", session, loop)
 
 
-def _ref(context: EventContext, event: SubAgentLinked, parent: Loop) -> ChildRef:
+def _child_ref(context: EventContext, event: SubAgentLinked, parent: Loop) -> ChildRef:
     return ChildRef(
         loop=parent,
         tool_call_id=event.tool_call_id or "",

@@ -1,4 +1,9 @@
-"""Questions to a person, and how they were settled, said or inferred."""
+"""Approvals: requests to a person, and their decisions, reported or inferred.
+
+An approval is open until a decision is reported, or until a later event implies one: the tool that waited
+starts (granted) or returns without having started (denied), its loop is cut off (cancelled), or its session
+continues after its loop had ended (unknown).
+"""
 
 from __future__ import annotations
 
@@ -12,11 +17,16 @@ from recorder.core.handlers import sessions
 from recorder.core.records import Approval, Loop, Session
 
 _WAITING = "Waiting for approval"
-_SETTLED = {"granted": "Approved", "denied": "Denied", "expired": "Nobody approved", "cancelled": "Withdrawn"}
+_DECISIONS = {
+    "granted": "Approved",
+    "denied": "Denied",
+    "expired": "Approval expired",
+    "cancelled": "Withdrawn",
+}
 
 
 def request(context: EventContext, event: ApprovalRequested, session: Session, loop: Loop | None) -> None:
-    """The agent waits for a person."""
+    """Open an approval: the agent waits for a person."""
     approval = Approval(
         session=session,
         loop=loop,
@@ -37,59 +47,59 @@ def request(context: EventContext, event: ApprovalRequested, session: Session, l
 
 
 def resolve(context: EventContext, event: ApprovalResolved, session: Session, loop: Loop | None) -> None:
-    """A person answered, or nobody did."""
+    """Close an approval with the decision that the runtime reports."""
     approval = _find(context, event, session, loop)
     if approval is None:
         context.anomaly(
-            "unknown_approval", "An approval was settled that nobody had asked for.", session, loop
+            "unknown_approval", "An approval was resolved that was never requested.", session, loop
         )
         return
     approval.decision_scope = event.scope or ""
     approval.reason = clean(event.reason or "")
     approval.resolved_at = event.timestamp or context.received_at
-    _settle(context, approval, event.decision or "", inferred=event.inferred)
+    _close(context, approval, event.decision or "", inferred=event.inferred)
     _update_activity(context, approval)
 
 
 def grant_by_tool_start(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
-    """A tool that waited runs: somebody must have granted it."""
-    _settle_of_tool(context, loop, tool_call_id, "granted", at)
+    """Infer from the start of a tool that its approval was granted."""
+    _close_of_tool(context, loop, tool_call_id, "granted", at)
 
 
 def deny_by_tool_end(context: EventContext, loop: Loop, tool_call_id: str, at: datetime | None) -> None:
-    """A tool that waited returned without running: it was denied."""
-    _settle_of_tool(context, loop, tool_call_id, "denied", at)
+    """Infer from a tool that returned without a start that its approval was denied."""
+    _close_of_tool(context, loop, tool_call_id, "denied", at)
 
 
 def cancel_of_loop(context: EventContext, loop: Loop) -> None:
-    """A loop that waited will never hear the answer."""
-    _settle_all(context, loop.session, lambda a: a.loop is loop, "cancelled")
+    """Cancel the open approvals of a loop that was cut off."""
+    _close_all(context, loop.session, lambda a: a.loop is loop, "cancelled")
 
 
 def settle_of_ended_loops(context: EventContext, session: Session) -> None:
-    """A session that waited after its loop had ended goes on: the question is settled, we do not know how."""
-    _settle_all(context, session, lambda a: a.loop is None or a.loop.status != "running", "")
+    """Close the approvals of ended loops of a session that continues; their decision is unknown."""
+    _close_all(context, session, lambda a: a.loop is None or a.loop.status != "running", "")
 
 
-def _settle_of_tool(
+def _close_of_tool(
     context: EventContext, loop: Loop, tool_call_id: str, decision: str, at: datetime | None
 ) -> None:
     approval = context.state.approvals_by_tool.get((loop, tool_call_id))
     if approval is not None:
         approval.resolved_at = at or context.received_at
-        _settle(context, approval, decision, inferred=True)
+        _close(context, approval, decision, inferred=True)
         _update_activity(context, approval)
 
 
-def _settle_all(
-    context: EventContext, session: Session, which: Callable[[Approval], bool], decision: str
+def _close_all(
+    context: EventContext, session: Session, matches: Callable[[Approval], bool], decision: str
 ) -> None:
-    for approval in [a for a in context.state.open_approvals.get(session, ()) if which(a)]:
+    for approval in [a for a in context.state.open_approvals.get(session, ()) if matches(a)]:
         approval.resolved_at = context.received_at
-        _settle(context, approval, decision, inferred=True)
+        _close(context, approval, decision, inferred=True)
 
 
-def _settle(context: EventContext, approval: Approval, decision: str, *, inferred: bool) -> None:
+def _close(context: EventContext, approval: Approval, decision: str, *, inferred: bool) -> None:
     approval.decision, approval.inferred, approval.resolve_event = decision, inferred, context.id
     context.state.open_approvals[approval.session].remove(approval)
     if approval.loop is not None:
@@ -108,14 +118,14 @@ def _count(context: EventContext, session: Session, loop: Loop | None, change: i
         context.touch(loop)
 
 
-def _update_activity(context: EventContext, settled: Approval) -> None:
-    """A loop that runs on no longer says that it waits, unless for something else."""
-    loop = settled.loop
+def _update_activity(context: EventContext, closed: Approval) -> None:
+    """Replace the activity "waiting" of a running loop, unless it has another open approval."""
+    loop = closed.loop
     if loop is None or loop.status != "running":
         return
-    others = [each for each in context.state.open_approvals.get(settled.session, ()) if each.loop is loop]
-    words = _WAITING if others else _SETTLED.get(settled.decision, "Answered")
-    sessions.set_activity(loop, f"{words} {(others or [settled])[-1].command}".rstrip())
+    others = [other for other in context.state.open_approvals.get(closed.session, ()) if other.loop is loop]
+    words = _WAITING if others else _DECISIONS.get(closed.decision, "Answered")
+    sessions.set_activity(loop, f"{words} {(others or [closed])[-1].command}".rstrip())
 
 
 def _find(
@@ -127,6 +137,6 @@ def _find(
     if event.tool_call_id:
         return next((a for a in waiting if a.tool_call_id == event.tool_call_id and a.loop is loop), None)
     if event.command is not None:
-        wanted = clean(event.command)
-        return next((a for a in waiting if a.command == wanted and (loop is None or a.loop is loop)), None)
+        command = clean(event.command)
+        return next((a for a in waiting if a.command == command and (loop is None or a.loop is loop)), None)
     return next((a for a in waiting if loop is None or a.loop is loop), None)

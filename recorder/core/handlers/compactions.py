@@ -1,4 +1,4 @@
-"""Contexts that were shortened, as the runtime tells it."""
+"""Compactions of a loop's context, as the runtime reports them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from recorder.core.records import Compaction, Loop, Turn
 
 
 def start(context: EventContext, event: CompactionStarted, loop: Loop) -> Turn | None:
-    """A compaction began."""
+    """Open a compaction; one that is still open is cut."""
     unfinished = context.state.running_compactions.pop(loop, None)
     if unfinished is not None:
         unfinished.state = "cut"
@@ -24,10 +24,11 @@ def start(context: EventContext, event: CompactionStarted, loop: Loop) -> Turn |
 
 
 def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | None:
-    """A compaction is over; its own counts replace those it began with."""
+    """Close a compaction; counts of its end replace those of its start."""
     compaction = context.state.running_compactions.pop(loop, None)
     if compaction is None:
-        # An imported block tells more of a compaction that was counted when it came live.
+        # A block from an imported session file adds to a compaction that was counted when it was recorded
+        # live.
         is_known = event.block is not None and loop.compactions > 0
         compaction = Compaction(loop=loop) if is_known else _new(context, loop)
     compaction.state, compaction.ended_at, compaction.end_event = "done", event.timestamp, context.id
@@ -42,8 +43,8 @@ def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | Non
         compaction.content, compaction.summary = "summary", clean(event.summary)
     if event.block is not None:
         compaction.content, compaction.block = "block", event.block
-    for each in (compaction, loop, loop.session):
-        context.touch(each)
+    for record in (compaction, loop, loop.session):
+        context.touch(record)
     return turns.open_turn(context, loop)
 
 

@@ -1,4 +1,4 @@
-"""How a loop may go from status to status, and what its end means."""
+"""The state machine of a loop's status, and the outcome of its end."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
     "rejected": frozenset(),
     "aborted": frozenset(),
 }
-CANCELLED = "Cancelled"  # phi-core's error message when a person stopped the loop
+CANCELLED = "Cancelled"  # phi-core's error message when a person stops a loop
 _BY_STOP: dict[str, Outcome] = {
     "maxTurns": "limit",
     "aborted": "cancelled",
@@ -22,12 +22,12 @@ _BY_STOP: dict[str, Outcome] = {
 
 
 def can_change(status: Status, following: Status) -> bool:
-    """Say whether a loop goes from one status to the other."""
+    """Return whether a loop may change from one status to another."""
     return following in TRANSITIONS[status]
 
 
 def outcome_of_stop(stop_reason: str, error: str) -> Outcome:
-    """Say what the last answer of a loop means for it."""
+    """Return the outcome that a loop's last answer implies."""
     if error == CANCELLED:
         return "cancelled"
     if stop_reason in _BY_STOP:
@@ -36,7 +36,7 @@ def outcome_of_stop(stop_reason: str, error: str) -> Outcome:
 
 
 def outcome_of_end(end: AgentEnd, foreseen: Outcome, last: Outcome) -> Outcome:
-    """Say how a loop went: what the end says outright, what was foreseen, else what its last answer means."""
+    """Return a loop's outcome: as its end states it, else as foreseen, else as its last answer implies."""
     if end.outcome is not None:
         return end.outcome
     if end.rejection is not None:

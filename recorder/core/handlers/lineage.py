@@ -1,4 +1,11 @@
-"""Who called whom: parents in a session, spawns across sessions, sub-agents of tools, in either order."""
+"""Links between loops: parents within a session, spawns across sessions, sub-agents of tool calls.
+
+Either side of a link may be recorded first. The side that comes first is indexed in `State` as waiting for
+the other one; the start of a loop takes what waits for it. Invariant: the order of the two lines does not
+change the links, and no link closes a cycle: parents form a forest, and so do sessions.
+
+Cost: a link walks up the ancestors of one loop, and of at most `MAX_DEPTH` sessions.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +17,22 @@ from recorder.core.lookups import LAST_RUNS
 from recorder.core.records import ChildRef, Json, Loop, Session
 from recorder.core.state import State
 
-DEEPEST = 200  # sessions above each other; what goes deeper stays unlinked, as a circle does
+MAX_DEPTH = 200  # sessions above each other; a deeper one stays unlinked, as one in a cycle does
 
 
 def session_id_of(loop_id: str) -> str:
-    """Return the session that phi-core reads out of a loop id: what stands before its first dot."""
+    """Return the session id that a loop id contains, as phi-core reads it: the part before its first dot."""
     return loop_id.split(".", 1)[0]
 
 
 def find_parent(state: State, loop: Loop, parent_id: str) -> Loop | None:
-    """Return the last run of `parent_id` in the loop's own session that it can have come from."""
+    """Return the last run of `parent_id` in the loop's session that may be its parent.
+
+    A compaction loop has the id of the loop that it compacts: what continues it continues that loop.
+    """
     for run in reversed(state.runs.get((loop.session, parent_id), [])[-LAST_RUNS:]):
-        beside = run.group is not None and run.group is loop.group
-        if run is loop or beside or run.status == "pending":
+        is_sibling = run.group is not None and run.group is loop.group
+        if run is loop or is_sibling or run.status == "pending":
             continue
         compacted = run.parent if run.role == "compaction" else None
         return compacted if compacted is not None and compacted.loop_id == parent_id else run
@@ -30,7 +40,7 @@ def find_parent(state: State, loop: Loop, parent_id: str) -> Loop | None:
 
 
 def link_parent(context: EventContext, loop: Loop) -> None:
-    """Link a loop that starts to the parent it names, or note the session it was spawned from."""
+    """Link a starting loop to the parent that it names, in its own session or in the one that spawned it."""
     parent_id, session = loop.parent_loop_id, loop.session
     if parent_id is None:
         return
@@ -45,26 +55,26 @@ def link_parent(context: EventContext, loop: Loop) -> None:
     if loop.role == "normal":
         loop.role = "sub_agent"
     if not session.has_spawn:
-        _spawned_from(context, session, parent_id)
+        _set_spawn_from_parent(context, session, parent_id)
 
 
 def adopt_children(context: EventContext, loop: Loop) -> None:
-    """Link those that named this loop as their parent before it started."""
+    """Link the loops and sessions that named this loop as their parent before it started."""
     state = context.state
     for child in state.loops_awaiting_parent.pop((loop.session, loop.loop_id), ()):
         if not _descends(loop, child):
             child.parent = loop
-            _was_not_foreign(context, child)
+            _clear_spawn(context, child)
             context.touch(child)
         else:
             state.loops_awaiting_parent.setdefault((loop.session, loop.loop_id), []).append(child)
     for session in state.sessions_awaiting_parent.pop(loop.loop_id, ()):
         if session.parent is None and session.parent_loop_id == loop.loop_id:
-            _spawn_from(context, session, loop)
+            _link_spawn(context, session, loop)
 
 
 def link_refs(context: EventContext, loop: Loop) -> None:
-    """Link the tool calls that already named this loop as the one they ran."""
+    """Link the tool calls that named this loop as their sub-agent before it started."""
     for ref in context.state.unlinked_refs.pop(loop.loop_id, ()):
         if ref.child is None:
             _link(context, ref, loop)
@@ -73,16 +83,16 @@ def link_refs(context: EventContext, loop: Loop) -> None:
 
 
 def link_session_refs(context: EventContext, first: Loop) -> None:
-    """Link a session whose first loop starts to the tool calls that already named it."""
+    """Link a session whose first loop starts to the tool calls that named it before."""
     for ref in context.state.unlinked_refs_of_session.pop(first.session.session_id, ()):
         if ref.child is None and not ref.child_loop_id:
             _link(context, ref, first)
         elif ref.child is None:
-            _fill_spawn(context, first.session, ref)
+            _set_spawn_from_ref(context, first.session, ref)
 
 
 def add_child_ref(context: EventContext, ref: ChildRef) -> None:
-    """Record that a tool call ran a sub-agent's loop, known yet or not."""
+    """Add the reference of a tool call to its sub-agent's loop, and link it if that loop is known."""
     context.add(ref)
     ref.loop.session.sub_agents += 1
     session = context.state.sessions.get(ref.child_session_id)
@@ -92,51 +102,51 @@ def add_child_ref(context: EventContext, ref: ChildRef) -> None:
     if child is not None:
         _link(context, ref, child)
     elif session is not None:
-        _fill_spawn(context, session, ref)
+        _set_spawn_from_ref(context, session, ref)
 
 
-def set_spawn_from_link(context: EventContext, session: Session, said: SubAgentLinked) -> None:
-    """Note where a session comes from when only its own side is known."""
+def set_spawn_from_link(context: EventContext, session: Session, event: SubAgentLinked) -> None:
+    """Set a session's spawn from a link of which only the child is known."""
     if session.spawn_tool_call_id:
         return
     session.has_spawn = True
-    session.parent_session_id = said.parent_session_id or session_id_of(said.parent_loop_id or "")
-    session.parent_loop_id = said.parent_loop_id or ""
-    session.spawn_tool_call_id = said.tool_call_id or ""
-    session.spawn_tool_name = clean(said.tool_name or "", 512)
-    _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
+    session.parent_session_id = event.parent_session_id or session_id_of(event.parent_loop_id or "")
+    session.parent_loop_id = event.parent_loop_id or ""
+    session.spawn_tool_call_id = event.tool_call_id or ""
+    session.spawn_tool_name = clean(event.tool_name or "", 512)
+    _link_spawn(context, session, context.state.latest.get(session.parent_loop_id))
 
 
-def set_spawn_from_import(context: EventContext, session: Session, said: Json) -> None:
-    """Note where an imported session file says that its session comes from."""
-    if not isinstance(said, dict) or session.spawn_tool_call_id:
+def set_spawn_from_import(context: EventContext, session: Session, spawn_ref: Json) -> None:
+    """Set a session's spawn from phi-core's `parent_spawn_ref` in an imported session file."""
+    if not isinstance(spawn_ref, dict) or session.spawn_tool_call_id:
         return
     session.has_spawn = True
-    session.parent_session_id = clean(messages.text_field(said, "parent_session_id"), 512)
-    session.parent_loop_id = clean(messages.text_field(said, "parent_loop_id"), 512)
-    session.spawn_tool_call_id = clean(messages.text_field(said, "tool_call_id"), 512)
-    session.spawn_tool_name = clean(messages.text_field(said, "tool_name"), 512)
-    _spawn_from(context, session, context.state.latest.get(session.parent_loop_id))
+    session.parent_session_id = clean(messages.text_field(spawn_ref, "parent_session_id"), 512)
+    session.parent_loop_id = clean(messages.text_field(spawn_ref, "parent_loop_id"), 512)
+    session.spawn_tool_call_id = clean(messages.text_field(spawn_ref, "tool_call_id"), 512)
+    session.spawn_tool_name = clean(messages.text_field(spawn_ref, "tool_name"), 512)
+    _link_spawn(context, session, context.state.latest.get(session.parent_loop_id))
 
 
 def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
     if child is ref.loop or (child.session is ref.loop.session and _descends(ref.loop, child)):
         context.anomaly(
-            "cycle", "A tool call names a loop above it as its sub-agent.", ref.loop.session, ref.loop
+            "cycle", "A tool call names an ancestor of its loop as its sub-agent.", ref.loop.session, ref.loop
         )
         return
     ref.child = child
     if child.role == "normal":
         child.role = "sub_agent"
     if child.session is not ref.loop.session:
-        _fill_spawn(context, child.session, ref)
+        _set_spawn_from_ref(context, child.session, ref)
     elif child.session.head is child:
         child.session.head = ref.loop
-    for each in (ref, child, child.session):
-        context.touch(each)
+    for record in (ref, child, child.session):
+        context.touch(record)
 
 
-def _fill_spawn(context: EventContext, session: Session, ref: ChildRef) -> None:
+def _set_spawn_from_ref(context: EventContext, session: Session, ref: ChildRef) -> None:
     if session is ref.loop.session or session.spawn_tool_call_id:
         return
     session.has_spawn = True
@@ -144,24 +154,24 @@ def _fill_spawn(context: EventContext, session: Session, ref: ChildRef) -> None:
     session.parent_loop_id = ref.loop.loop_id
     session.spawn_tool_call_id = ref.tool_call_id
     session.spawn_tool_name = ref.tool_name
-    _spawn_from(context, session, ref.loop)
+    _link_spawn(context, session, ref.loop)
 
 
-def _spawned_from(context: EventContext, session: Session, parent_id: str) -> None:
+def _set_spawn_from_parent(context: EventContext, session: Session, parent_id: str) -> None:
     session.has_spawn = True
     session.parent_session_id, session.parent_loop_id = session_id_of(parent_id), parent_id
-    _spawn_from(context, session, context.state.latest.get(parent_id))
+    _link_spawn(context, session, context.state.latest.get(parent_id))
 
 
-def _spawn_from(context: EventContext, session: Session, parent: Loop | None) -> None:
-    if parent is not None and not _comes_from(parent.session, session):
+def _link_spawn(context: EventContext, session: Session, parent: Loop | None) -> None:
+    if parent is not None and not _session_descends(parent.session, session):
         session.parent = parent
     elif session.parent is None and session.parent_loop_id:
         context.state.sessions_awaiting_parent.setdefault(session.parent_loop_id, []).append(session)
     context.touch(session)
 
 
-def _was_not_foreign(context: EventContext, child: Loop) -> None:
+def _clear_spawn(context: EventContext, child: Loop) -> None:
     session = child.session
     if (
         session.has_spawn
@@ -183,8 +193,8 @@ def _descends(loop: Loop | None, ancestor: Loop) -> bool:
     return False
 
 
-def _comes_from(session: Session, ancestor: Session) -> bool:
-    for _ in range(DEEPEST):
+def _session_descends(session: Session, ancestor: Session) -> bool:
+    for _ in range(MAX_DEPTH):
         if session is ancestor:
             return True
         if session.parent is None:

@@ -1,4 +1,4 @@
-"""Loops: from start to end, or to where they were cut off."""
+"""Loops: start, end and abort."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ _ENDED = {
 
 
 def start(context: EventContext, event: AgentStart) -> Placement:
-    """A loop starts: an announced one, or one more run."""
+    """Start a loop: the announced branch of a group, or one more run of its id."""
     session = sessions.get_or_create(context, event.session_id, event.timestamp)
     sessions.activate(session, event.agent_id, event.timestamp)
     approvals.settle_of_ended_loops(context, session)
     loop = _next_run(context, session, event)
     _describe(context, loop, event)
-    _give_role(context, loop, event)
+    _set_role(context, loop, event)
     lineage.link_parent(context, loop)
     context.state.index_started(loop)
     if session.head is None:
@@ -43,13 +43,13 @@ def start(context: EventContext, event: AgentStart) -> Placement:
     sessions.set_title(context, loop, event.title or "")
     sessions.set_activity(loop, "Starting")
     _adopt_orphans(context, loop)
-    _adopt(context, loop, event.adopts)
+    _adopt_prepared(context, loop, event.adopts)
     context.touch(loop)
     return Placement(session, loop)
 
 
 def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
-    """A loop ended by itself."""
+    """End a loop as its own AgentEnd reports; usage and outcome of the end replace those of its turns."""
     is_unbilled = billing.is_unbilled(loop)
     token_counts.replace_with_final_usage(loop, event.usage)
     turn = context.state.last_turns.get(loop)
@@ -61,7 +61,7 @@ def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     outcome = lifecycle.outcome_of_end(event, loop.foreseen, _last_outcome(context, loop, event.messages))
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
-    _title_from(context, loop, event.messages)
+    _set_title(context, loop, event.messages)
     if loop.role == "judge":
         parallel_groups.record_judgement(context, loop, event.messages)
     loop.end_event = context.id
@@ -71,7 +71,7 @@ def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
 
 
 def abort(context: EventContext, loop: Loop) -> None:
-    """A loop was cut off; its last event is where it ended."""
+    """Abort a loop that was cut off; it ended at its last event."""
     turns.cut(context, loop)
     _close(context, loop, "aborted", "aborted", loop.last_event_at or context.received_at)
     sessions.set_activity(loop, _ENDED["aborted"])
@@ -113,7 +113,7 @@ def _describe(context: EventContext, loop: Loop, event: AgentStart) -> None:
         loop.config = find_or_add(context, event.config_snapshot)
 
 
-def _give_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
+def _set_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
     if loop.role == "branch":
         return
     if event.continuation_kind.name == "Compaction" or event.parent_loop_id == event.loop_id:
@@ -139,8 +139,8 @@ def _adopt_orphans(context: EventContext, loop: Loop) -> None:
         context.touch(record)
 
 
-def _adopt(context: EventContext, loop: Loop, key: str | None) -> None:
-    """Take in the lines that prepared the loop: no orphans, they just came first."""
+def _adopt_prepared(context: EventContext, loop: Loop, key: str | None) -> None:
+    """Adopt the lines that were sent before the loop under `key`, such as its prompt: they are not late."""
     for record in context.state.orphans.pop(key or "", ()):
         record.session, record.loop, record.loop_key = loop.session, loop, ""
         loop.session.events += 1
@@ -156,7 +156,7 @@ def _last_outcome(context: EventContext, loop: Loop, given: Json) -> Outcome:
     return "completed"
 
 
-def _title_from(context: EventContext, loop: Loop, given: Json) -> None:
+def _set_title(context: EventContext, loop: Loop, given: Json) -> None:
     if not loop.title:
         prompts = (
             messages.text_of(m) for m in messages.iter_messages(given) if messages.role_of(m) == "user"

@@ -1,4 +1,4 @@
-"""Model configs: what makes two the same, and a short name that tells them apart."""
+"""Model configs: identity by settings, and short labels that distinguish them."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What a config is called on screen: its model, and the one parameter that sets it apart."""
+    """The name of a config on pages: its model, and the parameter that distinguishes it."""
 
     model_short: str
     parameter: str
@@ -42,41 +42,43 @@ class Label:
 
 
 def config_key(snapshot: Json) -> str:
-    """Return the same key for the same settings, in whatever order; unset and null are the same."""
-    given = {k: v for k, v in snapshot.items() if v is not None} if isinstance(snapshot, dict) else snapshot
-    return _hash(_CANONICAL.encode(given))
+    """Return the key of a config: 32 hex digits of a hash, independent of key order; null counts as unset."""
+    settings = (
+        {k: v for k, v in snapshot.items() if v is not None} if isinstance(snapshot, dict) else snapshot
+    )
+    return _hash(_CANONICAL.encode(settings))
 
 
-@lru_cache(maxsize=1024)  # the answers of a loop name the same one again and again
+@lru_cache(maxsize=1024)  # consecutive answers of a loop imply the same config
 def _hash(canonical: str) -> str:
     return hashlib.sha256(canonical.encode()).hexdigest()[:32]
 
 
 def inferred_snapshot(answer: Answer, loop_id: str) -> Json:
-    """Guess the config of a loop that named none, as phi-core does: from its first answer and its id."""
+    """Return the config of a loop that named none, as phi-core infers it: from an answer and its loop id."""
     first, last = loop_id.find("."), loop_id.rfind(".")
     config_id = loop_id[first + 1 : last] if 0 <= first < last else None
     return {"model": answer.model, "provider": answer.provider, "config_id": config_id}
 
 
 def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
-    """Take the config of a loop that named none from its first answer."""
+    """Set the config of a loop that named none, as its first answer implies it."""
     if loop.config is None:
         loop.config = find_or_add(context, inferred_snapshot(answer, loop.loop_id))
         loop.config_inferred = True
 
 
 def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
-    """Return the config with these settings, which may be a new one of the project."""
+    """Return the project's config with these settings; create it if there is none."""
     key = config_key(snapshot)
     config = context.state.configs.get(key)
     if config is None:
-        given = snapshot if isinstance(snapshot, dict) else {}
+        settings = snapshot if isinstance(snapshot, dict) else {}
         config = ModelConfig(
             key=key,
-            model=clean(messages.text_field(given, "model"), 512),
-            provider=clean(messages.text_field(given, "provider"), 512),
-            config_id=clean(messages.text_field(given, "config_id"), 512),
+            model=clean(messages.text_field(settings, "model"), 512),
+            provider=clean(messages.text_field(settings, "provider"), 512),
+            config_id=clean(messages.text_field(settings, "config_id"), 512),
             snapshot=snapshot,
             slot=context.state.config_count % _SLOTS + 1,
         )
@@ -85,45 +87,47 @@ def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
 
 
 def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:
-    """Name each config by its model; those of one model also by the parameter they differ in."""
+    """Return a label for each config by its key: the model, and what distinguishes configs of one model."""
     by_model: dict[str, list[ModelConfig]] = {}
     for config in configs:
         by_model.setdefault(short_model_name(config.model), []).append(config)
     return {
-        config.key: Label(model, _parameter(config, alike))
-        for model, alike in by_model.items()
-        for config in alike
+        config.key: Label(model, _parameter(config, same_model))
+        for model, same_model in by_model.items()
+        for config in same_model
     }
 
 
 def short_model_name(model: str) -> str:
-    """Return a model's name without the path before it."""
+    """Return a model's name without its path prefix."""
     return model.rsplit("/", 1)[-1]
 
 
-def _parameter(config: ModelConfig, alike: list[ModelConfig]) -> str:
-    if len(alike) == 1:
+def _parameter(config: ModelConfig, same_model: list[ModelConfig]) -> str:
+    if len(same_model) == 1:
         return ""
-    mine, others = _settings(config), [_settings(other) for other in alike if other is not config]
+    mine, others = _settings(config), [_settings(other) for other in same_model if other is not config]
     if mine in others and (name := _own_name(config)):
-        return name  # another has these very settings
+        return name  # another config has the same settings
     if mine.keys() <= {"provider"} and all(mine.items() <= other.items() for other in others):
-        return _own_name(config)  # it states nothing, so nothing that it states sets it apart
+        return _own_name(config)  # it states no parameter that could distinguish it
     differing = [name for name in _names(mine, others) if any(mine.get(name) != o.get(name) for o in others)]
     for name in differing:
         if all(mine.get(name) != other.get(name) for other in others):
             return _format_setting(name, mine.get(name))
     if differing:
         return ", ".join(_format_setting(name, mine.get(name)) for name in differing[:2])
-    return _label_by_id(config, alike)
+    return _label_by_id(config, same_model)
 
 
-def _label_by_id(config: ModelConfig, alike: list[ModelConfig]) -> str:
-    """Tell configs of the same settings apart by their ids; a plain one that is alone needs no more."""
+def _label_by_id(config: ModelConfig, same_model: list[ModelConfig]) -> str:
+    """Return what distinguishes a config from others of the same settings: its id, else part of its key."""
     if name := _own_name(config):
         return name
     plain = [
-        other for other in alike if not _own_name(other) and bool(other.config_id) == bool(config.config_id)
+        other
+        for other in same_model
+        if not _own_name(other) and bool(other.config_id) == bool(config.config_id)
     ]
     if len(plain) > 1:
         return config.key[:6]
@@ -131,20 +135,20 @@ def _label_by_id(config: ModelConfig, alike: list[ModelConfig]) -> str:
 
 
 def _own_name(config: ModelConfig) -> str:
-    """Return what a config id says beyond its provider and model, which are shown anyway."""
-    said = config.config_id.removeprefix(f"{config.provider}.").removeprefix(config.model)
-    return said.strip(".")
+    """Return a config id without its provider and model, which labels show anyway."""
+    suffix = config.config_id.removeprefix(f"{config.provider}.").removeprefix(config.model)
+    return suffix.strip(".")
 
 
 def _names(mine: Mapping[str, Json], others: list[dict[str, Json]]) -> list[str]:
-    """Return all settings, those that people tell configs apart by first."""
-    every = set(mine).union(*others)
-    return [name for name in _DISTINGUISHING if name in every] + sorted(every.difference(_DISTINGUISHING))
+    """Return the names of all settings, the most significant first."""
+    names = set(mine).union(*others)
+    return [name for name in _DISTINGUISHING if name in names] + sorted(names.difference(_DISTINGUISHING))
 
 
 def _settings(config: ModelConfig) -> dict[str, Json]:
-    given = config.snapshot if isinstance(config.snapshot, dict) else {}
-    settings = {k: v for k, v in given.items() if k not in _NOT_SETTINGS and v is not None}
+    snapshot = config.snapshot if isinstance(config.snapshot, dict) else {}
+    settings = {k: v for k, v in snapshot.items() if k not in _NOT_SETTINGS and v is not None}
     return {**settings, "provider": config.provider}
 
 
@@ -158,7 +162,7 @@ def _format_setting(name: str, value: Json) -> str:
 
 
 def format_value(name: str, value: Json) -> str:
-    """Return a setting's value in words: sizes as tokens, switches as on and off."""
+    """Return a setting's value as text: sizes in tokens, booleans as on and off."""
     if isinstance(value, bool):
         return "on" if value else "off"
     if name in _SIZES and isinstance(value, int):

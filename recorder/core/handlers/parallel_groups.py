@@ -1,4 +1,4 @@
-"""Parallel groups: announced branches, their judge, the one that was selected."""
+"""Parallel groups: announced branches, their judge, and the selected branch."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recorder.core.state import State
 
 
 def start(context: EventContext, event: ParallelLoopStart) -> Placement:
-    """A group begins: its branches are pending until they start."""
+    """Start a group: its branches are pending until they start."""
     session = sessions.get_or_create(context, event.session_id, event.timestamp)
     group = Group(
         session=session,
@@ -32,17 +32,19 @@ def start(context: EventContext, event: ParallelLoopStart) -> Placement:
 
 
 def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
-    """A group is over; a selected loop without a group makes a group of one."""
+    """End a group; if its start is missing, create a group of the selected loop alone."""
     group = _group_of(context, event)
     if group is None:
         session = context.state.sessions.get(event.session_id)
         context.anomaly(
-            "unknown_group", "A parallel group ended, but neither it nor its winner began.", session
+            "unknown_group",
+            "A parallel group ended, but neither the group nor its selected loop had started.",
+            session,
         )
         return Placement(session)
     if group.status == "completed":
         context.anomaly(
-            "duplicate_end", "A parallel group ended twice; its first winner stays.", group.session
+            "duplicate_end", "A parallel group ended twice; the first selection is kept.", group.session
         )
         return Placement(group.session)
     token_counts.set_counts(group, event.evaluation_usage)
@@ -53,16 +55,16 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
     group.verdict = verdict(
         selected=group.selected_config_index,
         names=None if group.judge is None else group.named,
-        judge_spent=token_counts.has_tokens(group),
+        judge_used_tokens=token_counts.has_tokens(group),
     )
     context.touch(group)
     selected = _select(context, group)
-    _no_longer_running(context.state, group)
+    _remove_running(context.state, group)
     return Placement(group.session, selected, relation="about")
 
 
 def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
-    """Return the running group that a loop which starts now without a parent must be the judge of."""
+    """Return the running group whose judge a loop must be that starts without a parent and is no branch."""
     running = state.running_groups.get(session)
     if not running:
         return None
@@ -70,10 +72,12 @@ def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
     return group if group.judge is None and loop_id not in group.loop_ids else None
 
 
-def record_judgement(context: EventContext, judge: Loop, said: Json) -> None:
-    """A judge answered: note which branches it names."""
+def record_judgement(context: EventContext, judge: Loop, conversation: Json) -> None:
+    """Note which branches the last answer of a judge names."""
     answers = [
-        message for message in messages.iter_messages(said) if messages.role_of(message) == "assistant"
+        message
+        for message in messages.iter_messages(conversation)
+        if messages.role_of(message) == "assistant"
     ]
     for group in context.state.running_groups.get(judge.session, ()):
         if group.judge is judge and answers:
@@ -82,16 +86,16 @@ def record_judgement(context: EventContext, judge: Loop, said: Json) -> None:
 
 
 def abort(context: EventContext, loop: Loop) -> None:
-    """A branch was cut off: its group will not end either."""
+    """Abort the group of a branch that was cut off: phi-core ends a group only when all branches ended."""
     group = loop.group
     if group is not None and group.status == "running":
         group.status, group.ended_at = "aborted", loop.ended_at
-        _no_longer_running(context.state, group)
+        _remove_running(context.state, group)
         context.touch(group)
 
 
 def abort_of_producer(context: EventContext, producer: int) -> None:
-    """A producer is done: groups of its branches, none of which still runs, will not end any more."""
+    """Abort the groups with a branch of a producer whose stream ended, once none of their branches runs."""
     running = [group for of_session in context.state.running_groups.values() for group in of_session]
     for group in sorted(running, key=lambda group: group.start_event or 0):
         branches = context.state.branches.get(group, ())
@@ -100,15 +104,15 @@ def abort_of_producer(context: EventContext, producer: int) -> None:
         ):
             times = [loop.ended_at for loop in branches if loop.ended_at is not None]
             group.status, group.ended_at = "aborted", max(times, default=group.started_at)
-            _no_longer_running(context.state, group)
+            _remove_running(context.state, group)
             context.touch(group)
 
 
 def _announce(context: EventContext, group: Group, index: int, loop_id: str) -> None:
-    known = context.state.runs.get((group.session, loop_id))
-    last = known[-1] if known else None
+    runs = context.state.runs.get((group.session, loop_id))
+    last = runs[-1] if runs else None
     if last is not None and last.status == "running" and last.group is None:
-        _join(context, last, group, index)  # its start overtook the group's
+        _join(context, last, group, index)  # the branch started before its group
         return
     context.add(
         Loop(
@@ -142,7 +146,7 @@ def _group_of(context: EventContext, event: ParallelLoopEnd) -> Group | None:
     loop = state.latest.get(event.selected_loop_id)
     if loop is None or loop.group is not None:
         return None if loop is None else loop.group
-    context.anomaly("unknown_group", "A parallel group ended that never began.", loop.session, loop)
+    context.anomaly("unknown_group", "A parallel group ended that never started.", loop.session, loop)
     loop.session.groups += 1
     group = Group(session=loop.session, ordinal=loop.session.groups, loop_ids=[loop.loop_id])
     context.add(group)
@@ -165,5 +169,5 @@ def _select(context: EventContext, group: Group) -> Loop | None:
     return selected
 
 
-def _no_longer_running(state: State, group: Group) -> None:
+def _remove_running(state: State, group: Group) -> None:
     state.running_groups.get(group.session, {}).pop(group, None)

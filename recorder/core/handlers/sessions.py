@@ -1,4 +1,4 @@
-"""Sessions: how they come to be, and what their row says of their loops."""
+"""Sessions: creation, and the figures that they derive from their loops."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _ACTIVITY = 300  # characters
 
 
 def get_or_create(context: EventContext, session_id: str, at: datetime) -> Session:
-    """Return the session, made on the spot if nothing is known of it."""
+    """Return a session; create it if it is unknown. `at` is its provisional start."""
     session = context.state.sessions.get(session_id)
     if session is None:
         session = Session(
@@ -32,7 +32,7 @@ def get_or_create(context: EventContext, session_id: str, at: datetime) -> Sessi
 
 
 def activate(session: Session, agent_id: str, at: datetime) -> None:
-    """A loop started in the session; the first one is the session's beginning, as in phi-core."""
+    """Note a loop's start; the first one sets the session's agent and start time, as in phi-core."""
     if not session.agent_id:
         session.agent_id = agent_id
         session.created_at = at
@@ -41,7 +41,7 @@ def activate(session: Session, agent_id: str, at: datetime) -> None:
 
 
 def count_start(session: Session, loop: Loop) -> None:
-    """Count a loop that runs now; branches and main loops also lead their session."""
+    """Count a loop that started; unless it is a judge or a compaction it becomes the session's head."""
     session.loops += 1
     session.open_loops += 1
     session.ended_at = None
@@ -51,7 +51,7 @@ def count_start(session: Session, loop: Loop) -> None:
 
 
 def count_end(session: Session, at: datetime) -> None:
-    """Count a loop that no longer runs."""
+    """Count a loop that ended."""
     session.open_loops -= 1
     if not session.open_loops:
         session.ended_at = at
@@ -59,7 +59,7 @@ def count_end(session: Session, at: datetime) -> None:
 
 
 def update_status(session: Session) -> None:
-    """A session runs while any loop runs; afterwards it is what its head became."""
+    """Set status and outcome: running while any loop runs, afterwards those of the session's head."""
     if session.open_loops:
         session.status, session.outcome = "running", ""
     elif session.head is not None:
@@ -67,7 +67,7 @@ def update_status(session: Session) -> None:
 
 
 def set_title(context: EventContext, loop: Loop, title: str) -> None:
-    """Give a loop, and a session that has none, its title."""
+    """Set the title of a loop, and of its session, unless they have one; at most 200 characters."""
     title = excerpt(title, 200)
     if not title:
         return
@@ -77,29 +77,29 @@ def set_title(context: EventContext, loop: Loop, title: str) -> None:
         loop.session.title = title
 
 
-def set_activity(loop: Loop, text: str, line: str = "") -> None:
-    """Say in one line what a loop does, or how it ended: the text, then `line`, which is one already."""
-    said = excerpt(text, _ACTIVITY)
-    if line:
-        said = f"{said} {line}".lstrip()
-    loop.activity = said if len(said) <= _ACTIVITY else excerpt(said, _ACTIVITY)
+def set_activity(loop: Loop, text: str, detail: str = "") -> None:
+    """Set the activity of a loop and its session to `text` and the one-line `detail`, cut to 300."""
+    activity = excerpt(text, _ACTIVITY)
+    if detail:
+        activity = f"{activity} {detail}".lstrip()
+    loop.activity = activity if len(activity) <= _ACTIVITY else excerpt(activity, _ACTIVITY)
     loop.session.activity = loop.activity
 
 
-def apply_info(session: Session, said: SessionInfo) -> None:
-    """Take over what the runtime says of the session."""
-    if title := excerpt(said.title or "", 200):
+def apply_info(session: Session, event: SessionInfo) -> None:
+    """Apply what the runtime reports about a session; fields that it leaves out stay."""
+    if title := excerpt(event.title or "", 200):
         session.title, session.title_given = title, True
-    if said.summary is not None:
-        session.summary = clean(said.summary)
-    if said.working_dir is not None:
-        session.working_dir = clean(said.working_dir)
-    session.scope = said.scope or session.scope
-    session.agent_id = said.agent_id or session.agent_id
-    session.created_at = said.created_at or session.created_at
-    session.last_active_at = said.last_active_at or session.last_active_at
-    if said.formation is not None:
-        session.formation = said.formation
+    if event.summary is not None:
+        session.summary = clean(event.summary)
+    if event.working_dir is not None:
+        session.working_dir = clean(event.working_dir)
+    session.scope = event.scope or session.scope
+    session.agent_id = event.agent_id or session.agent_id
+    session.created_at = event.created_at or session.created_at
+    session.last_active_at = event.last_active_at or session.last_active_at
+    if event.formation is not None:
+        session.formation = event.formation
 
 
 def _first_loop(at: datetime) -> Json:

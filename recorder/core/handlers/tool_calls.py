@@ -1,4 +1,4 @@
-"""Tool executions and the sub-agents they run."""
+"""Tool executions, and the sub-agents that they run."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from recorder.core.records import ChildRef, Loop, ToolCall, Turn
 
 
 def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn | None:
-    """A tool begins to run: it counts from now on."""
+    """Start a tool call; one with the same id that still runs is cut."""
     turn, at, call_id = turns.open_turn(context, loop), event.timestamp, event.tool_call_id
     twin = _running(context, loop).pop(call_id, None)
     if twin is not None:
         twin.state = "cut"
         context.touch(twin)
-    tool = _tool(event, loop)
+    tool = _new_call(event, loop)
     tool.turn = turn
     asked = taken.asked(event.args)
     tool.summary, tool.arguments_key = asked.line, asked.key
@@ -35,7 +35,7 @@ def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn 
 
 
 def update(context: EventContext, event: ToolExecutionUpdate, loop: Loop) -> Turn | None:
-    """A running tool showed a part of its result."""
+    """Note a partial result of a running tool."""
     tool = _running(context, loop).get(event.tool_call_id)
     if tool is not None:
         tool.update_event = context.id
@@ -44,7 +44,7 @@ def update(context: EventContext, event: ToolExecutionUpdate, loop: Loop) -> Tur
 
 
 def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn | None:
-    """A running tool said how far it is."""
+    """Set the progress text of a running tool."""
     tool = _running(context, loop).get(event.tool_call_id)
     if tool is not None:
         tool.progress = excerpt(event.text, 500)
@@ -54,22 +54,22 @@ def progress(context: EventContext, event: ProgressMessage, loop: Loop) -> Turn 
 
 
 def end(context: EventContext, event: ToolExecutionEnd, loop: Loop) -> Turn | None:
-    """A tool returned; one that never began was denied, and counts as no execution."""
+    """End a tool call; one that never started was denied and does not count as an execution."""
     tool = _running(context, loop).pop(event.tool_call_id, None)
     turn = turns.open_turn(context, loop)
     if tool is None:
-        tool = _tool(event, loop)
+        tool = _new_call(event, loop)
         tool.turn = turn
         approvals.deny_by_tool_end(context, loop, event.tool_call_id, event.timestamp)
-    _finish(context, tool, event)
+    _end_call(context, tool, event)
     result = event.result
     child_id = result.get("child_loop_id") if isinstance(result, dict) else None
     if is_id(child_id):
-        lineage.add_child_ref(context, _ref(context, event, loop, child_id))
+        lineage.add_child_ref(context, _child_ref(context, event, loop, child_id))
     return turn
 
 
-def _finish(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) -> None:
+def _end_call(context: EventContext, tool: ToolCall, event: ToolExecutionEnd) -> None:
     at, has_failed = event.timestamp, event.is_error
     tool.state = "failed" if has_failed else "done"
     tool.ended_at, tool.end_event = at or context.received_at, context.id
@@ -91,11 +91,11 @@ def _running(context: EventContext, loop: Loop) -> dict[str, ToolCall]:
     return context.state.running_tools.get(loop, {})
 
 
-def _tool(event: ToolExecutionStart | ToolExecutionEnd, loop: Loop) -> ToolCall:
+def _new_call(event: ToolExecutionStart | ToolExecutionEnd, loop: Loop) -> ToolCall:
     return ToolCall(loop=loop, tool_call_id=event.tool_call_id, tool_name=clean(event.tool_name, 512))
 
 
-def _ref(context: EventContext, event: ToolExecutionEnd, loop: Loop, child_id: str) -> ChildRef:
+def _child_ref(context: EventContext, event: ToolExecutionEnd, loop: Loop, child_id: str) -> ChildRef:
     return ChildRef(
         loop=loop,
         tool_call_id=event.tool_call_id,

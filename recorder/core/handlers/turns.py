@@ -1,4 +1,4 @@
-"""Turns: one model call and its tools, with what the answer says of model, usage and errors."""
+"""Turns: a model call and its tools, with the model, usage and errors that the answer reports."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from recorder.core.records import Loop, Turn
 
 
 def start(context: EventContext, event: TurnStart, loop: Loop) -> Turn:
-    """A turn starts; one that was open is cut, as its end can no longer be told apart."""
+    """Start a turn; one that is open is cut: a later TurnEnd could not be assigned to it."""
     _cut_turn(context, loop)
     turn = Turn(
         loop=loop,
@@ -28,7 +28,7 @@ def start(context: EventContext, event: TurnStart, loop: Loop) -> Turn:
 
 
 def request(context: EventContext, _event: TurnRequest, loop: Loop) -> Turn | None:
-    """The request of the open turn is known."""
+    """Note the request of the open turn."""
     turn = open_turn(context, loop)
     if turn is not None:
         turn.request_event = context.id
@@ -37,8 +37,8 @@ def request(context: EventContext, _event: TurnRequest, loop: Loop) -> Turn | No
 
 
 def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
-    """A turn ends; one that never started is kept for its usage."""
-    turn = open_turn(context, loop) or _unannounced(context, event, loop)
+    """End a turn; one that never started is created for its usage."""
+    turn = open_turn(context, loop) or _create_ended(context, event, loop)
     turn.state, turn.ended_at, turn.end_event = "done", event.timestamp, context.id
     token_counts.set_counts(turn, event.usage)
     token_counts.add_turn_usage(loop, event.usage)
@@ -47,7 +47,7 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     said = taken.said(event.message)
     if said is not None:
         turn.said, turn.said_key = said.line, said.key
-        _take_answer(context, turn, said.answer)
+        _apply_answer(context, turn, said.answer)
     billing.turn_ended(context, turn, event)
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
     clear_text(context, loop)
@@ -56,29 +56,29 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
 
 
 def no_change(context: EventContext, _event: PrunApplied | RevertApplied, loop: Loop) -> Turn | None:
-    """Nothing of the open turn changes."""
+    """Place an event in the open turn without a change."""
     return open_turn(context, loop)
 
 
 def placement(context: EventContext, loop: Loop) -> Placement:
-    """Where a line belongs that changes nothing about turns."""
+    """Return the placement of a line in the open turn of a running loop."""
     return Placement(loop.session, loop, open_turn(context, loop))
 
 
 def open_turn(context: EventContext, loop: Loop) -> Turn | None:
-    """Return the turn that runs now."""
+    """Return the open turn of a loop, if it has one."""
     turn = context.state.last_turns.get(loop)
     return turn if turn is not None and turn.state == "open" else None
 
 
 def clear_text(context: EventContext, loop: Loop) -> None:
-    """Drop the text of the message that was being streamed."""
+    """Remove the streaming text of a loop."""
     for block in context.state.text_blocks.pop(loop, ()):
         context.remove(block)
 
 
 def cut(context: EventContext, loop: Loop) -> None:
-    """The loop is over: what still runs in it was cut off."""
+    """Cut the open turn, tools and compaction of a loop that is over."""
     _cut_turn(context, loop)
     for tool in context.state.running_tools.pop(loop, {}).values():
         tool.state = "cut"
@@ -96,7 +96,7 @@ def _cut_turn(context: EventContext, loop: Loop) -> None:
         context.touch(turn)
 
 
-def _unannounced(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
+def _create_ended(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     ordinal = _next_ordinal(context, loop)
     index = ordinal if event.turn_index is None else event.turn_index
     turn = Turn(loop=loop, ordinal=ordinal, turn_index=index, started_at=event.timestamp)
@@ -109,7 +109,7 @@ def _next_ordinal(context: EventContext, loop: Loop) -> int:
     return 0 if last is None else last.ordinal + 1
 
 
-def _take_answer(context: EventContext, turn: Turn, answer: Answer) -> None:
+def _apply_answer(context: EventContext, turn: Turn, answer: Answer) -> None:
     turn.model, turn.provider = clean(answer.model, 512), clean(answer.provider, 512)
     turn.stop_reason = clean(answer.stop_reason, 40)
     was_counted = bool(turn.error)

@@ -1,4 +1,4 @@
-"""How a branch of a parallel group was selected. The strategy is not on the wire; the judge's reply tells."""
+"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it."""
 
 import re
 from collections.abc import Collection
@@ -9,18 +9,18 @@ NUMBER = re.compile(r"\d{1,6}", re.ASCII)
 
 
 def named_branches(reply: str, branches: int) -> list[int]:
-    """Return the branches that a judge's reply names, counted from 1.
+    """Return the branches that a judge's reply names, counted from 1, ascending.
 
-    phi-core asks for the number of the best response; of a reply without one it takes a branch by rule.
+    phi-core asks for the number of the best response and selects a branch by rule if the reply has none.
     """
     return sorted({number for text in NUMBER.findall(reply) if 1 <= (number := int(text)) <= branches})
 
 
-def verdict(*, selected: int | None, names: Collection[int] | None, judge_spent: bool) -> Verdict:
-    """Return how the branch at `selected` won a group that ended.
+def verdict(*, selected: int | None, names: Collection[int] | None, judge_used_tokens: bool) -> Verdict:
+    """Return how the branch with index `selected` was selected.
 
-    `names` are the branches that the judge's reply names, None when no judge loop was recorded.
+    `names` are the branches that the judge's reply names, counted from 1; None without a recorded judge loop.
     """
     if names is None:
-        return "judged" if judge_spent else "rule"
+        return "judged" if judge_used_tokens else "rule"
     return "judged" if selected is not None and selected + 1 in names else "fallback"

@@ -1,4 +1,14 @@
-"""What each call cost, and what it adds to its loop and session. A call is billed once, when it ends."""
+"""The cost of each call, added to its loop and session.
+
+A call is a turn; or a whole loop, if none of its turns reported usage; or the selection of a group's
+winner, if no judge loop was recorded. It is billed once, when it ends: by the cost that the runtime
+reports, else by the price that is valid for its model at that time.
+
+Invariant: the buckets and the cost of a loop are the sums over its turns, those of a session over its
+loops; a call whose buckets do not reconcile, or that has no price, is counted in `unreconciled` or
+`unpriced` instead. Cost: constant time a call, plus the rows of one price key. Amounts are nano-dollars, at
+most `MAX_NANO`.
+"""
 
 from __future__ import annotations
 
@@ -27,99 +37,101 @@ from recorder.core.records import (
     Turn,
 )
 
-NAME = 512  # characters of a model's or provider's name
+NAME_MAX = 512  # characters of a model's or provider's name
 
 
 class _Call(NamedTuple):
-    """One call to a model, as its runtime tells it."""
+    """One call to a model, as its runtime reports it."""
 
-    used: Usage
-    counted: Convention | None
-    pair: PriceKey | None
+    tokens: Usage
+    convention: Convention | None
+    price_key: PriceKey | None
     at: datetime
-    said: int | None = None  # nano-dollars
+    reported_nano: int | None = None
 
 
 def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
-    """Bill a turn; its config is known by now."""
+    """Bill a turn; the config of its loop must be set."""
     loop = turn.loop
     turn.config = loop.config
-    counted = usage.convention(loop.config, turn.provider, loop.session.source)
-    pair = price_key_of(turn.model, turn.provider, loop.config)
-    _bill(
-        context,
-        turn,
-        _Call(event.usage, counted, pair, event.timestamp, prices.parse_reported_cost(event.cost)),
-    )
-    _add(loop, turn)
-    _add(loop.session, turn)
+    convention = usage.convention(loop.config, turn.provider, loop.session.source)
+    key = price_key_of(turn.model, turn.provider, loop.config)
+    reported = prices.parse_reported_cost(event.cost)
+    _bill(context, turn, _Call(event.usage, convention, key, event.timestamp, reported))
+    _add_cost(loop, turn)
+    _add_cost(loop.session, turn)
     context.add_billed_call(turn)
 
 
 def is_unbilled(loop: Loop) -> bool:
-    """Say whether no turn of a loop has told what it used."""
+    """Return whether no turn of a loop has reported usage or a cost."""
     return loop.cost_source in ("none", "computed") and not usage.has_tokens(token_counts.usage_of(loop))
 
 
 def loop_ended(context: EventContext, loop: Loop, event: AgentEnd) -> None:
-    """Bill a loop whose turns said nothing as one call."""
+    """Bill the usage of a loop's end as one call; for a loop whose turns reported nothing."""
     if not usage.has_tokens(event.usage):
         return
     loop.is_one_call = True
-    counted = usage.convention(loop.config, source=loop.session.source)
-    _bill(context, loop, _Call(event.usage, counted, price_key_of("", "", loop.config), event.timestamp))
-    _add(loop.session, loop)
+    convention = usage.convention(loop.config, source=loop.session.source)
+    _bill(context, loop, _Call(event.usage, convention, price_key_of("", "", loop.config), event.timestamp))
+    _add_cost(loop.session, loop)
 
 
-def group_ended(context: EventContext, group: Group, add_billed_call: Usage, at: datetime) -> None:
-    """Bill what choosing cost, unless the judge's own loop says it; whose price it has is not known."""
+def group_ended(context: EventContext, group: Group, evaluation_usage: Usage, at: datetime) -> None:
+    """Bill the selection of a winner unless the judge's own loop is; its model and price are unknown."""
     if group.judge is None:
-        _bill(context, group, _Call(add_billed_call, None, None, at))
+        _bill(context, group, _Call(evaluation_usage, None, None, at))
 
 
 def price_key_of(model: str, provider: str, config: ModelConfig | None) -> PriceKey | None:
-    """Return by what a call is priced: who answered if that is known, else the config."""
+    """Return the key of a call's price: the model and provider that answered if known, else the config's."""
     if model and provider not in UNKNOWN_PROVIDERS:
-        return clean(model, NAME), clean(provider, NAME)
+        return clean(model, NAME_MAX), clean(provider, NAME_MAX)
     if config is None or not config.model or config.provider in UNKNOWN_PROVIDERS:
         return None
     return config.model, config.provider
 
 
 def price_key_of_snapshot(snapshot: Json) -> PriceKey | None:
-    """Return the pair that a config will have."""
-    given = snapshot if isinstance(snapshot, dict) else {}
-    return price_key_of(messages.text_field(given, "model"), messages.text_field(given, "provider"), None)
+    """Return the price key of a config snapshot."""
+    settings = snapshot if isinstance(snapshot, dict) else {}
+    model, provider = messages.text_field(settings, "model"), messages.text_field(settings, "provider")
+    return price_key_of(model, provider, None)
 
 
 def update_segments(changes: dict[Change, Change]) -> None:
-    """Note of the loops that changed which count in another segment of the ledger from now on."""
+    """Set the ledger segment of each changed loop; add a SegmentChanged where it differs."""
     for loop in [record for record in changes if type(record) is Loop]:
-        now = segment(
+        new_segment = segment(
             role=loop.role,
             status=loop.status,
             continuation_kind=loop.continuation_kind,
             is_selected=loop.is_selected,
         )
-        if now != loop.segment:
+        if new_segment != loop.segment:
             change = SegmentChanged(loop, loop.segment)
             changes[change] = change
-            loop.segment = now
+            loop.segment = new_segment
 
 
 def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool:
-    """Price a call that has ended by rows that hold now; say whether that changed anything."""
+    """Price a billed call by the rows of today's price list; return whether its cost or price changed.
+
+    `event` is the journal id by which rows are selected. A reported cost never changes, nor does a call
+    that does not reconcile.
+    """
     if call.cost_source == "reported" or call.unreconciled or call.ended_at is None:
         return False
     parts = _buckets_of(call)
     price = prices.price_at(rows, event, call.ended_at)
-    was = call.cost_nano, call.price
+    before = call.cost_nano, call.price
     if price is None:
         call.cost_nano, call.price, call.cost_source = None, None, "none"
     else:
         call.cost_nano, call.price, call.cost_source = prices.cost(parts, price), price.id, "computed"
     call.unpriced = int(price is None and bool(parts.prompt or parts.visible or parts.reasoning))
-    return was != (call.cost_nano, call.price)
+    return before != (call.cost_nano, call.price)
 
 
 def _buckets_of(call: Turn | Loop) -> usage.Buckets:
@@ -133,31 +145,31 @@ def _buckets_of(call: Turn | Loop) -> usage.Buckets:
     )
 
 
-def merge_cost_sources(known: CostSource, more: CostSource) -> CostSource:
-    """Return where a sum comes from."""
-    if more == "none" or known == more:
-        return known
-    return more if known == "none" else "mixed"
+def merge_cost_sources(first: CostSource, second: CostSource) -> CostSource:
+    """Return the cost source of a sum of two costs."""
+    if second == "none" or first == second:
+        return first
+    return second if first == "none" else "mixed"
 
 
 def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> None:
-    parts = usage.buckets(call.used, call.counted)
+    parts = usage.buckets(call.tokens, call.convention)
     record.uncached_tokens = None if parts is None else parts.uncached
     record.visible_tokens = None if parts is None else parts.visible
     record.unreconciled = int(parts is None)
-    rows = () if call.pair is None else context.state.prices.get(call.pair, ())
+    rows = () if call.price_key is None else context.state.prices.get(call.price_key, ())
     price = prices.price_at(rows, context.id, call.at)
-    if call.said is not None:
-        record.cost_nano, record.cost_source = call.said, "reported"
+    if call.reported_nano is not None:
+        record.cost_nano, record.cost_source = call.reported_nano, "reported"
     elif parts is not None and price is not None:
         record.cost_nano, record.cost_source = prices.cost(parts, price), "computed"
         if not isinstance(record, Group):
             record.price = price.id
     else:
-        record.unpriced = int(usage.has_tokens(call.used))
+        record.unpriced = int(usage.has_tokens(call.tokens))
 
 
-def _add(record: Spend, call: Spend) -> None:
+def _add_cost(record: Spend, call: Spend) -> None:
     record.uncached_tokens = _sum(record.uncached_tokens, call.uncached_tokens)
     record.visible_tokens = _sum(record.visible_tokens, call.visible_tokens)
     record.unreconciled += call.unreconciled
@@ -167,6 +179,6 @@ def _add(record: Spend, call: Spend) -> None:
         record.cost_source = merge_cost_sources(record.cost_source, call.cost_source)
 
 
-def _sum(known: int | None, more: int | None) -> int:
-    total = (known or 0) + (more or 0)
+def _sum(first: int | None, second: int | None) -> int:
+    total = (first or 0) + (second or 0)
     return total if total < MAX_NANO else MAX_NANO

@@ -1,6 +1,8 @@
-"""What tokens cost: rates by model, provider, date and size of the request; buckets times rates, exactly.
+"""Prices: rates by model, provider, date and request size. The cost of a call is exact: buckets times rates.
 
-Rows are never changed once they stand, so what was priced stays priced until somebody reprices it.
+Rows of the price list are immutable: a new price is a new row that applies to lines recorded after it. So a
+call keeps its price until a re-pricing selects rows anew. Rates are scaled to integers once a row; the sum
+is rounded once a call, half to even.
 """
 
 from __future__ import annotations
@@ -14,14 +16,14 @@ from operator import mul
 
 from recorder.core.money.usage import Buckets
 
-PriceKey = tuple[str, str]  # model and provider, as they stand on the wire
+PriceKey = tuple[str, str]  # model and provider, as on the wire
 MAX_NANO = 2**61  # a column holds 63 bits; sums of hostile counts stay below
 _EXACT = Context(prec=80, rounding=ROUND_HALF_EVEN)
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Dollars a million tokens. `cache_write` is for five minutes."""
+    """Dollars per million tokens. `cache_write` is the rate of a five-minute cache."""
 
     input: Decimal
     cache_read: Decimal
@@ -32,18 +34,21 @@ class Rates:
 
     @cached_property
     def scaled_integers(self) -> tuple[tuple[int, ...], int]:
-        """Return nano-dollars a token, times ten to a power to be whole numbers, and that power: 0 mostly."""
-        held = (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output)
-        rates = [rate.scaleb(3, _EXACT).normalize(_EXACT) for rate in (*held, self.reasoning)]
+        """Return the rates in nano-dollars per token as integers, scaled by a power of ten, and that power.
+
+        The order is that of `cost`. The power is 0 unless a rate has more than three decimals.
+        """
+        rates_in_order = (self.input, self.cache_read, self.cache_write, self.cache_write_1h, self.output)
+        rates = [rate.scaleb(3, _EXACT).normalize(_EXACT) for rate in (*rates_in_order, self.reasoning)]
         power = max(0, *(-int(rate.as_tuple().exponent) for rate in rates))
         return tuple(int(rate.scaleb(power, _EXACT)) for rate in rates), power
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rates of requests with more than `over` prompt tokens; they hold for all tokens of the call.
+    """Rates of requests with more than `over` prompt tokens, for all tokens of the call.
 
-    The first of a price is over 0.
+    The first band of a price has `over` 0.
     """
 
     over: int
@@ -52,16 +57,16 @@ class Band:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What a model costs at a provider, by a list or by the project itself. Without bands: no price is known.
+    """The price of a model at a provider, of a price list or the project. Without bands it is unknown.
 
-    It holds for calls of `valid_from` on, within `daily` ("16:30-00:30") if that is set, recorded after the
-    journal's line `after_event` and not after `until_event`.
+    It applies to calls from `valid_from` on, within the daily hours `daily` in UTC ("16:30-00:30"), whose
+    lines have a journal id greater than `after_event` and at most `until_event`.
     """
 
     id: int
     model: str
     provider: str
-    is_own: bool  # the project's, which goes before any list
+    is_own: bool  # the project's own, which precedes any list
     edition: str  # of the list
     valid_from: datetime | None = None
     daily: str = ""
@@ -70,34 +75,34 @@ class Price:
     bands: tuple[Band, ...] = ()
 
     def was_listed(self, event: int) -> bool:
-        """Say whether the row was there when an event was recorded."""
+        """Return whether the row was in effect when the line with journal id `event` was recorded."""
         return self.after_event < event and (self.until_event is None or event <= self.until_event)
 
     def applies_at(self, at: datetime) -> bool:
-        """Say whether it is for calls at that time."""
+        """Return whether the row applies to calls at a time."""
         if self.valid_from is not None and at < self.valid_from:
             return False
-        return not self.daily or _within(self.daily, at.astimezone(UTC).strftime("%H:%M"))
+        return not self.daily or _is_within(self.daily, at.astimezone(UTC).strftime("%H:%M"))
 
     def rates(self, prompt: int) -> Rates:
-        """Return the rates of a request of that size."""
+        """Return the rates for a request of `prompt` tokens."""
         for band in reversed(self.bands):
             if prompt > band.over:
                 return band.rates
         return self.bands[0].rates
 
 
-PriceBook = Mapping[PriceKey, Sequence[Price]]  # each pair's rows, oldest first
+PriceBook = Mapping[PriceKey, Sequence[Price]]  # the rows of each key, oldest first
 
 
 def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
-    """Return the row that prices a call: the project's own, else the newest list's; None if unknown."""
-    standing = [row for row in rows if row.was_listed(event)]
-    own = [row for row in standing if row.is_own and row.applies_at(at)]
+    """Return the row that prices a call: the project's own, else one of the newest list; None if unknown."""
+    listed = [row for row in rows if row.was_listed(event)]
+    own = [row for row in listed if row.is_own and row.applies_at(at)]
     if own:
         return max(own, key=lambda row: (row.valid_from is not None, row.valid_from or at, row.id))
     found = None
-    for row in reversed(standing):
+    for row in reversed(listed):
         if not row.is_own and (found is None or row.edition == found.edition):
             found = row
             if row.applies_at(at):
@@ -106,7 +111,7 @@ def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
 
 
 def cost(tokens: Buckets, price: Price) -> int:
-    """Return nano-dollars, rounded half to even once a call."""
+    """Return the cost of a call in nano-dollars, rounded half to even."""
     rates, power = price.rates(tokens.prompt).scaled_integers
     counts = (
         tokens.uncached,
@@ -122,12 +127,12 @@ def cost(tokens: Buckets, price: Price) -> int:
     return min(nano, MAX_NANO)
 
 
-def parse_reported_cost(said: object) -> int | None:
-    """Read what a runtime says that a call cost, in dollars; None if it says nothing that can be right."""
-    if said is None or isinstance(said, bool) or not isinstance(said, int | float | str):
+def parse_reported_cost(value: object) -> int | None:
+    """Return a reported cost, dollars on the wire, in nano-dollars; None if it is no plausible amount."""
+    if value is None or isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
-        dollars = Decimal(repr(said) if isinstance(said, float) else said)
+        dollars = Decimal(repr(value) if isinstance(value, float) else value)
     except ArithmeticError:
         return None
     if not dollars.is_finite() or dollars < 0 or dollars.adjusted() > 18:
@@ -139,6 +144,6 @@ def _nano(exact: Decimal) -> int:
     return min(int(exact.to_integral_value(context=_EXACT)), MAX_NANO)
 
 
-def _within(daily: str, clock: str) -> bool:
-    begins, ends = daily.split("-")
-    return begins <= clock < ends if begins <= ends else clock >= begins or clock < ends
+def _is_within(daily: str, clock: str) -> bool:
+    begin, end = daily.split("-")
+    return begin <= clock < end if begin <= end else clock >= begin or clock < end

@@ -1,7 +1,7 @@
-"""The ledger: every loop stands in exactly one segment, the first of these rules that fits.
+"""Ledger segments: the cost of every loop counts in exactly one, given by the first rule that matches.
 
-What it was for comes before how it went: so the branches and judge of a group are together its total, and a
-sub-agent that was cut off is still the price of sub-agents.
+The purpose of a loop precedes its outcome: so the branches and the judge of a group add up to the cost of
+the group, and an aborted sub-agent still counts as the cost of sub-agents.
 """
 
 from recorder.core.records import Role, Segment, Status
@@ -11,7 +11,7 @@ _BY_ROLE: dict[Role, Segment] = {"judge": "judge", "compaction": "compaction", "
 
 
 def segment(*, role: Role, status: Status, continuation_kind: str, is_selected: bool | None) -> Segment:
-    """Return the segment of one loop; `is_selected` is None while its group has no verdict."""
+    """Return the segment of a loop; `is_selected` is None until its group has ended."""
     if role == "branch" and is_selected is not None:
         return "winner" if is_selected else "losers"
     if role in _BY_ROLE:

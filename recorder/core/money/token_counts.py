@@ -1,4 +1,4 @@
-"""Token counts added up: what a loop spends is part of what its session spends."""
+"""Token counts: the usage of a turn is added to its loop and session."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from recorder.core.events import Usage
 from recorder.core.events.base import construct
 from recorder.core.records import Loop, Tokens
 
-_MOST = 2**62  # a column holds 63 bits; sums of hostile counts stay below
+_MAX = 2**62  # a column holds 63 bits; sums of hostile counts stay below
 
 
 def set_counts(record: Tokens, usage: Usage) -> None:
-    """Set the counts of a record."""
+    """Set the token counts of a record."""
     record.input_tokens = usage.input
     record.output_tokens = usage.output
     record.reasoning_tokens = usage.reasoning
@@ -21,7 +21,7 @@ def set_counts(record: Tokens, usage: Usage) -> None:
 
 
 def usage_of(record: Tokens) -> Usage:
-    """Return the counts of a record as usage."""
+    """Return the token counts of a record as a Usage."""
     return construct(
         Usage,
         input=record.input_tokens,
@@ -35,18 +35,18 @@ def usage_of(record: Tokens) -> Usage:
 
 
 def has_tokens(record: Tokens) -> bool:
-    """Say whether a record has any count that is not zero."""
+    """Return whether any token count of a record is not zero."""
     return any(usage_of(record).__dict__.values())
 
 
 def add_turn_usage(loop: Loop, usage: Usage) -> None:
-    """Add a finished turn to its loop and session."""
+    """Add the usage of a finished turn to its loop and session."""
     _add(loop, usage, 1)
     _add(loop.session, usage, 1)
 
 
 def replace_with_final_usage(loop: Loop, usage: Usage) -> None:
-    """Let a loop's own figure at its end replace the sum of its turns."""
+    """Replace the sum of a loop's turns, also in its session, by the usage that its end reports."""
     _add(loop.session, usage_of(loop), -1)
     set_counts(loop, usage)
     _add(loop.session, usage, 1)
@@ -62,6 +62,6 @@ def _add(record: Tokens, usage: Usage, sign: int) -> None:
     record.cache_write_1h_tokens = _sum(record.cache_write_1h_tokens, sign * usage.cache_write_1h)
 
 
-def _sum(known: int, more: int) -> int:
-    total = known + more
-    return total if 0 <= total <= _MOST else max(0, min(_MOST, total))
+def _sum(count: int, addend: int) -> int:
+    total = count + addend
+    return total if 0 <= total <= _MAX else max(0, min(_MAX, total))

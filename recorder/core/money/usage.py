@@ -1,6 +1,12 @@
-"""Raw usage into five disjoint buckets. Whether `input` holds cached tokens depends on who counted them.
+"""Token usage in five disjoint buckets: uncached, cache read, cache write, visible and reasoning tokens.
 
-`config.api` says it first, the provider's name second. What cannot be told apart is None, never a guess.
+Providers count cached tokens either beside `input` or inside it. The convention follows from the source of
+the session, else from `config.api`, else from the provider's name. Without one, or if counts contradict
+each other (more cached than input tokens, more reasoning than output tokens), the usage does not reconcile:
+there are no buckets rather than guessed ones. `total_tokens` is never used: providers disagree on what it
+includes.
+
+Invariant: the buckets of a call are at least 0, and their sum is its prompt and output tokens.
 """
 
 from __future__ import annotations
@@ -31,11 +37,11 @@ _OF_PROVIDER: dict[str, Convention] = {
         "inside",
     ),
 }
-UNKNOWN_PROVIDERS = ("", "unknown")  # what a runtime writes for a provider that did not answer
+UNKNOWN_PROVIDERS = ("", "unknown")  # written by runtimes when no provider answered
 
 
 class Buckets(NamedTuple):
-    """The tokens of one call, each in one bucket. `cache_write_1h` is a part of `cache_write`."""
+    """The tokens of a call, each in one bucket; `cache_write_1h` is a part of `cache_write`."""
 
     uncached: int = 0
     cache_read: int = 0
@@ -50,7 +56,7 @@ class Buckets(NamedTuple):
 
 
 def convention(config: ModelConfig | None, provider: str = "", source: str = "") -> Convention | None:
-    """Return how tokens were counted; None if neither the api nor the provider is known."""
+    """Return where cached tokens were counted; None if neither the API nor the provider is known."""
     if source in CONVENTIONS:
         return CONVENTIONS[source]
     api = api_of(config)
@@ -61,14 +67,14 @@ def convention(config: ModelConfig | None, provider: str = "", source: str = "")
     return _OF_PROVIDER.get(provider.strip().lower())
 
 
-def buckets(usage: Usage, counted: Convention | None) -> Buckets | None:
-    """Return the buckets, or None when they do not reconcile. `total_tokens` is never looked at."""
+def buckets(usage: Usage, cached: Convention | None) -> Buckets | None:
+    """Return the buckets of a usage counted by the convention `cached`; None if it does not reconcile."""
     if not has_tokens(usage):
         return Buckets()
-    if counted is None:
+    if cached is None:
         return None
-    cached = usage.cache_read + usage.cache_write
-    uncached = usage.input - cached if counted == "inside" else usage.input
+    cache_tokens = usage.cache_read + usage.cache_write
+    uncached = usage.input - cache_tokens if cached == "inside" else usage.input
     visible = usage.output - usage.reasoning
     if uncached < 0 or visible < 0 or usage.cache_write < usage.cache_write_1h:
         return None
@@ -78,18 +84,18 @@ def buckets(usage: Usage, counted: Convention | None) -> Buckets | None:
 
 
 def has_tokens(usage: Usage) -> bool:
-    """Say whether any token was counted."""
+    """Return whether any token was counted."""
     return bool(usage.input or usage.output or usage.reasoning or usage.cache_read or usage.cache_write)
 
 
 def request_size(usage: Usage, config: ModelConfig | None, source: str = "") -> int:
-    """Return how large the request of a turn was: some count cached input beside `input`."""
+    """Return the size of a turn's request in tokens; by the `beside` convention cached ones are added."""
     if convention(config, source=source) == "beside":
         return usage.input + usage.cache_read + usage.cache_write
     return usage.input
 
 
 def api_of(config: ModelConfig | None) -> str:
-    """Return the api that a config states, "" if it states none."""
+    """Return the `api` of a config, "" if it has none."""
     api: Json = config.snapshot.get("api") if config and isinstance(config.snapshot, dict) else None
     return api if isinstance(api, str) else ""

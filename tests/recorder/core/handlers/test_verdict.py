@@ -22,7 +22,7 @@ def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
 
 
 @pytest.mark.parametrize(
-    ("selected", "names", "judge_spent", "expected"),
+    ("selected", "names", "judge_used_tokens", "expected"),
     [
         (1, [2], True, "judged"),
         (1, [2], False, "judged"),
@@ -33,5 +33,5 @@ def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
         (0, None, False, "rule"),
     ],
 )
-def test_the_verdict_follows_from_what_was_recorded(selected, names, judge_spent, expected):
-    assert verdict(selected=selected, names=names, judge_spent=judge_spent) == expected
+def test_the_verdict_follows_from_what_was_recorded(selected, names, judge_used_tokens, expected):
+    assert verdict(selected=selected, names=names, judge_used_tokens=judge_used_tokens) == expected
