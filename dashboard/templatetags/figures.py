@@ -6,6 +6,7 @@ from functools import cache, lru_cache
 from typing import Protocol
 
 from django import template
+from django.conf import settings
 from django.templatetags.static import static
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
@@ -92,6 +93,12 @@ def icon(name: str, size: str = "", label: str = "", extra: str = "") -> SafeStr
     """Draw an interface icon; without a label it is decoration. `size` is small or tiny."""
     classes = " ".join(filter(None, ("icon", size and f"icon-{size}", extra)))
     return _drawing(classes, f"i-{name}", label)
+
+
+@register.simple_tag
+def command(words: str) -> str:
+    """Write a command line as a person types it: `loopscope WORDS`, or by manage.py in a checkout."""
+    return f"{settings.COMMAND} {words}"
 
 
 @register.simple_tag

@@ -59,9 +59,9 @@ def test_every_command_refuses_the_database_of_a_newer_version(newer, monkeypatc
 def test_help_and_version_do_not_use_the_database(newer, monkeypatch, capsys, words):
     run(monkeypatch, *words)
 
-    said = capsys.readouterr()
-    assert said.out
-    assert FUTURE not in said.err + said.out
+    printed = capsys.readouterr()
+    assert printed.out
+    assert FUTURE not in printed.err + printed.out
 
 
 @pytest.mark.parametrize(("words", "status"), [(["up", "--help"], 0), (["tail", "-"], 1)])
@@ -70,8 +70,8 @@ def test_a_command_that_does_not_use_the_database_runs(newer, monkeypatch, capsy
         run(monkeypatch, *words)
 
     assert end.value.code == status
-    said = capsys.readouterr()
-    assert FUTURE not in said.err + said.out
+    printed = capsys.readouterr()
+    assert FUTURE not in printed.err + printed.out
 
 
 def test_a_start_asks_again_when_it_is_its_turn_to_migrate(newer):
@@ -101,3 +101,17 @@ def test_looking_at_a_database_that_is_not_there_makes_none(settings, monkeypatc
 
     assert startup_checks.newer_schema() is None
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("name", ["python manage.py", "loopscope"])
+def test_pages_name_commands_as_they_are_typed_here(client, settings, db, name):
+    settings.COMMAND = name
+
+    assert f"<code>{name} signin_link</code>" in client.get("/signin").content.decode()
+
+
+def test_no_template_writes_the_command_line_out():
+    templates = list((ROOT / "dashboard/templates").rglob("*.html"))
+
+    assert len(templates) > 50
+    assert [path.name for path in templates if "manage.py" in path.read_text()] == []

@@ -96,12 +96,12 @@ def test_pip_builds_the_same_wheel_from_a_clone(source, server_dist, tmp_path):
 
 
 def test_the_wheel_of_the_client_holds_the_client_and_needs_nothing(client_dist):
-    said = metadata(client_dist[1])
+    fields = metadata(client_dist[1])
 
     of_the_client = {name for name in tracked() if name.startswith("loopscope_client/")}
     assert files_of(client_dist[1]) == of_the_client
     assert "loopscope_client/py.typed" in of_the_client
-    assert (said["Name"], said["Requires-Dist"]) == ("loopscope-client", None)
+    assert (fields["Name"], fields["Requires-Dist"]) == ("loopscope-client", None)
 
 
 def test_both_distributions_are_of_one_version_with_an_entry_in_the_changelog(server_dist, client_dist):
@@ -113,12 +113,12 @@ def test_both_distributions_are_of_one_version_with_an_entry_in_the_changelog(se
 
 
 def test_what_development_needs_is_not_published(server_dist):
-    said = metadata(server_dist[1])
+    fields = metadata(server_dist[1])
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 
-    assert said.get_all("Provides-Extra") == ["postgres", "redis"]
+    assert fields.get_all("Provides-Extra") == ["postgres", "redis"]
     extras = sum(map(len, project["optional-dependencies"].values()))
-    assert len(said.get_all("Requires-Dist")) == len(project["dependencies"]) + extras
+    assert len(fields.get_all("Requires-Dist")) == len(project["dependencies"]) + extras
 
 
 def test_the_sdists_name_no_folder_of_this_machine(server_dist, client_dist):
@@ -230,10 +230,10 @@ def test_type_checkers_see_the_types_of_the_installed_client(client_environment,
     ]
     command += ["--python-executable", str(client_environment.folder / "bin/python"), "program.py"]
 
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    output = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
 
-    assert 'Revealed type is "int"' in said
-    assert said.count("error:") == 2, said
+    assert 'Revealed type is "int"' in output
+    assert output.count("error:") == 2, output
 
 
 def test_a_program_that_uses_the_old_name_of_the_client_is_warned():

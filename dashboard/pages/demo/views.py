@@ -2,6 +2,7 @@
 
 from contextlib import suppress
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect
 from django.views.decorators.http import require_POST
@@ -21,7 +22,7 @@ def play(request: HttpRequest, project: Project) -> HttpResponse:
     require(request, project, Membership.Role.MEMBER)
     url = server_info.address()
     if url is None:
-        why = "This server does not know its own address: start it with manage.py up."
+        why = f"This server does not know its own address: start it with {settings.COMMAND} up."
         return refused(request, why, 503)
     with suppress(AlreadyPlayingError):
         play_in_background(project, url)

@@ -33,10 +33,10 @@ def _nothing_is_set(monkeypatch):
 def test_what_cannot_be_sent_is_refused_in_one_line(arguments, missing, capsys, tmp_path):
     assert tail.main([word.replace("SPOOL", str(tmp_path)) for word in arguments]) == 1
 
-    said = capsys.readouterr().err
-    assert said.startswith("loopscope-tail: ")
-    assert missing in said
-    assert said.count("\n") == 1
+    printed = capsys.readouterr().err
+    assert printed.startswith("loopscope-tail: ")
+    assert missing in printed
+    assert printed.count("\n") == 1
 
 
 def test_a_format_is_a_word(capsys):
@@ -47,7 +47,7 @@ def test_a_format_is_a_word(capsys):
     assert "is no name of a format" in capsys.readouterr().err
 
 
-def test_a_user_without_a_home_is_asked_for_a_folder(monkeypatch):
+def test_without_a_home_folder_the_spool_must_be_named(monkeypatch):
     def no_home():
         raise RuntimeError("Could not determine home directory.")
 
@@ -70,8 +70,8 @@ def test_it_says_why_the_lines_of_a_file_wait(tmp_path):
     ]
     environment = os.environ | {"LOOPSCOPE_URL": "http://127.0.0.1:9", "LOOPSCOPE_TOKEN": "t"}
     with subprocess.Popen(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True) as process:
-        said = process.stderr.readline()
+        printed = process.stderr.readline()
         process.kill()
 
-    assert said.startswith("Lines wait: ")
-    assert "refused" in said
+    assert printed.startswith("Lines wait: ")
+    assert "refused" in printed
