@@ -1,1 +1,1 @@
-"""Compaction passes: what each claims, what the model was sent around it, what it saved and what it cost."""
+"""Analysis of compactions: reported counts, requests before and after, savings and cost."""

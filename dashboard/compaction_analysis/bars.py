@@ -1,4 +1,4 @@
-"""Before and after as two bars on one scale, each zone in its colour. Pure."""
+"""Context size before and after as two bars on one scale, with a colour per zone. Pure."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.rendering.number_format import size, tokens
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """One coloured part, in hundredths of the width."""
+    """One coloured part, in percent of the width."""
 
     css: str
     x: float
@@ -29,7 +29,7 @@ class Bar:
 
 
 def bars(claim: Claim, sent: Comparison | None) -> Sequence[Bar]:
-    """Return both bars: measured where the messages are known, else as claimed; none without either."""
+    """Return both bars, measured when the messages are known, else as reported; none without either."""
     before, after = (sent.size_before, sent.size_after) if sent else (None, None)
     if sent is not None and before is not None and after is not None:
         scale = 100 / max(before, after, 1)
@@ -43,7 +43,7 @@ def bars(claim: Claim, sent: Comparison | None) -> Sequence[Bar]:
     else:
         return ()
     named = zip(("Before", "After"), texts, parts, strict=True)
-    return [Bar(name, text, _laid(each, scale)) for name, text, each in named]
+    return [Bar(name, text, _laid(segments, scale)) for name, text, segments in named]
 
 
 def _laid(parts: Sequence[tuple[str, int]], scale: float) -> list[Segment]:

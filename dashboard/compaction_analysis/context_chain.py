@@ -1,4 +1,11 @@
-"""Which loops a context runs through: from the prompt that began it to the newest. Pure."""
+"""Context chain: the loops of a session that one context runs through, oldest first. Pure.
+
+Each loop has at most one predecessor, the loop whose context it continues (see `ContextChain`), and at most
+one successor: the selected branch if there is one, else the newest. Judges, sub-agents and compactions are
+never successors.
+Invariant: predecessors have smaller ids, and walks stop at a loop that was visited, so cyclic input ends.
+Cost: sorting the loops once; a walk is linear in its length.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +14,12 @@ from dataclasses import dataclass
 
 from recorder.core.loop_tree import tree_order
 
-ASIDE = ("judge", "sub_agent", "compaction")  # roles whose loops nobody's context goes through
+ASIDE = ("judge", "sub_agent", "compaction")  # roles whose loops are no successors
 
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """A loop of one session, as far as its place and its name need it."""
+    """The columns of a loop that the chain and its labels need."""
 
     id: int
     session_id: int
@@ -31,50 +38,54 @@ class Loop:
     unpriced: int
 
 
-class Course:
-    """The loops of one session, each with the one whose context it took over.
+class ContextChain:
+    """The loops of one session, each with the loop whose context it continues.
 
-    What names a parent goes on from it, a rerun from where the loop began that it runs again. A prompt of
-    phi-core names none: it goes on from the last loop that the same agent held with people.
+    A loop with a parent continues the parent. A rerun continues the predecessor of the loop that it repeats,
+    and a loop after a compaction loop continues the predecessor of that. A loop without a parent (a prompt of
+    phi-core) continues the last normal loop, or selected branch, of the same agent.
     """
 
     def __init__(self, loops: Iterable[Loop]) -> None:
         self.loops = {loop.id: loop for loop in sorted(loops, key=lambda loop: loop.id)}
         self._before: dict[int, int | None] = {}
-        held: dict[str, int] = {}
+        last_of_agent: dict[str, int] = {}
         for loop in self.loops.values():
-            self._before[loop.id] = self._found(loop, held.get(loop.agent_id))
+            self._before[loop.id] = self._found(loop, last_of_agent.get(loop.agent_id))
             if loop.role == "normal" or loop.is_selected:
-                held[loop.agent_id] = loop.id
+                last_of_agent[loop.agent_id] = loop.id
         self._after = self._followed()
 
     @property
     def numbers(self) -> dict[int, int]:
-        """Return each loop's place in the tree, from 1."""
+        """Return each loop's number in the tree, from 1."""
         return {loop.id: n for n, loop in enumerate(tree_order(self.loops.values()), 1)}
 
     def base(self, pk: int) -> int:
-        """Return the loop whose context a pass in this loop shortened: one on its own shortens another's."""
-        seen = {pk}
+        """Return the loop whose context a compaction in this loop shortened.
+
+        A loop of the role compaction shortens the context of its predecessor.
+        """
+        visited = {pk}
         while self.loops[pk].role == "compaction":
             before = self._before[pk]
-            if before is None or before in seen:
+            if before is None or before in visited:
                 break
-            seen.add(pk := before)
+            visited.add(pk := before)
         return pk
 
     def line(self, pk: int, most: int) -> Sequence[int]:
-        """Return the loops that a context runs through, oldest first: at most so many on either side."""
+        """Return the chain through a loop, oldest first: at most `most` loops on either side."""
         base = self.base(pk)
         before = self._walk(base, self._before, most)
         return [*reversed(before), base, *self._walk(base, self._after, most)]
 
-    def _found(self, loop: Loop, held: int | None) -> int | None:
+    def _found(self, loop: Loop, last: int | None) -> int | None:
         if loop.role in ("judge", "sub_agent"):
             return None
         parent = self.loops.get(loop.parent_id or 0)
         if parent is None or parent.id >= loop.id:
-            return held
+            return last
         is_after_pass = parent.role == "compaction" and loop.role != "compaction"
         if loop.continuation_kind == "Rerun" or is_after_pass:
             return self._before[parent.id]
@@ -90,14 +101,14 @@ class Course:
 
     @staticmethod
     def _walk(pk: int, to: dict[int, int | None], most: int) -> list[int]:
-        walked, seen, at = list[int](), {pk}, to.get(pk)
-        while at is not None and at not in seen and len(walked) < most:
+        walked, visited, at = list[int](), {pk}, to.get(pk)
+        while at is not None and at not in visited and len(walked) < most:
             walked.append(at)
-            seen.add(at)
+            visited.add(at)
             at = to.get(at)
         return walked
 
 
 def _preference(loop: Loop) -> tuple[bool, bool, int]:
-    """Return what is chosen last among those that follow the same loop: the winner, else the newest."""
+    """Return the sort key of successors; the greatest is used: the winner, else the newest."""
     return loop.is_selected is True, loop.role != "branch", loop.id

@@ -1,4 +1,13 @@
-"""What became of each message when a context was shortened: kept, summarised, dropped, cut. Pure."""
+"""Zones of a compaction: which messages were kept, summarised, dropped, truncated or are new. Pure.
+
+The requests before and after are aligned by message name (patience matching). Of a gap between two matches,
+messages before it that are gone are "summary" if new text is in their place, else "drop". Matched messages
+are "kept" if nothing is gone, else "first" before the first gap and "recent" after it; a match with
+different content is a cut.
+Invariant: each message before is in exactly one zone, and so is each message after. Cost: that of the
+matching, plus a
+linear pass per zone.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +31,7 @@ TITLES: Mapping[Kind, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """A message that was kept in other words: how large it was and is."""
+    """A kept message whose content changed, with its size in bytes before and after."""
 
     message: Message
     before: int
@@ -31,7 +40,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A group of messages before; `first` is the place of its first, from 1. None is unknown."""
+    """A group of messages before, by position from 1. A size of None is unknown."""
 
     kind: Kind
     first: int
@@ -46,24 +55,26 @@ class Row:
 
     @property
     def text(self) -> str:
-        return next((each.text for each in self.messages if each.text and not each.is_result), "")
+        return next((message.text for message in self.messages if message.text and not message.is_result), "")
 
     @property
     def tools(self) -> str:
-        """Return the tools that it calls, each once."""
-        return ", ".join(dict.fromkeys(tool for each in self.messages[:1] for tool in each.tools if tool))
+        """Return the names of the tools that it calls, without repetition."""
+        return ", ".join(
+            dict.fromkeys(tool for message in self.messages[:1] for tool in message.tools if tool)
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Zone:
-    """All that shared one fate. Sizes are bytes; None is unknown."""
+    """All messages of one kind. Sizes are bytes; None is unknown."""
 
     kind: Kind
     before: int = 0  # messages
     after: int = 0
     size_before: int | None = 0
     size_after: int | None = 0
-    stand: Sequence[Message] = ()  # what stands there now and did not before
+    inserted: Sequence[Message] = ()  # messages after that were not there before
     cuts: Sequence[Cut] = ()
     unit: str = "message"
 
@@ -74,13 +85,15 @@ class Zone:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two contexts compared, zones as they stand in the one after."""
+    """Comparison of two contexts; zones are in the order of the context after."""
 
     rows: Sequence[Row]
     zones: Sequence[Zone]
     before: int  # messages
     after: int
-    lost: Mapping[str, Kind | Literal["cut"]] = field(default_factory=dict)  # calls whose result is not whole
+    lost: Mapping[str, Kind | Literal["cut"]] = field(
+        default_factory=dict
+    )  # tool calls whose result is gone or truncated
 
     @property
     def size_before(self) -> int | None:
@@ -96,7 +109,7 @@ class Comparison:
 
     @property
     def is_whole(self) -> bool:
-        """Say whether all that was there still is, word for word."""
+        """Whether every message before is unchanged after."""
         return all(zone.kind in ("kept", "new") and not zone.cuts for zone in self.zones)
 
 
@@ -104,7 +117,7 @@ class Comparison:
 class _Fate:
     kinds: list[Kind]
     partner: dict[int, int]
-    stand: list[tuple[Kind, int]]  # what is only in the one after
+    inserted: list[tuple[Kind, int]]  # messages that are only in the context after
 
 
 def compare(
@@ -113,33 +126,30 @@ def compare(
     new: Collection[bytes] = (),
     known: Collection[bytes] = (),
 ) -> Comparison:
-    """Compare what was there with what was sent: `new` is what was said since, `known` what a pass put in.
-
-    What is gone where something else stands was summarised, whatever else is gone was dropped.
-    """
-    pairs = patience_match([each.name for each in before], [each.name for each in after])
+    """Compare two contexts: `new` are keys of messages after the compaction, `known` keys of its summary."""
+    pairs = patience_match([message.name for message in before], [message.name for message in after])
     fate = _fate(before, after, pairs, new, known)
-    return told(before, after, fate.kinds, fate.partner, fate.stand)
+    return build_comparison(before, after, fate.kinds, fate.partner, fate.inserted)
 
 
-def told(
+def build_comparison(
     before: Sequence[Message],
     after: Sequence[Message],
     kinds: Sequence[Kind],
     partner: Mapping[int, int],
-    stand: Sequence[tuple[Kind, int]],
+    inserted: Sequence[tuple[Kind, int]],
 ) -> Comparison:
-    """Return the comparison that follows from the fate of each message."""
+    """Build the comparison from the kind of each message before and the partner of each kept one."""
     cuts = {
         i: Cut(before[i], before[i].size, after[j].size)
         for i, j in partner.items()
         if before[i].key != after[j].key
     }
-    zones = [zone for kind in TITLES if (zone := _zone(kind, before, after, kinds, partner, stand, cuts))]
+    zones = [zone for kind in TITLES if (zone := _zone(kind, before, after, kinds, partner, inserted, cuts))]
     lost: dict[str, Kind | Literal["cut"]] = {}
-    for i, each in enumerate(before):
-        if each.is_result and (i in cuts or i not in partner):
-            lost |= dict.fromkeys(each.calls, "cut" if i in cuts else kinds[i])
+    for i, message in enumerate(before):
+        if message.is_result and (i in cuts or i not in partner):
+            lost |= dict.fromkeys(message.calls, "cut" if i in cuts else kinds[i])
     return Comparison(list(_rows(before, kinds, cuts)), zones, len(before), len(after), lost)
 
 
@@ -155,11 +165,11 @@ def _fate(
     is_first = True
     start = (0, 0)
     for i, j in (*pairs, (len(before), len(after))):
-        gone, fresh = range(start[0], i), range(start[1], j)
+        gone, added = range(start[0], i), range(start[1], j)
         put = [
-            n for n in fresh if (after[n].key in known if known else bool(gone) and after[n].key not in new)
+            n for n in added if (after[n].key in known if known else bool(gone) and after[n].key not in new)
         ]
-        fate.stand += [("summary" if n in put else "new", n) for n in fresh]
+        fate.inserted += [("summary" if n in put else "new", n) for n in added]
         for n in gone:
             fate.kinds[n] = "summary" if put else "drop"
         is_first = is_first and not gone
@@ -175,22 +185,22 @@ def _zone(
     after: Sequence[Message],
     kinds: Sequence[Kind],
     partner: Mapping[int, int],
-    stand: Sequence[tuple[Kind, int]],
+    inserted: Sequence[tuple[Kind, int]],
     cuts: Mapping[int, Cut],
 ) -> Zone | None:
-    mine = [i for i, each in enumerate(kinds) if each == kind]
-    put = [after[j] for each, j in stand if each == kind]
-    if not mine and not put:
+    indexes = [i for i, other in enumerate(kinds) if other == kind]
+    put = [after[j] for other, j in inserted if other == kind]
+    if not indexes and not put:
         return None
-    left = [after[partner[i]] for i in mine if i in partner] + put
+    left = [after[partner[i]] for i in indexes if i in partner] + put
     return Zone(
         kind=kind,
-        before=len(mine),
+        before=len(indexes),
         after=len(left),
-        size_before=total(before[i] for i in mine),
+        size_before=total(before[i] for i in indexes),
         size_after=total(left),
-        stand=put,
-        cuts=[cuts[i] for i in mine if i in cuts],
+        inserted=put,
+        cuts=[cuts[i] for i in indexes if i in cuts],
     )
 
 
@@ -198,21 +208,21 @@ def _rows(before: Sequence[Message], kinds: Sequence[Kind], cuts: Mapping[int, C
     at = 0
     for group in groups(before):
         row: Row | None = None
-        for i, each in enumerate(group, at):
+        for i, message in enumerate(group, at):
             if row is not None and kinds[i] == row.kind:
-                parts = [*row.messages, each]
+                parts = [*row.messages, message]
                 row = replace(
                     row, last=i + 1, messages=parts, size=total(parts), is_cut=row.is_cut or i in cuts
                 )
                 continue
             if row is not None:
                 yield row
-            row = Row(kinds[i], i + 1, i + 1, [each], each.size, i in cuts)
+            row = Row(kinds[i], i + 1, i + 1, [message], message.size, i in cuts)
         if row is not None:
             yield row
         at += len(group)
 
 
 def _sum(sizes: Iterator[int | None]) -> int | None:
-    known = list(sizes)
-    return None if None in known else sum(size or 0 for size in known)
+    values = list(sizes)
+    return None if None in values else sum(size or 0 for size in values)

@@ -1,4 +1,4 @@
-"""Messages of a request, as far as comparing two requests needs them; anything may be missing. Pure."""
+"""Messages of a request, reduced to what a comparison needs. Accepts any JSON. Pure."""
 
 from __future__ import annotations
 
@@ -14,25 +14,25 @@ from recorder.core.records import Json
 WHO = {"user": "User", "assistant": "Assistant", "toolResult": "Tool result", "tool": "Tool result"}
 WHO |= {"system": "System"}
 SHOWN = 160  # characters of a message in a row
-PASSING = ("timestamp", "usage", "turnId", "nodeId", "parentId", "tags", "provenanceHint")
+METADATA_FIELDS = ("timestamp", "usage", "turnId", "nodeId", "parentId", "tags", "provenanceHint")
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One message: `key` is equal where two say the same, `name` where they are the same one."""
+    """One message. Equal `key`: same content; equal `name`: same message, maybe with other content."""
 
     role: str
     key: bytes
     name: bytes
-    size: int  # bytes of what it says
+    size: int  # bytes of its content
     text: str  # as one line
-    calls: tuple[str, ...] = ()  # that it makes, or answers
+    calls: tuple[str, ...] = ()  # ids of the calls that it makes or answers
     tools: tuple[str, ...] = ()
-    whole: str = ""  # all of its text
+    whole: str = ""  # its full text
 
     @property
     def who(self) -> str:
-        return WHO.get(self.role, self.role or "A message without a role")
+        return WHO.get(self.role, self.role or "Message without a role")
 
     @property
     def is_result(self) -> bool:
@@ -40,21 +40,28 @@ class Message:
 
 
 def messages(values: Json) -> list[Message]:
-    """Read a list of messages."""
-    return [message(each) for each in values] if isinstance(values, list) else []
+    """Parse a list of messages."""
+    return [message(value) for value in values] if isinstance(values, list) else []
 
 
 def message(value: Json) -> Message:
-    """Read a message: a result is known by its call, an answer by its calls, others by what they say."""
-    said: dict[str, Json] = value if isinstance(value, dict) else {"content": value}
-    role, content = text_field(said, "role"), said.get("content")
-    answered = text_field(said, "toolCallId") or text_field(said, "tool_call_id")
-    asked = [part for part in _parts(content) if part.get("type") == "toolCall"]
-    calls = (answered,) if answered else tuple(text_field(part, "id") for part in asked)
-    tools = (text_field(said, "toolName"),) if answered else tuple(text_field(part, "name") for part in asked)
-    body = content if "content" in said else {n: v for n, v in said.items() if n not in PASSING}
+    """Parse a message.
+
+    A result is named by its call, an assistant message by its calls, others by content.
+    """
+    fields: dict[str, Json] = value if isinstance(value, dict) else {"content": value}
+    role, content = text_field(fields, "role"), fields.get("content")
+    answered = text_field(fields, "toolCallId") or text_field(fields, "tool_call_id")
+    tool_calls = [part for part in _parts(content) if part.get("type") == "toolCall"]
+    calls = (answered,) if answered else tuple(text_field(part, "id") for part in tool_calls)
+    tools = (
+        (text_field(fields, "toolName"),)
+        if answered
+        else tuple(text_field(part, "name") for part in tool_calls)
+    )
+    body = content if "content" in fields else {n: v for n, v in fields.items() if n not in METADATA_FIELDS}
     key = _digest([role, answered, body])
-    whole = text_of(said)
+    whole = text_of(fields)
     return Message(
         role=role,
         key=key,
@@ -68,18 +75,18 @@ def message(value: Json) -> Message:
 
 
 def groups(found: Sequence[Message]) -> list[list[Message]]:
-    """Return messages in phi-core's groups: an answer with the results of its calls, any other alone."""
+    """Group messages as phi-core does: an assistant message with its results, any other alone."""
     grouped: list[list[Message]] = []
-    for each in found:
-        if each.is_result and grouped and grouped[-1][0].role == "assistant":
-            grouped[-1].append(each)
+    for item in found:
+        if item.is_result and grouped and grouped[-1][0].role == "assistant":
+            grouped[-1].append(item)
         else:
-            grouped.append([each])
+            grouped.append([item])
     return grouped
 
 
 def total(found: Iterable[Message]) -> int:
-    return sum(each.size for each in found)
+    return sum(item.size for item in found)
 
 
 def _parts(content: Json) -> list[dict[str, Json]]:
@@ -87,7 +94,7 @@ def _parts(content: Json) -> list[dict[str, Json]]:
 
 
 def _size(content: Json) -> int:
-    """Return how many bytes a message says: its texts, thoughts and arguments, without what frames them."""
+    """Return the bytes of a message's content: texts, thinking and arguments, without JSON syntax."""
     if isinstance(content, str):
         return len(content.encode(errors="replace"))
     if isinstance(content, list):
@@ -112,5 +119,5 @@ def _size_of(part: Json) -> int:
 
 
 def _digest(value: Json) -> bytes:
-    said = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return blake2b(said.encode(errors="surrogatepass"), digest_size=16).digest()
+    encoded = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return blake2b(encoded.encode(errors="surrogatepass"), digest_size=16).digest()

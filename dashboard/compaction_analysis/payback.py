@@ -1,4 +1,7 @@
-"""Pay-back of a compaction, by the formulas of docs/reference/pages/compactions.md. Pure; None is unknown."""
+"""Net savings of a compaction, by the formulas of docs/reference/pages/compactions.md.
+
+Pure; None is unknown.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,21 @@ from typing import NamedTuple
 
 from recorder.core.money.prices import Band, Rates
 
-NANO = Decimal(1_000)  # a dollar a million tokens is a thousand nano-dollars a token
+NANO = Decimal(1_000)  # one dollar per million tokens is 1,000 nano-dollars per token
 
 
 class Call(NamedTuple):
-    """One call of a model: how large its request was, None if nobody knows, and what its tokens cost.
+    """One model call: the size of its request, None if unknown, and the price of its tokens.
 
-    A list of passes reads tens of thousands: a tuple is made in a third of the time of a dataclass.
+    A named tuple, because a list of compactions reads tens of thousands: it takes a third of the time of a
+    dataclass.
     """
 
     turn: int
     loop: int
     ordinal: int
     start_event: int | None
-    request: int | None  # the line that says what it was sent
+    request: int | None  # the journal line of its request
     end_event: int | None
     uncached: int | None
     cache_read: int
@@ -34,7 +38,7 @@ class Call(NamedTuple):
 
     @property
     def event(self) -> int:
-        """Return when the model was asked, in recorded order."""
+        """Return the position of its request in recorded order."""
         return self.request or self.end_event or self.start_event or 0
 
     @property
@@ -43,7 +47,7 @@ class Call(NamedTuple):
 
     @property
     def rates(self) -> Rates | None:
-        """Return the rates that hold for a request of its size."""
+        """Return the rates for a request of its size."""
         size = self.fresh + self.cache_read
         return next((band.rates for band in reversed(self.bands) if size > band.over or band.over == 0), None)
 
@@ -51,11 +55,11 @@ class Call(NamedTuple):
     def prompt(self) -> int | None:
         if self.uncached is None or not self.is_done:
             return None
-        return self.fresh + self.cache_read or None  # no request is empty: of this one nothing was counted
+        return self.fresh + self.cache_read or None  # 0: no request is empty, so its tokens were not counted
 
     @property
     def fresh(self) -> int:
-        """Return what was not read from a cache."""
+        """Return the tokens that were not read from a cache."""
         return (self.uncached or 0) + self.cache_write
 
     @property
@@ -69,27 +73,27 @@ class Call(NamedTuple):
 
     @property
     def input_nano(self) -> Decimal | None:
-        """Return what its request cost, without the answer."""
+        """Return the cost of its input tokens, in nano-dollars."""
         fresh, rates = self.fresh_nano, self.rates
         return None if fresh is None or rates is None else fresh + self.cache_read * rates.cache_read * NANO
 
 
 @dataclass(frozen=True, slots=True)
 class Payback:
-    """What became of a pass: `calls` came after it, until the next pass or up to now."""
+    """Savings and cost of a compaction over the `calls` until the next compaction or until now."""
 
     calls: int
-    before: Call | None  # the last whose size is known: one that failed says none
+    before: Call | None  # the last call before with a known size; failed calls have none
     first: Call | None
-    saved_each: int | None  # tokens that each of them was smaller by; below 0 it grew
-    rate: Decimal | None  # nano-dollars a token, as the last call before paid them
-    rebuilt: int | None  # tokens that the first call would have read from the cache
+    saved_each: int | None  # tokens saved per call; negative when the context grew
+    rate: Decimal | None  # nano-dollars per prompt token of the last call before
+    rebuilt: int | None  # tokens that the first call would otherwise have read from the cache
     rebuilt_nano: int | None
-    pass_nano: int | None  # what the pass itself cost
+    pass_nano: int | None  # cost of the compaction itself
 
     @property
     def saved(self) -> int | None:
-        """Return the tokens saved in all. A context that grew did so by itself: nothing was saved."""
+        """Return the total of saved tokens; 0 when the context grew, which is not the compaction's doing."""
         return None if self.saved_each is None else max(0, self.saved_each) * self.calls
 
     @property
@@ -110,11 +114,11 @@ class Payback:
 
     @property
     def after_calls(self) -> int | None:
-        """Return how many calls pay the pass back; None if that is not known, or never happens."""
+        """Return after how many calls savings exceed the cost; None if unknown or never."""
         if self.cost_nano is None or self.rate is None or not self.saved_each or self.saved_each < 0:
             return None
-        each = self.saved_each * self.rate
-        return None if each <= 0 else ceil(self.cost_nano / each)
+        saved_per_call = self.saved_each * self.rate
+        return None if saved_per_call <= 0 else ceil(self.cost_nano / saved_per_call)
 
     @property
     def is_paid_back(self) -> bool:
@@ -122,7 +126,7 @@ class Payback:
 
 
 def payback(earlier: Sequence[Call], after: Sequence[Call], pass_nano: int | None) -> Payback:
-    """Return what a pass between these calls brought; `after` ends where the next pass begins."""
+    """Return the savings of a compaction between these calls; `after` ends at the next compaction."""
     done = [call for call in after if call.prompt is not None]
     before, first = (
         next((call for call in reversed(earlier) if call.prompt is not None), None),
@@ -154,11 +158,11 @@ def _rate(before: Call | None) -> Decimal | None:
 
 
 def _rebuilt(before: Call | None, first: Call | None) -> int | None:
-    """Return how much less of its prompt the first call read from the cache than the last before did."""
+    """Return the tokens missing in the first call's cache reads, at the cache share of the call before."""
     if before is None or first is None or not before.prompt or first.prompt is None:
         return None
-    usual = first.prompt * before.cache_read // before.prompt
-    return max(0, usual - first.cache_read)
+    expected = first.prompt * before.cache_read // before.prompt
+    return max(0, expected - first.cache_read)
 
 
 def _rebuilt_nano(rebuilt: int | None, first: Call | None) -> int | None:
@@ -167,8 +171,8 @@ def _rebuilt_nano(rebuilt: int | None, first: Call | None) -> int | None:
     fresh, rates = (first.fresh_nano, first.rates) if first else (None, None)
     if rebuilt is None or first is None or fresh is None or rates is None:
         return None
-    dearer = fresh / first.fresh - rates.cache_read * NANO
-    return _whole(rebuilt * max(dearer, Decimal(0)))
+    extra_rate = fresh / first.fresh - rates.cache_read * NANO
+    return _whole(rebuilt * max(extra_rate, Decimal(0)))
 
 
 def _whole(nano: Decimal) -> int:

@@ -1,1 +1,1 @@
-"""What is read of compaction passes: themselves, what was sent around them, calls that ran again."""
+"""Database queries of compactions: records, requests around them, repeated calls."""

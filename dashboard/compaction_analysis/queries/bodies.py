@@ -1,4 +1,4 @@
-"""What stands around a pass in the journal: the requests, what was said between them, the block."""
+"""Journal lines around a compaction: the requests before and after, the messages between them, the block."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from recorder.core.records import Json
 from recorder.journal.read import pruned, texts
 from recorder.models import Compaction, EventRecord, LoopRecord
 
-SAID = ("MessageEnd", "TurnEnd")
-MOST = 2_000  # lines between two requests
+MESSAGE_EVENTS = ("MessageEnd", "TurnEnd")
+MOST = 2_000  # maximum number of lines read between two requests
 FOREIGN = ("told", "kept")
 
 
 @dataclass(frozen=True, slots=True)
 class Bodies:
-    """What was compared; None where nothing can be. `pruned` is when a request was pruned."""
+    """The comparisons, None where impossible; `pruned` is the day when a request was pruned."""
 
     sent: Comparison | None
     block: Comparison | None
@@ -32,9 +32,9 @@ class Bodies:
 
 
 def bodies(found: Pass) -> Bodies:
-    """Read and compare what is recorded of a pass. Five queries at most."""
-    said = _block(found)
-    block = blocks.block(said) if said is not None else None
+    """Read and compare the requests and the block of a compaction. Five queries at most."""
+    stored = _block(found)
+    block = blocks.block(stored) if stored is not None else None
     requests = _requests(found)
     if requests is None:
         return Bodies(None, _compared(found, block))
@@ -44,21 +44,21 @@ def bodies(found: Pass) -> Bodies:
     if before is None or after is None:
         return Bodies(None, _compared(found, block), pruned(requests))
     earlier, later = _between(found, *requests)
-    new = {each.key for each in later}
-    known = {each.key for each in block.put} if block else ()
+    new = {item.key for item in later}
+    known = {item.key for item in block.put} if block else ()
     return Bodies(compare([*before, *earlier], after, new, known), _compared(found, block))
 
 
 def counts(found: Sequence[Pass]) -> dict[int, int]:
-    """Return how many messages the first request after each pass held. One query."""
-    asked = {each.pk: each.first.request for each in found if each.first and each.first.request}
-    read = texts({request for request in asked.values() if request})
+    """Return the number of messages in the first request after each compaction. One query."""
+    requests = {item.pk: item.first.request for item in found if item.first and item.first.request}
+    read = texts({request for request in requests.values() if request})
     sent = {pk: _sent(raw) for pk, raw in read.items()}
-    return {pk: len(held) for pk, request in asked.items() if (held := sent.get(request or 0)) is not None}
+    return {pk: len(held) for pk, request in requests.items() if (held := sent.get(request or 0)) is not None}
 
 
 def _requests(found: Pass) -> tuple[int, int] | None:
-    """Return the request before and the one after. Without both there is nothing to compare."""
+    """Return the requests before and after; None unless both are recorded."""
     before = found.before.request if found.before else None
     after = found.first.request if found.first else None
     return (before, after) if before and after else None
@@ -71,25 +71,25 @@ def _sent(raw: bytes) -> list[Message] | None:
 
 
 def _between(found: Pass, first: int, last: int) -> tuple[list[Message], list[Message]]:
-    """Return what was said between two requests, before the pass and after it."""
-    rows = EventRecord.objects.filter(loop__in=found.line, type__in=SAID, pk__gt=first, pk__lt=last)
+    """Return the messages between two requests, before the compaction and after it."""
+    rows = EventRecord.objects.filter(loop__in=found.line, type__in=MESSAGE_EVENTS, pk__gt=first, pk__lt=last)
     pks = list(rows.exclude(origin__in=FOREIGN).order_by("pk").values_list("pk", flat=True)[:MOST])
-    said: list[tuple[int, Message]] = []
+    between: list[tuple[int, Message]] = []
     for pk, raw in sorted(texts(pks).items()):
         event = read_object(raw, NO_LIMITS)
         known = (
-            {each.name for _, each in said} if event.get("type") == "TurnEnd" else ()
-        )  # it repeats its messages
-        said += [(pk, each) for each in _said(event) if each.name not in known]
-    return [each for pk, each in said if pk < found.position], [
-        each for pk, each in said if pk > found.position
+            {item.name for _, item in between} if event.get("type") == "TurnEnd" else ()
+        )  # a TurnEnd repeats the messages of its turn
+        between += [(pk, item) for item in _event_messages(event) if item.name not in known]
+    return [item for pk, item in between if pk < found.position], [
+        item for pk, item in between if pk > found.position
     ]
 
 
-def _said(event: dict[str, Json]) -> list[Message]:
+def _event_messages(event: dict[str, Json]) -> list[Message]:
     results = event.get("tool_results")
-    said = [event.get("message"), *(results if isinstance(results, list) else ())]
-    return [message(each) for each in said if isinstance(each, dict)]
+    values = [event.get("message"), *(results if isinstance(results, list) else ())]
+    return [message(value) for value in values if isinstance(value, dict)]
 
 
 def _block(found: Pass) -> Json:
@@ -106,7 +106,7 @@ def _compared(found: Pass, block: blocks.Block | None) -> Comparison | None:
 
 
 def _held(found: Pass, block: blocks.Block) -> Sequence[Message]:
-    """Return the messages that a block speaks of: the imported loop began with them, else ended."""
+    """Return the messages that a block covers: those at the start of the imported loop, else at its end."""
     owner = Compaction.objects.filter(pk=found.merged or found.pk).values("loop")
     loops = LoopRecord.objects.filter(Q(pk__in=owner) | Q(pk=found.base.id)).order_by("-pk")
     events = [pk for row in loops.values_list("start_event", "end_event") for pk in row if pk]

@@ -1,4 +1,4 @@
-"""The loops of sessions and their calls, as far as the course of a context needs them."""
+"""Loops and calls of sessions, in the form that context chains need."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from dashboard.compaction_analysis.context_chain import Course, Loop
+from dashboard.compaction_analysis.context_chain import ContextChain, Loop
 from dashboard.compaction_analysis.payback import Call
 from recorder.models import LoopRecord, Price, Turn
 from recorder.pricing.price_book import bands_of
@@ -30,19 +30,19 @@ _CALL = (
 )
 
 
-def courses(sessions: Collection[int]) -> Mapping[int, Course]:
-    """Return the course of the loops of each session. One query."""
+def context_chains(sessions: Collection[int]) -> Mapping[int, ContextChain]:
+    """Return the context chain of each session. One query."""
     loops: dict[int, list[Loop]] = defaultdict(list)
     for columns in LoopRecord.objects.filter(session__in=sessions).values_list(*_LOOP):
         loop = Loop(*columns)
         loops[loop.session_id].append(loop)
-    return {session: Course(each) for session, each in loops.items()}
+    return {session: ContextChain(session_loops) for session, session_loops in loops.items()}
 
 
 def calls_of(loops: Collection[int]) -> Mapping[int, Sequence[Call]]:
     """Return the calls of loops. Two queries."""
     rows = list(Turn.objects.filter(loop__in=loops).order_by("loop", "ordinal").values_list(*_CALL))
-    bands = {pk: bands_of(said) for pk, said in _bands({row[-1] for row in rows if row[-1]})}
+    bands = {pk: bands_of(stored) for pk, stored in _bands({row[-1] for row in rows if row[-1]})}
     calls: dict[int, list[Call]] = defaultdict(list)
     for pk, loop, nth, start, request, end, uncached, read, write, hour, state, price in rows:
         counts = (uncached, read, write, hour)

@@ -1,4 +1,10 @@
-"""Passes in the course of a context: the calls before and after, what they saved and what they cost."""
+"""Compactions on their context chain: calls before and after, savings and cost.
+
+A compaction is placed by the event that ended it; calls are placed by their requests. `before` and `after`
+are found by bisection in the calls of the chain; `after` ends at the next compaction on the same chain.
+Cost: five queries for any number of compactions; memory grows with the calls of their chains (CHAIN_MAX
+loops each way).
+"""
 
 from __future__ import annotations
 
@@ -12,14 +18,14 @@ from django.db.models import Exists, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Left, Length
 
 from dashboard.compaction_analysis.claim_check import Claim
-from dashboard.compaction_analysis.context_chain import Course, Loop
+from dashboard.compaction_analysis.context_chain import ContextChain, Loop
 from dashboard.compaction_analysis.payback import Call, Payback, payback
-from dashboard.compaction_analysis.queries.context_chain import calls_of, courses
+from dashboard.compaction_analysis.queries.context_chain import calls_of, context_chains
 from dashboard.web import links
 from recorder.models import Compaction
 
-FAR = 200  # loops on either side of a pass that are looked at
-GLANCE = 600  # characters of a summary that stand on a card
+CHAIN_MAX = 200  # loops of the chain on either side of a compaction
+EXCERPT_MAX = 600  # characters of a summary on a card
 
 _SHOWN = (
     *(
@@ -44,22 +50,22 @@ _SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """One pass; root of the panel session/pass."""
+    """One compaction; root of the panel session/pass."""
 
     row: Compaction
     claim: Claim
-    loop: Loop  # that it stands in
-    base: Loop  # whose context it shortened
-    next: Loop | None  # that goes on from it
+    loop: Loop  # the loop that it is part of
+    base: Loop  # the loop whose context it shortened
+    next: Loop | None  # the loop that continues from it
     line: Sequence[int]  # loops, oldest first
-    calls: Sequence[Call]  # of all of them
+    calls: Sequence[Call]  # of all these loops
     before: Call | None  # the last call before whose request is recorded, else the last
-    first: Call | None  # after it, in the same way
-    after: Sequence[Call]  # up to the next pass
+    first: Call | None  # the first call after it, chosen in the same way
+    after: Sequence[Call]  # up to the next compaction
     position: int  # in recorded order
-    drops: Sequence[int]  # where all passes on the line stand
+    drops: Sequence[int]  # positions of all compactions on the chain
     numbers: Mapping[int, int]  # of the session's loops
-    merged: int | None  # the record of an imported block of this pass
+    merged: int | None  # the record of an imported block of this compaction
     payback: Payback
 
     @property
@@ -80,22 +86,22 @@ class Pass:
 
     @property
     def is_alone(self) -> bool:
-        """Say whether it is a loop of its own."""
+        """Whether it is a loop of its own."""
         return self.loop.role == "compaction"
 
     @property
     def number(self) -> int:
-        """Return the place of its loop in the tree of the session."""
+        """Return the number of its loop in the tree of the session."""
         return self.numbers[self.base.id]
 
     @property
     def until(self) -> int | None:
-        """Return where the next pass stands."""
+        """Return the position of the next compaction."""
         return next((place for place in self.drops if place > self.position), None)
 
     @property
     def place(self) -> str:
-        """Say where it happened."""
+        """Return its location as text: loop and turn."""
         if not self.is_alone:
             turn = self.row.turn
             return f"in loop {self.number}" + (f", turn {turn.ordinal + 1}" if turn else "")
@@ -103,14 +109,14 @@ class Pass:
 
     @property
     def content(self) -> str:
-        """Return what is known of its content, in the words of the API: none, block, request, summary."""
+        """Return the kind of its content as in the API: none, block, request, summary."""
         if self.row.content != "none":
             return self.row.content
         return "block" if self.merged else "none"
 
     @property
     def sent_before(self) -> int | None:
-        """Return how large the last request before was, as its provider counted."""
+        """Return the tokens of the last request before, as counted by the provider."""
         return self.before.prompt if self.before else None
 
     @property
@@ -123,8 +129,8 @@ class Pass:
 
     @property
     def summary(self) -> str:
-        """Return how its text begins."""
-        return str(getattr(self.row, "glance", ""))
+        """Return the beginning of its text."""
+        return str(getattr(self.row, "summary_excerpt", ""))
 
     @property
     def summary_size(self) -> int:
@@ -132,65 +138,67 @@ class Pass:
 
 
 def listed(project: int | None = None) -> QuerySet[Compaction]:
-    """Return the passes of a project: an imported block that tells of a recorded pass is a part of that."""
+    """Return the compactions of a project, without imported blocks of a recorded compaction."""
     rows = (
         Compaction.objects.all()
         if project is None
         else Compaction.objects.filter(loop__session__project=project)
     )
-    told = _during(OuterRef("loop__session"), OuterRef("loop__loop_id"), OuterRef("ended_at"))
-    return rows.exclude(Q(start_event__isnull=True, content="block") & Exists(told))
+    overlapping = _during(OuterRef("loop__session"), OuterRef("loop__loop_id"), OuterRef("ended_at"))
+    return rows.exclude(Q(start_event__isnull=True, content="block") & Exists(overlapping))
 
 
 def recorded(block: Compaction) -> int:
-    """Return the recorded pass that an imported block tells of; itself if there is none."""
-    told = _during(block.loop.session_id, block.loop.loop_id, block.ended_at)
-    return told.order_by("pk").values_list("pk", flat=True).first() or block.pk
+    """Return the recorded compaction that an imported block describes; the block itself if there is none."""
+    overlapping = _during(block.loop.session_id, block.loop.loop_id, block.ended_at)
+    return overlapping.order_by("pk").values_list("pk", flat=True).first() or block.pk
 
 
 def _during(session: Any, loop_id: Any, at: Any) -> QuerySet[Compaction]:
-    """Return the recorded passes of a loop id that were running at a time."""
+    """Return the recorded compactions of a loop id that were running at a time."""
     ran = Compaction.objects.filter(loop__session=session, loop__loop_id=loop_id, start_event__isnull=False)
     return ran.filter(started_at__lte=at, ended_at__gte=at)
 
 
 def shown(rows: QuerySet[Compaction]) -> QuerySet[Compaction]:
-    """Return passes with what pages show of them; their texts can be megabytes."""
+    """Select the shown columns, and only the beginning of texts, which can be megabytes."""
     related = rows.select_related("loop__session__project", "turn").only(*_SHOWN)
-    return related.annotate(glance=Left("summary", GLANCE), summary_length=Length("summary"))
+    return related.annotate(summary_excerpt=Left("summary", EXCERPT_MAX), summary_length=Length("summary"))
 
 
 def passes(rows: Iterable[Compaction]) -> list[Pass]:
-    """Return passes in the order of `rows`. Five queries."""
+    """Return compactions in the order of `rows`. Five queries."""
     rows = list(rows)
-    found = _Around(courses({row.loop.session_id for row in rows}), rows)
-    return [found.told(row) for row in rows]
+    found = _PassContext(context_chains({row.loop.session_id for row in rows}), rows)
+    return [found.build(row) for row in rows]
 
 
-class _Around:
-    """What stands around several passes, read at once."""
+class _PassContext:
+    """Chains, calls and positions for several compactions, read at once."""
 
-    def __init__(self, course: Mapping[int, Course], rows: Sequence[Compaction]) -> None:
-        self._courses = course
-        self._numbers = {session: each.numbers for session, each in course.items()}
-        self._lines = {row.pk: course[row.loop.session_id].line(row.loop_id, FAR) for row in rows}
+    def __init__(self, chains: Mapping[int, ContextChain], rows: Sequence[Compaction]) -> None:
+        self._chains = chains
+        self._numbers = {session: chain.numbers for session, chain in chains.items()}
+        self._lines = {row.pk: chains[row.loop.session_id].line(row.loop_id, CHAIN_MAX) for row in rows}
         self._calls = calls_of({loop for line in self._lines.values() for loop in line})
-        self._places = _places(course)
+        self._places = _places(chains)
         self._merged = _merged(rows)
 
-    def told(self, row: Compaction) -> Pass:
-        course, numbers = self._courses[row.loop.session_id], self._numbers[row.loop.session_id]
+    def build(self, row: Compaction) -> Pass:
+        chain, numbers = self._chains[row.loop.session_id], self._numbers[row.loop.session_id]
         line, position = self._lines[row.pk], _position(row)
-        loop, base = course.loops[row.loop_id], course.base(row.loop_id)
+        loop, base = chain.loops[row.loop_id], chain.base(row.loop_id)
         on_line, nth = set(line), line.index(base)
-        places = ((course.base(each), place) for each, place in self._places[row.loop.session_id])
-        drops = sorted(place for each, place in places if each in on_line)
+        places = ((chain.base(loop_pk), place) for loop_pk, place in self._places[row.loop.session_id])
+        drops = sorted(place for loop_pk, place in places if loop_pk in on_line)
         until = next((place for place in drops if place > position), None)
-        following = course.loops[line[nth + 1]] if nth + 1 < len(line) else None
-        calls = sorted((call for each in line for call in self._calls[each]), key=lambda call: call.event)
+        following = chain.loops[line[nth + 1]] if nth + 1 < len(line) else None
+        calls = sorted(
+            (call for loop_pk in line for call in self._calls[loop_pk]), key=lambda call: call.event
+        )
         events = [call.event for call in calls]
         earlier = bisect_left(events, position)
-        before = _asked(calls[earlier - 1 :: -1] if earlier else ())
+        before = _first_with_request(calls[earlier - 1 :: -1] if earlier else ())
         after = calls[earlier : bisect_left(events, until) if until else None]
         return Pass(
             row=row,
@@ -202,12 +210,12 @@ class _Around:
                 row.loops_compacted,
             ),
             loop=loop,
-            base=course.loops[base],
+            base=chain.loops[base],
             next=following,
             line=line,
             calls=calls,
             before=before,
-            first=_asked(after),
+            first=_first_with_request(after),
             after=after,
             position=position,
             drops=drops,
@@ -217,7 +225,7 @@ class _Around:
         )
 
 
-def _asked(calls: Sequence[Call]) -> Call | None:
+def _first_with_request(calls: Sequence[Call]) -> Call | None:
     return next((call for call in calls if call.request), calls[0] if calls else None)
 
 
@@ -226,14 +234,14 @@ def _position(row: Compaction) -> int:
 
 
 def _own_cost(loop: Loop) -> int | None:
-    """Return what a pass cost that is a loop of its own: inside another no call is recorded for it."""
+    """Return the cost of a compaction loop; 0 within another loop, where it has no calls of its own."""
     if loop.role != "compaction":
         return 0
     return None if loop.unpriced else loop.cost_nano or 0
 
 
 def _places(sessions: Collection[int]) -> Mapping[int, Sequence[tuple[int, int]]]:
-    """Return where the passes of each session stand: loop and position."""
+    """Return loop and position of the compactions of each session."""
     found: dict[int, list[tuple[int, int]]] = defaultdict(list)
     rows = listed().filter(loop__session__in=sessions)
     for session, loop, start, end in rows.values_list(
@@ -244,7 +252,7 @@ def _places(sessions: Collection[int]) -> Mapping[int, Sequence[tuple[int, int]]
 
 
 def _merged(rows: Sequence[Compaction]) -> Mapping[int, int]:
-    """Return the imported block that tells of each pass."""
+    """Return the imported block of each compaction."""
     blocks = Compaction.objects.filter(
         content="block",
         start_event__isnull=True,
@@ -253,6 +261,6 @@ def _merged(rows: Sequence[Compaction]) -> Mapping[int, int]:
         ended_at__gte=OuterRef("started_at"),
         ended_at__lte=OuterRef("ended_at"),
     )
-    told = Compaction.objects.filter(pk__in=[row.pk for row in rows], start_event__isnull=False)
-    found = told.annotate(told_by=Subquery(blocks.order_by("pk").values("pk")[:1]))
-    return {pk: block for pk, block in found.values_list("pk", "told_by") if block}
+    recorded_rows = Compaction.objects.filter(pk__in=[row.pk for row in rows], start_event__isnull=False)
+    found = recorded_rows.annotate(block_pk=Subquery(blocks.order_by("pk").values("pk")[:1]))
+    return {pk: block for pk, block in found.values_list("pk", "block_pk") if block}

@@ -1,4 +1,4 @@
-"""Calls that ran again after a pass: the same tool and arguments, the result no longer in the context."""
+"""Repeated calls after a compaction: same tool and arguments, the first result no longer in the context."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dashboard.compaction_analysis.queries.passes import Pass
 from dashboard.web import links
 from recorder.models import ToolCall
 
-MOST = 100  # that are listed
+MOST = 100  # maximum number of rows
 FATES = {"summary": "summarised", "drop": "dropped", "cut": "cut"}
 _COLUMNS = (
     "pk",
@@ -26,8 +26,8 @@ _COLUMNS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """One call, and where it is shown; a tool may run outside of any turn."""
+class CallPlace:
+    """Location of a call; `turn` is None for a tool that ran outside of any turn."""
 
     loop: int
     turn: int | None
@@ -39,43 +39,43 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True)
-class Again:
-    """A call that ran again; `fate` says what had become of its result, "" where that is not known."""
+class RepeatedCall:
+    """A repeated call; `fate` is what the compaction did with the first result, "" if unknown."""
 
     tool: str
     summary: str
     fate: str
-    first: Ran
-    then: Ran
+    first: CallPlace
+    then: CallPlace
 
 
 @dataclass(frozen=True, slots=True)
 class Repeats:
-    """All of them; `count` also of those that are not listed."""
+    """The first repeated calls, and the number of all."""
 
-    rows: Sequence[Again]
+    rows: Sequence[RepeatedCall]
     count: int
 
 
 def repeats(found: Pass, sent: Comparison | None) -> Repeats:
-    """Return the calls that ran again; without a comparison, all that ran on both sides. One query."""
+    """Return the repeated calls; without a comparison, all calls made on both sides. One query."""
     calls = ToolCall.objects.filter(loop__in=found.line, start_event__isnull=False).exclude(arguments_key="")
-    ran: dict[tuple[str, str], tuple[str, Ran]] = {}
-    rows: list[Again] = []
+    ran: dict[tuple[str, str], tuple[str, CallPlace]] = {}
+    rows: list[RepeatedCall] = []
     until = found.until or float("inf")
     for _, call, tool, key, summary, event, turn, ordinal, loop in calls.order_by("start_event").values_list(
         *_COLUMNS
     ):
-        here = Ran(
+        here = CallPlace(
             found.numbers[loop], None if ordinal is None else ordinal + 1, _place(found, loop, turn, ordinal)
         )
         if event < found.position:
             ran[tool, key] = call, here
         elif (tool, key) in ran and event < until:
-            earlier, first = ran.pop((tool, key))  # from now on its result is in the context again
+            earlier, first = ran.pop((tool, key))  # its result is in the context again from here on
             fate = FATES.get(sent.lost.get(earlier, ""), "") if sent else ""
             if fate or sent is None:
-                rows.append(Again(tool, summary, fate, first, here))
+                rows.append(RepeatedCall(tool, summary, fate, first, here))
     return Repeats(rows[:MOST], len(rows))
 
 

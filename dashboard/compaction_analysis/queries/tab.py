@@ -1,4 +1,4 @@
-"""The passes of a session, for the tab of one of its loops: those first that shaped its context."""
+"""Compactions of a session for the tab of a loop; those on the loop's context chain first."""
 
 from __future__ import annotations
 
@@ -14,23 +14,23 @@ from dashboard.web import links
 from recorder.models import LoopRecord
 
 SHOWN = 50
-COMPARED = 4  # the newest whose requests are read: these can be megabytes
+COMPARED = 4  # only for so many, requests are read, which can be megabytes
 
 
 @dataclass(frozen=True, slots=True)
 class Card:
-    """One pass; without a verdict its requests were not read."""
+    """One compaction; `verdict` is None when its requests were not read."""
 
     found: Pass
     bars: Sequence[Bar]
     zones: Sequence[Zone]
     verdict: Verdict | None
-    is_here: bool  # whether it shaped the context of the loop
+    is_here: bool  # it is on the context chain of the loop
 
 
 @dataclass(frozen=True, slots=True)
 class Tab:
-    """The newest passes of a session; root of the panel session/compactions/compactions."""
+    """The newest compactions of a session; root of the panel session/compactions/compactions."""
 
     cards: Sequence[Card]
     total: int
@@ -42,7 +42,7 @@ class Tab:
 
 
 def tabs(loops: Collection[int]) -> Mapping[int, Tab]:
-    """Return the tab of each loop. A dozen queries, and four for each pass whose requests are read."""
+    """Return the tab of each loop. Twelve queries, and four for each compaction whose requests are read."""
     places = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "session_id", "session__project__slug")
     return {pk: _tab(pk, session, slug) for pk, session, slug in places}
 
@@ -50,9 +50,9 @@ def tabs(loops: Collection[int]) -> Mapping[int, Tab]:
 def _tab(loop: int, session: int, slug: str) -> Tab:
     every = listed().filter(loop__session=session)
     newest = passes(shown(every).order_by("-pk")[:SHOWN])
-    found = sorted(newest, key=lambda each: (loop not in each.line, -each.pk))
+    found = sorted(newest, key=lambda item: (loop not in item.line, -item.pk))
     return Tab(
-        cards=[_card(each, loop, is_compared=n < COMPARED) for n, each in enumerate(found)],
+        cards=[_card(item, loop, is_compared=n < COMPARED) for n, item in enumerate(found)],
         total=every.count(),
         all_url=links.compactions(slug, session=session),
     )
@@ -63,5 +63,5 @@ def _card(found: Pass, loop: int, *, is_compared: bool) -> Card:
         return Card(found, bars(found.claim, None), (), None, loop in found.line)
     read = bodies(found)
     known = read.sent or read.block
-    said = verdict(found.claim, read.sent, found.row.state, has_next=bool(found.after), pruned=read.pruned)
-    return Card(found, bars(found.claim, known), known.zones if known else (), said, loop in found.line)
+    checked = verdict(found.claim, read.sent, found.row.state, has_next=bool(found.after), pruned=read.pruned)
+    return Card(found, bars(found.claim, known), known.zones if known else (), checked, loop in found.line)

@@ -1,1 +1,1 @@
-"""Compactions: the list of them, and each before and after."""
+"""Pages of compactions: the list, and the comparison of the context before and after one."""

@@ -1,4 +1,4 @@
-"""The context of each call as SVG geometry: percent across, pixels up, in tokens. Pure."""
+"""Geometry of the chart of context sizes: x in percent, y in pixels, amounts in tokens. Pure."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from dashboard.compaction_analysis.payback import Call
 
 LEFT, RIGHT = 6.0, 100.0
 TOP, BOTTOM = 22.0, 174.0
-BARS_MAX = 90  # that fit
-BEFORE_MAX = 60  # of them before the pass
-GAP = 0.9  # of a bar's room, between two loops
-FILL = 0.74  # of its room that a bar takes
+BARS_MAX = 90  # maximum number of bars
+BEFORE_MAX = 60  # of them before the compaction
+GAP = 0.9  # between two loops, as a share of a bar's slot
+FILL = 0.74  # width of a bar, as a share of its slot
 LINES = 4
-NEAR = 4  # a limit that is farther than this many times the largest context would flatten it
+NEAR = 4  # a limit above this multiple of the largest context is not drawn: it would flatten the chart
 STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """One call: what it read from the cache and what was new, or how large it was where nobody knows that."""
+    """One call: tokens read from the cache and other prompt tokens."""
 
     call: Call
-    number: int  # of its loop
+    number: int  # number of its loop
     x: float
     width: float
     cached_y: float
@@ -35,13 +35,13 @@ class Bar:
 
     @property
     def turn(self) -> int:
-        """Return its turn as people count."""
+        """Return its turn, counted from 1."""
         return self.call.ordinal + 1
 
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """A horizontal line and what it stands for."""
+    """A horizontal grid line and its amount."""
 
     y: float
     tokens: int
@@ -71,17 +71,17 @@ class Chart:
     levels: Sequence[Level]
     bars: Sequence[Bar]
     loops: Sequence[Span]
-    drops: Sequence[float]  # where other passes are
-    here: float | None  # where this one is
+    drops: Sequence[float]  # x of other compactions
+    here: float | None  # x of this compaction
     limit: Level | None
-    began: Level | None  # how large the context was, as the pass claims
-    far_limit: int | None  # one that does not fit
+    began: Level | None  # reported size of the context before
+    far_limit: int | None  # a limit that is too large to be drawn
     earlier: int  # calls that are not drawn
     later: int
 
     @property
     def is_left(self) -> bool:
-        """Say whether the label of this pass stands left of it."""
+        """Whether the label of this compaction is left of its line."""
         return self.here is not None and self.here > 70
 
 
@@ -93,13 +93,13 @@ def chart(
     limit: int | None,
     began: int | None,
 ) -> Chart | None:
-    """Draw the calls around a pass; None if there are none whose size is known."""
-    known = [call for call in calls if call.prompt is not None]
-    if not known:
+    """Lay out the calls around a compaction; None if no size is known."""
+    sized = [call for call in calls if call.prompt is not None]
+    if not sized:
         return None
-    before = sum(call.event < position for call in known)
-    first = max(0, min(before - BEFORE_MAX, len(known) - BARS_MAX))
-    shown = known[first : first + BARS_MAX]
+    before = sum(call.event < position for call in sized)
+    first = max(0, min(before - BEFORE_MAX, len(sized) - BARS_MAX))
+    shown = sized[first : first + BARS_MAX]
     largest = max(*(call.prompt or 0 for call in shown), began or 0, 1)
     is_near = limit is not None and limit <= NEAR * largest
     levels = _levels(max(largest, limit or 0) if is_near else largest)
@@ -109,13 +109,13 @@ def chart(
         levels=levels,
         bars=bars,
         loops=_spans(bars),
-        drops=[x for each in drops if each != position and (x := _between(bars, each)) is not None],
-        here=_between(bars, position, is_kept=True),
+        drops=[x for drop in drops if drop != position and (x := _between(bars, drop)) is not None],
+        here=_between(bars, position, is_required=True),
         limit=_level(limit, scale) if is_near else None,
         began=_level(began, scale),
         far_limit=None if is_near else limit,
         earlier=first,
-        later=max(0, len(known) - first - BARS_MAX),
+        later=max(0, len(sized) - first - BARS_MAX),
     )
 
 
@@ -151,13 +151,13 @@ def _spans(bars: Sequence[Bar]) -> list[Span]:
     return found
 
 
-def _between(bars: Sequence[Bar], position: int, *, is_kept: bool = False) -> float | None:
-    """Return where a pass stands: left of the first bar after it; None outside, unless it must be shown."""
+def _between(bars: Sequence[Bar], position: int, *, is_required: bool = False) -> float | None:
+    """Return the x of a compaction, left of the first bar after it; None outside, unless required."""
     after = next((n for n, bar in enumerate(bars) if bar.call.event > position), None)
     if after is None:
-        return round(min(99.5, bars[-1].x + bars[-1].width * 1.2), 2) if is_kept else None
+        return round(min(99.5, bars[-1].x + bars[-1].width * 1.2), 2) if is_required else None
     if after == 0:
-        return round(LEFT + 0.2, 2) if is_kept else None
+        return round(LEFT + 0.2, 2) if is_required else None
     end = bars[after - 1].x + bars[after - 1].width
     return round((end + bars[after].x) / 2, 2)
 

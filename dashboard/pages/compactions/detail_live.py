@@ -1,4 +1,4 @@
-"""What an open compaction is sent: what became of the context, and what that changed."""
+"""Live panels of a compaction page: content and effect."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class CompactionPage:
-    """An open compaction of a session."""
+    """An open page of one compaction."""
 
     project: int
     session: int
@@ -35,7 +35,7 @@ class CompactionPage:
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for. Raises Http404."""
+    """Return the page of a socket URL. Raises Http404 if the compaction is not in the session."""
     session, pk = (whole_number(params.get(name, "")) or 0 for name in ("session", "compaction"))
     if not detail.is_of(project.pk, session, pk):
         raise Http404

@@ -1,4 +1,4 @@
-"""Two contexts side by side as geometry: rows before, cards after, ribbons between, all on one grid. Pure."""
+"""Geometry of the flow diagram: rows before, cards after, ribbons between them, on one grid. Pure."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from itertools import groupby
 from dashboard.compaction_analysis.message_zones import Comparison, Kind, Row, Zone
 from dashboard.compaction_analysis.messages import Message
 
-RUN_MAX, RUN_HEAD, RUN_TAIL = 10, 6, 2  # rows of one fate that stand together: all, or the first and the last
+RUN_MAX, RUN_HEAD, RUN_TAIL = 10, 6, 2  # a longer run of one kind shows only its first and last rows
 ROWS_MAX = 40
 SPAN_MAX = 40  # dashboard/static/css/pages/compactions.css has a rule for each
-CUTS_MAX = 6  # that a card lists
-STAND_MAX = 6
-GLANCE = 320  # characters of a message on a card
-WHOLE = 16_000  # of one that is opened
+CUTS_MAX = 6  # listed on a card
+INSERTED_MAX = 6
+EXCERPT_MAX = 320  # characters of a message on a card
+TEXT_MAX = 16_000  # characters of an expanded message
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row on the left: a group of messages, or what is folded away."""
+    """One row on the left: a group of messages, or the number of folded groups."""
 
     kind: Kind
     row: Row | None = None
@@ -39,18 +39,18 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """A message that stands there now: as it begins, and as much of it as a page holds."""
+class InsertedMessage:
+    """A message that the compaction inserted: its beginning, and its text up to TEXT_MAX."""
 
     message: Message
 
     @property
     def text(self) -> str:
-        return self.message.whole[:GLANCE].rstrip() + "…"
+        return self.message.whole[:EXCERPT_MAX].rstrip() + "…"
 
     @property
     def whole(self) -> str:
-        return self.message.whole[:WHOLE]
+        return self.message.whole[:TEXT_MAX]
 
     @property
     def words(self) -> int:
@@ -62,11 +62,11 @@ class Said:
 
     @property
     def is_long(self) -> bool:
-        return len(self.message.whole) > GLANCE
+        return len(self.message.whole) > EXCERPT_MAX
 
     @property
     def is_cut(self) -> bool:
-        return len(self.message.whole) > WHOLE
+        return len(self.message.whole) > TEXT_MAX
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +78,22 @@ class Card:
 
     @property
     def cuts(self) -> int:
-        """Return how many cut messages are not listed."""
+        """Return the number of truncated messages that are not listed."""
         return max(0, len(self.zone.cuts) - CUTS_MAX)
 
     @property
-    def shown(self) -> list[Said]:
-        return [Said(each) for each in self.zone.stand[:STAND_MAX]]
+    def shown(self) -> list[InsertedMessage]:
+        return [InsertedMessage(message) for message in self.zone.inserted[:INSERTED_MAX]]
 
     @property
     def more(self) -> int:
-        """Return how many messages that stand there now are not shown."""
-        return max(0, len(self.zone.stand) - STAND_MAX)
+        """Return the number of inserted messages that are not shown."""
+        return max(0, len(self.zone.inserted) - INSERTED_MAX)
 
 
 @dataclass(frozen=True, slots=True)
 class Ribbon:
-    """From rows to their card, in hundredths of the height."""
+    """Connects rows with their card, in percent of the height."""
 
     css: str
     path: str
@@ -101,7 +101,7 @@ class Ribbon:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """The whole drawing."""
+    """The whole diagram."""
 
     comparison: Comparison
     lines: Sequence[Line]
@@ -127,7 +127,7 @@ def flow(comparison: Comparison) -> Flow:
 
 
 def _lines(rows: Sequence[Row]) -> list[Line]:
-    """Return the rows, long runs of one fate folded in their middle, and the end if there are too many."""
+    """Return the rows; long runs of one kind are folded in the middle, rows beyond ROWS_MAX at the end."""
     lines: list[Line] = []
     for _, run in groupby(rows, key=lambda row: (row.kind, row.is_cut)):
         members = list(run)
@@ -153,26 +153,24 @@ def _folded(rows: Sequence[Row]) -> Line:
 
 
 def _cards(zones: Sequence[Zone], lines: Sequence[Line]) -> list[Card]:
-    """Return the cards, each as high as its words need, and where the left side is higher as its rows are."""
+    """Return the cards, each as high as its text; spare height is shared in proportion to their rows."""
     least = [_span(zone) for zone in zones]
     room = len(lines) - sum(least)
-    mine = [sum(line.kind == zone.kind for line in lines) for zone in zones]
-    wanted = [max(0, rows - span) for rows, span in zip(mine, least, strict=True)]
+    row_counts = [sum(line.kind == zone.kind for line in lines) for zone in zones]
+    wanted = [max(0, rows - span) for rows, span in zip(row_counts, least, strict=True)]
     share = min(1.0, room / sum(wanted)) if room > 0 and any(wanted) else 0.0
     spans = [min(SPAN_MAX, span + int(more * share)) for span, more in zip(least, wanted, strict=True)]
     return [Card(zone, span) for zone, span in zip(zones, spans, strict=True)]
 
 
 def _span(zone: Zone) -> int:
-    stand = sum(1 if len(each.whole) < 80 else 3 for each in zone.stand[:STAND_MAX])
-    return 1 + (zone.kind != "drop") + (min(len(zone.cuts), CUTS_MAX) + 1) // 2 + stand
+    inserted = sum(1 if len(message.whole) < 80 else 3 for message in zone.inserted[:INSERTED_MAX])
+    return 1 + (zone.kind != "drop") + (min(len(zone.cuts), CUTS_MAX) + 1) // 2 + inserted
 
 
 def _ribbons(lines: Sequence[Line], cards: Sequence[Card], height: int) -> list[Ribbon]:
-    """Return a ribbon for each run of rows to its part of its card."""
-    tops: dict[
-        Kind, tuple[float, float]
-    ] = {}  # where the next ribbon meets the card, and how high a row is there
+    """Return a ribbon from each run of rows to its part of their card."""
+    tops: dict[Kind, tuple[float, float]] = {}  # y of the next ribbon at the card, height of a row there
     at = 0
     for card in cards:
         rows = sum(line.kind == card.zone.kind for line in lines)
@@ -182,13 +180,16 @@ def _ribbons(lines: Sequence[Line], cards: Sequence[Card], height: int) -> list[
     for (kind, css), run in groupby(lines, key=lambda line: (line.kind, line.css)):
         rows = len(list(run))
         if kind in tops:
-            top, each = tops[kind]
+            top, row_height = tops[kind]
             ribbons.append(
                 Ribbon(
-                    css, _path(at / height, (at + rows) / height, top / height, (top + rows * each) / height)
+                    css,
+                    _path(
+                        at / height, (at + rows) / height, top / height, (top + rows * row_height) / height
+                    ),
                 )
             )
-            tops[kind] = (top + rows * each, each)
+            tops[kind] = (top + rows * row_height, row_height)
         at += rows
     return ribbons
 

@@ -1,4 +1,4 @@
-"""What an open list of compactions is sent: its rows, and how many new ones wait."""
+"""Live panels of the list of compactions: its rows, and the number of new ones."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ COMPACTIONS = Kind(
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for."""
+    """Return the page of a socket URL."""
     return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params), params)

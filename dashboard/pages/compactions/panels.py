@@ -1,4 +1,4 @@
-"""The live regions of the pages of compactions."""
+"""Panels of the compaction pages."""
 
 from dashboard.live.panel import Panel
 from dashboard.pages.compactions.queries import detail

@@ -1,4 +1,4 @@
-"""What the reader asked the list of compactions for: validated once, written back into links."""
+"""Query parameters of the list of compactions: validated once, written back into links."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ WINDOWS = ("24h", "7d", "30d", "90d", "all")
 
 @dataclass(frozen=True, slots=True)
 class Filters(Address):
-    """The list's query string. A config is told by its key."""
+    """The list's query string. A config is identified by its key."""
 
     config: str = ""
     agent: str = ""
     since: str = "all"
     session: int | None = None
-    before: Cursor | None = None  # the page after this pass, newest first
-    after: Cursor | None = None  # the page that ends before this pass
+    before: Cursor | None = None  # start after this compaction, newest first
+    after: Cursor | None = None  # end before this compaction
 
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
-        """Read a query string; what makes no sense is as if it were not there."""
+        """Parse a query string; invalid parameters are ignored."""
         read = Reading(params)
         return cls(
             config=read.text("config"),

@@ -1,4 +1,4 @@
-"""Compactions as pages: the list, and one before and after."""
+"""Views of the list of compactions and of one compaction."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ def detail(request: HttpRequest, project: Project, pk: int, compaction: int) -> 
 @require_safe
 @member
 def of_event(_request: HttpRequest, project: Project, event: int) -> HttpResponse:
-    """Lead to the compaction that an event tells of."""
-    url = queries.told_by(project.pk, event)
+    """Redirect to the compaction that an event started or ended."""
+    url = queries.url_of_event(project.pk, event)
     if url is None:
         raise Http404
     return HttpResponseRedirect(url)
@@ -50,18 +50,18 @@ def of_event(_request: HttpRequest, project: Project, event: int) -> HttpRespons
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the compactions that the query string asks for, and what they come to."""
+    """Show the compactions that match the query string, with their totals."""
     filters, now = Filters.parse(request.GET), timezone.now()
-    known, wanted = newest(listed(project.pk)), queries_list.matching(project.pk, filters, now)
+    newest_pk, wanted = newest(listed(project.pk)), queries_list.matching(project.pk, filters, now)
     found = listing(wanted, filters)
-    page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, known)
+    page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, newest_pk)
     context = {
         "project": project,
         "page": "compactions",
         "ws_url": page.socket(project.slug),
         "filters": filters,
         "listing": found,
-        "options": queries_list.options(project.pk) if known else None,
+        "options": queries_list.options(project.pk) if newest_pk else None,
         "drawn": page.draw(),
     }
     if found.pks:

@@ -1,23 +1,23 @@
 """Which loops a context runs through, told from how phi-core links them."""
 
-from dashboard.compaction_analysis.context_chain import Course, Loop
+from dashboard.compaction_analysis.context_chain import ContextChain, Loop
 
 
 def loop(pk, parent=None, role="normal", kind="Default", agent="a", is_selected=None):
     links = {"parent_id": parent, "group_id": None, "branch_index": None, "is_selected": is_selected}
-    said = {"role": role, "continuation_kind": kind, "agent_id": agent, "loop_id": str(pk), "title": ""}
+    values = {"role": role, "continuation_kind": kind, "agent_id": agent, "loop_id": str(pk), "title": ""}
     spent = {"config_id": None, "turns": 1, "cost_nano": None, "unpriced": 0}
-    return Loop(id=pk, session_id=1, **links, **said, **spent)
+    return Loop(id=pk, session_id=1, **links, **values, **spent)
 
 
 def line(loops, pk, most=200):
-    return list(Course(loops).line(pk, most))
+    return list(ContextChain(loops).line(pk, most))
 
 
 def test_a_pass_on_its_own_shortens_the_loop_above_it_and_the_next_goes_on_from_there():
     loops = [loop(1, kind="Initial"), loop(2, 1, "compaction", "Compaction"), loop(3, 1)]
 
-    assert Course(loops).base(2) == 1
+    assert ContextChain(loops).base(2) == 1
     assert line(loops, 2) == line(loops, 1) == line(loops, 3) == [1, 3]
 
 

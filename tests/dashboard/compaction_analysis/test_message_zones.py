@@ -15,11 +15,13 @@ TASK = build.user("Fix the parser.")
 
 
 def asks(*calls):
-    said = [{"type": "toolCall", "id": call, "name": "read", "arguments": {"path": call}} for call in calls]
-    return {**build.assistant(f"Reading {', '.join(calls)}."), "content": said}
+    content = [
+        {"type": "toolCall", "id": call, "name": "read", "arguments": {"path": call}} for call in calls
+    ]
+    return {**build.assistant(f"Reading {', '.join(calls)}."), "content": content}
 
 
-def told(before, after, new=(), known=()):
+def zones_of(before, after, new=(), known=()):
     found = compare(
         messages(before), messages(after), {message(m).key for m in new}, {message(m).key for m in known}
     )
@@ -29,41 +31,41 @@ def told(before, after, new=(), known=()):
 STORY = [TASK, asks("a"), build.tool_result("a", "A" * 90), asks("b"), build.tool_result("b", "B" * 90)]
 
 
-def test_what_is_kept_word_for_word_is_one_zone():
-    assert told(STORY, STORY) == [("kept", 5, 5, 0)]
+def test_unchanged_messages_are_one_zone():
+    assert zones_of(STORY, STORY) == [("kept", 5, 5, 0)]
     assert compare(messages(STORY), messages(STORY)).is_whole
 
 
-def test_a_middle_in_whose_place_something_stands_was_summarised():
+def test_a_replaced_middle_is_summarised():
     summary = build.user("[Summary] a was read.")
 
-    assert told(STORY, [TASK, summary, *STORY[3:]]) == [
+    assert zones_of(STORY, [TASK, summary, *STORY[3:]]) == [
         ("first", 1, 1, 0),
         ("summary", 2, 1, 0),
         ("recent", 2, 2, 0),
     ]
 
 
-def test_a_middle_in_whose_place_nothing_stands_was_dropped():
-    assert told(STORY, [TASK, *STORY[3:]]) == [("first", 1, 1, 0), ("drop", 2, 0, 0), ("recent", 2, 2, 0)]
+def test_a_removed_middle_is_dropped():
+    assert zones_of(STORY, [TASK, *STORY[3:]]) == [("first", 1, 1, 0), ("drop", 2, 0, 0), ("recent", 2, 2, 0)]
 
 
 def test_a_result_of_the_same_call_that_became_shorter_was_cut():
     after = [*STORY[:2], build.tool_result("a", "AAA…"), *STORY[3:]]
     found = compare(messages(STORY), messages(after))
 
-    assert told(STORY, after) == [("kept", 5, 5, 1)]
+    assert zones_of(STORY, after) == [("kept", 5, 5, 1)]
     assert not found.is_whole
     assert found.lost == {"a": "cut"}
     assert [(cut.before, cut.after) for cut in found.zones[0].cuts] == [(90, 6)]
 
 
-def test_what_was_said_since_is_no_summary():
+def test_new_messages_are_no_summary():
     question, summary = build.user("And now?"), build.user("[Summary]")
 
-    assert told(STORY, [TASK, *STORY[3:], question], new=[question])[-1] == ("new", 0, 1, 0)
-    assert told(STORY, [TASK, question, *STORY[3:]], new=[question])[1] == ("drop", 2, 0, 0)
-    put = told(STORY, [TASK, summary, question, *STORY[3:]], known=[summary])
+    assert zones_of(STORY, [TASK, *STORY[3:], question], new=[question])[-1] == ("new", 0, 1, 0)
+    assert zones_of(STORY, [TASK, question, *STORY[3:]], new=[question])[1] == ("drop", 2, 0, 0)
+    put = zones_of(STORY, [TASK, summary, question, *STORY[3:]], known=[summary])
     assert put == [("first", 1, 1, 0), ("summary", 2, 1, 0), ("recent", 2, 2, 0), ("new", 0, 1, 0)]
 
 
@@ -73,7 +75,7 @@ def test_times_and_usage_make_no_other_message():
     assert compare(messages(STORY), messages(later)).is_whole
 
 
-def test_anything_may_stand_where_a_message_should():
+def test_any_json_is_accepted_as_a_message():
     odd = [
         "text",
         None,
@@ -141,7 +143,7 @@ def test_a_block_counts_groups_of_messages_and_holds_what_was_put_in():
     assert [(cut.before, cut.after) for cut in found.zones[2].cuts] == [(90, 2)]
 
 
-def test_a_block_without_its_messages_is_told_by_counts():
+def test_a_block_without_its_messages_is_shown_by_counts():
     found = compared(block(BLOCK), [])
 
     assert (found.before, found.size_before) == (3, None)
@@ -153,6 +155,12 @@ def test_a_block_without_its_messages_is_told_by_counts():
 
 
 def test_a_block_that_names_no_group_is_none():
-    for said in (None, [], {}, {"keep_first": {"startTurn": 3, "endTurn": 1}}, {"keep_recent": {"range": 7}}):
-        assert block(said) is None
+    for content in (
+        None,
+        [],
+        {},
+        {"keep_first": {"startTurn": 3, "endTurn": 1}},
+        {"keep_recent": {"range": 7}},
+    ):
+        assert block(content) is None
     assert block({"keep_first": {"startTurn": 0, "endTurn": 10**12}}) is None

@@ -43,7 +43,7 @@ def test_a_context_that_grew_saved_nothing_and_is_no_cost():
     assert (found.saved_each, found.saved, found.net_nano, found.after_calls) == (-900, 0, 0, None)
 
 
-def test_what_is_not_known_stays_unknown():
+def test_unknown_values_stay_unknown():
     assert payback([], AFTER, 0).saved is None
     assert payback([call(None)], AFTER, 0).saved is None
     assert payback([BEFORE], [], 0).rebuilt is None

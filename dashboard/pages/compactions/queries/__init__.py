@@ -1,1 +1,1 @@
-"""What the pages of compactions read."""
+"""Database queries of the compaction pages."""

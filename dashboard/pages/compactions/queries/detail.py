@@ -1,4 +1,4 @@
-"""One pass before and after: what was claimed, sent and put in, and what it changed."""
+"""One compaction: reported counts, requests before and after, summary, and effect on later calls."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from dashboard.pages.compactions.flow_diagram import Flow, flow
 from dashboard.web import links
 from recorder.models import Compaction, ModelConfig
 
-ORIGINALS_MAX = 6  # that are named
-TEXT = 16_000  # characters of a summary that are shown at once
+ORIGINALS_MAX = 6  # maximum number of links
+TEXT = 16_000  # characters of a summary on the page
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The text that stands for what was summarised, as the runtime told it."""
+    """The summary text, as the runtime reported it."""
 
     text: str
     size: int
-    url: str  # of the whole, "" if nothing is missing
+    url: str  # of the full text, "" if all is shown
 
     @property
     def words(self) -> int:
@@ -38,14 +38,14 @@ class Summary:
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a pass claimed and what became of the context; root of the panel compactions/content."""
+    """Reported counts and comparison of the contexts; root of the panel compactions/content."""
 
     found: Pass
     verdict: Verdict
     sent: Flow | None
     block: Flow | None
     summary: Summary | None
-    at: int  # its place among the session's, from 1
+    at: int  # its number in the session, from 1
     of: int
     previous: str
     next: str
@@ -62,7 +62,7 @@ class Content:
 
 @dataclass(frozen=True, slots=True)
 class Original:
-    """A loop that still holds what was compacted."""
+    """A loop that still has the compacted messages."""
 
     number: int
     url: str
@@ -70,7 +70,7 @@ class Original:
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What a pass changed; root of the panel compactions/effect."""
+    """Effect of a compaction on later calls; root of the panel compactions/effect."""
 
     found: Pass
     chart: Chart | None
@@ -95,45 +95,47 @@ class Effect:
 
     @property
     def unpriced(self) -> int:
-        """Say whether a price is what is missing: 1 if so."""
+        """Return 1 if amounts are unknown because a price is missing, else 0."""
         return int(self.found.payback.rate is None)
 
     @property
     def originals(self) -> list[Original]:
-        """Return the newest loops whose messages were compacted: nothing of them is gone."""
+        """Return the newest loops whose messages were compacted; their pages still show all of them."""
         until = self.found.line.index(self.found.base.id) + 1
         found = self.found
-        asked = {call.loop for call in found.calls if call.event < found.position}
-        loops = [pk for pk in found.line[:until] if pk in asked or pk == found.base.id][-ORIGINALS_MAX:]
+        loops_with_calls = {call.loop for call in found.calls if call.event < found.position}
+        loops = [pk for pk in found.line[:until] if pk in loops_with_calls or pk == found.base.id][
+            -ORIGINALS_MAX:
+        ]
         return [
             Original(found.numbers[pk], links.loop(found.slug, found.base.session_id, pk)) for pk in loops
         ]
 
 
 def contents(pks: Collection[int]) -> Mapping[int, Content]:
-    """Return what pages show of passes. Thirteen queries at most for one."""
-    return {each.pk: _content(each) for each in passes(shown(listed().filter(pk__in=pks)))}
+    """Return the content panels. Thirteen queries at most for one."""
+    return {item.pk: _content(item) for item in passes(shown(listed().filter(pk__in=pks)))}
 
 
 def effects(pks: Collection[int]) -> Mapping[int, Effect]:
-    """Return what passes changed. Twelve queries at most for one."""
-    return {each.pk: _effect(each) for each in passes(shown(listed().filter(pk__in=pks)))}
+    """Return the effect panels. Twelve queries at most for one."""
+    return {item.pk: _effect(item) for item in passes(shown(listed().filter(pk__in=pks)))}
 
 
 def is_of(project: int, session: int, pk: int) -> bool:
-    """Say whether a pass is one of this session's."""
+    """Whether a compaction belongs to the session."""
     return listed(project).filter(loop__session=session, pk=pk).exists()
 
 
-def told_by(project: int, event: int) -> str | None:
-    """Return where the pass is that an event tells of; an imported block may tell of a recorded one."""
-    tells = Q(start_event=event) | Q(end_event=event)
-    rows = Compaction.objects.filter(tells, loop__session__project=project)
+def url_of_event(project: int, event: int) -> str | None:
+    """Return the URL of the compaction that an event started or ended; of the recorded one for a block."""
+    of_event = Q(start_event=event) | Q(end_event=event)
+    rows = Compaction.objects.filter(of_event, loop__session__project=project)
     row = rows.select_related("loop__session__project").first()
     if row is None:
         return None
-    passed = listed(project).filter(pk=row.pk).values_list("pk", flat=True).first() or recorded(row)
-    return links.compaction(row.loop.session.project.slug, row.loop.session_id, passed)
+    pk = listed(project).filter(pk=row.pk).values_list("pk", flat=True).first() or recorded(row)
+    return links.compaction(row.loop.session.project.slug, row.loop.session_id, pk)
 
 
 def _content(found: Pass) -> Content:
@@ -171,11 +173,11 @@ def _nano(call: Call | None) -> int | None:
 
 
 def _neighbours(found: Pass) -> tuple[str, str, int, int]:
-    """Return where the passes before and after are, its place among them and how many there are."""
-    mine = listed().filter(loop__session=found.base.session_id)
-    counted = mine.aggregate(at=Count("pk", filter=Q(pk__lte=found.pk)), of=Count("pk"))
-    before = mine.filter(pk__lt=found.pk).order_by("-pk").values_list("pk", flat=True).first()
-    after = mine.filter(pk__gt=found.pk).order_by("pk").values_list("pk", flat=True).first()
+    """Return the URLs of the neighbours, its number and the number of compactions in the session."""
+    in_session = listed().filter(loop__session=found.base.session_id)
+    counted = in_session.aggregate(at=Count("pk", filter=Q(pk__lte=found.pk)), of=Count("pk"))
+    before = in_session.filter(pk__lt=found.pk).order_by("-pk").values_list("pk", flat=True).first()
+    after = in_session.filter(pk__gt=found.pk).order_by("pk").values_list("pk", flat=True).first()
     to = [links.compaction(found.slug, found.base.session_id, pk) if pk else "" for pk in (before, after)]
     return to[0], to[1], counted["at"], counted["of"]
 
@@ -190,7 +192,7 @@ def _summary(found: Pass) -> Summary | None:
 
 
 def _limit(found: Pass) -> int | None:
-    """Return how much the model takes, as the loop's config says."""
+    """Return the context window in tokens, from the config of the loop."""
     config = ModelConfig.objects.filter(pk=found.base.config_id or 0).only("snapshot").first()
     snapshot = config.snapshot if config else None
     size = snapshot.get("context_window") if isinstance(snapshot, dict) else None

@@ -1,4 +1,4 @@
-"""What the passes of a list come to: how often, how much, by config and by agent, and which paid off."""
+"""Totals of a list of compactions: counts, reported tokens, by config and agent, net savings."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from dashboard.pages.compactions.queries.list import CONFIG
 from dashboard.shared.config_labels import Chip, chips
 from recorder.models import Compaction
 
-NEWEST = 100  # passes whose pay-back is computed
-BEST = 3  # that are named
+NEWEST = 100  # compactions whose net savings are computed
+BEST = 3  # listed on either end
 GROUPS_MAX = 100
 
 _KNOWN = Q(tokens_before__isnull=False, tokens_after__isnull=False)
@@ -26,7 +26,7 @@ SUMS: Mapping[str, Any] = {
     "sessions": Count("loop__session", distinct=True),
     "idle": Count("pk", filter=_IDLE),
     "known": Count("pk", filter=_KNOWN),
-    # In floats: counts of hostile size would run over.
+    # Floats, so that absurdly large counts do not overflow 64 bits.
     "before": Sum(Case(When(_KNOWN, then=1.0 * F("tokens_before")))),
     "after": Sum(Case(When(_KNOWN, then=1.0 * F("tokens_after")))),
 }
@@ -34,11 +34,14 @@ SUMS: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """Several passes added up. `before` and `after` are claimed tokens, of the `known` that say both."""
+    """Totals of compactions.
+
+    `before` and `after` are reported tokens of the `known` ones that report both.
+    """
 
     count: int = 0
     sessions: int = 0
-    idle: int = 0  # that say themselves that they had no effect
+    idle: int = 0  # compactions that report no effect
     known: int = 0
     before: float | None = None
     after: float | None = None
@@ -62,7 +65,7 @@ class Figures:
 
 @dataclass(frozen=True, slots=True)
 class Paid:
-    """The newest passes by what they brought; those that nobody can price are only counted."""
+    """The newest compactions by net savings; those without a price are only counted."""
 
     best: Sequence[Pass]
     worst: Sequence[Pass]
@@ -72,19 +75,19 @@ class Paid:
 
 
 def figures(rows: QuerySet[Compaction]) -> Figures:
-    """Add up all passes of a list. One query."""
+    """Add up all compactions of a list. One query."""
     return Figures(**rows.order_by().aggregate(**SUMS))
 
 
 def by_config(rows: QuerySet[Compaction]) -> list[Figures]:
-    """Add up by config, most passes first. Two queries."""
+    """Add up by config, most compactions first. Two queries."""
     grouped = _by(rows.annotate(of=CONFIG))
     named = chips({row["of"] for row in grouped if row["of"]})
     return [Figures(**_sums(row), chip=named.get(row["of"] or 0)) for row in grouped]
 
 
 def by_agent(rows: QuerySet[Compaction]) -> list[Figures]:
-    """Add up by agent, most passes first. One query."""
+    """Add up by agent, most compactions first. One query."""
     return [Figures(**_sums(row), name=row["of"]) for row in _by(rows.annotate(of=F("loop__agent_id")))]
 
 
@@ -97,15 +100,15 @@ def _sums(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def paid(rows: QuerySet[Compaction]) -> Paid:
-    """Return which of the newest passes brought most and least. Six queries."""
+    """Return the newest compactions with the highest and lowest net savings. Six queries."""
     found = passes(shown(rows).order_by("-pk")[:NEWEST])
-    priced = [each for each in found if each.payback.net_nano is not None and each.payback.calls]
-    ranked = sorted(priced, key=lambda each: (-(each.payback.net_nano or 0), each.pk))
+    priced = [item for item in found if item.payback.net_nano is not None and item.payback.calls]
+    ranked = sorted(priced, key=lambda item: (-(item.payback.net_nano or 0), item.pk))
     half = len(ranked) // 2
     return Paid(
         best=ranked[: min(BEST, len(ranked) - half)],
         worst=ranked[: -min(BEST, half) - 1 : -1] if half else [],
         priced=len(priced),
         looked_at=len(found),
-        net_nano=sum(each.payback.net_nano or 0 for each in priced),
+        net_nano=sum(item.payback.net_nano or 0 for item in priced),
     )

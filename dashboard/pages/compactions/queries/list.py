@@ -1,4 +1,4 @@
-"""The list of compactions: which are asked for, what its rows say and what can be chosen."""
+"""List of compactions: filter, rows and filter options."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from dashboard.web.query_params import start
 from recorder.models import Compaction, LoopRecord, ModelConfig
 
 AGENTS_MAX = 200
-# A pass on its own has no config: its is that of what it shortened.
+# A compaction loop has no config of its own: the config of the loop that it shortened counts.
 CONFIG = Coalesce("loop__config", "loop__parent__config")
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One pass; root of the panel compactions/row."""
+    """One compaction; root of the panel compactions/row."""
 
     found: Pass
     chip: Chip | None
@@ -35,14 +35,14 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What can be chosen."""
+    """Filter options."""
 
     configs: Sequence[Chip]
     agents: Sequence[str]
 
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compaction]:
-    """Return the passes that are asked for, in no order."""
+    """Return the compactions that match the filters, unordered."""
     rows = listed(project)
     if filters.config:
         wanted = ModelConfig.objects.filter(project=project, key=filters.config)
@@ -56,14 +56,14 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compacti
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
-    """Return the rows of those passes that are the project's. Seven queries."""
+    """Return the rows of the compactions that belong to the project. Seven queries."""
     found = passes(shown(listed(project).filter(pk__in=pks)))
-    named = chips({each.base.config_id for each in found if each.base.config_id})
-    return {each.pk: Row(each, named.get(each.base.config_id or 0)) for each in found}
+    named = chips({item.base.config_id for item in found if item.base.config_id})
+    return {item.pk: Row(item, named.get(item.base.config_id or 0)) for item in found}
 
 
 def sessions(pks: Collection[int]) -> Mapping[int, int]:
-    """Return the session of each pass. One query."""
+    """Return the session of each compaction. One query."""
     return dict(Compaction.objects.filter(pk__in=pks).values_list("pk", "loop__session_id"))
 
 

@@ -11,7 +11,7 @@ def call(event, uncached, read=0, loop=1, state="done"):
     return Call(event, loop, event, None, event, None, uncached, read, 0, 0, state)
 
 
-def test_bars_are_as_high_as_what_was_sent_and_the_pass_stands_between_them():
+def test_bars_are_as_high_as_the_requests_and_the_compaction_is_between_them():
     drawn = chart([call(1, 100, 300), call(2, 50, 350), call(4, 200)], 3, [3], {1: 7}, None, None)
 
     assert [level.tokens for level in drawn.levels] == [0, 100, 200, 300, 400]
@@ -23,7 +23,7 @@ def test_bars_are_as_high_as_what_was_sent_and_the_pass_stands_between_them():
     assert [span.number for span in drawn.loops] == [7]
 
 
-def test_a_limit_that_is_near_is_drawn_and_one_that_is_far_is_told():
+def test_a_near_limit_is_drawn_and_a_far_one_is_written():
     near = chart([call(1, 100)], 2, [2], {1: 1}, 200, 150)
     far = chart([call(1, 100)], 2, [2], {1: 1}, 2_000, None)
 

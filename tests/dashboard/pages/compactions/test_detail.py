@@ -32,8 +32,8 @@ def test_a_pass_whose_claim_the_next_request_refutes(feed, compaction):
 
     assert "Compaction in loop 1, turn 5 " in page.text
     assert verdict(page) == "refuted"
-    claimed = "The event claims 9 to 7 messages and 5,031 to 461 tokens"
-    assert f"{claimed}, but the next request held all 9 messages word for word." in page.text
+    claimed = "The event reports 9 to 7 messages and 5,031 to 461 tokens"
+    assert f"{claimed}, but the next request held all 9 messages unchanged." in page.text
     assert "Claimed by the event 9 → 7 5,031 → 461 Sent to the model 9 → 9 4,200 → 5,100" in page.text
     assert "Kept 20 kB 9 messages, word for word" in page.text
     assert "Summarised" not in page.text
@@ -75,7 +75,7 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     # The block says what was put in, so that the question is told from the summaries.
     assert "8 messages, 2 messages in their place" in page.text
     assert "New since 24 B 1 message that came after the pass Which batch was slowest?" in page.text
-    assert "the requests held 12 before and 7 after, 1 of them said since" in page.text
+    assert "the requests held 12 before and 7 after, 1 of them new" in page.text
     assert see("/p/default/compactions").html.count('class="compaction-row"') == 2
 
 
@@ -105,8 +105,8 @@ def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
     bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
 
     items = client.get("/api/v1/compactions", headers=bearer).json()["items"]
-    told = [(each["content"], each["sent_messages"], each["sent_tokens"]) for each in items]
-    assert told == [("request", 9, 5_100), ("block", 7, 1_900)]
+    summary_text = [(each["content"], each["sent_messages"], each["sent_tokens"]) for each in items]
+    assert summary_text == [("request", 9, 5_100), ("block", 7, 1_900)]
 
 
 def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction):
@@ -124,8 +124,8 @@ def test_a_pass_without_effect_and_one_that_claims_fewer_tokens_in_as_many_messa
 
     idle, refuted = compaction(1), compaction(2)
     assert (verdict(idle), verdict(refuted)) == ("idle", "refuted")
-    assert "This pass had no effect: it says so, and the next request held all 9 messages" in idle.text
-    assert "claims 6,286 to 1,076 tokens, but the next request held all 11 messages" in refuted.text
+    assert "No effect, as reported: the next request held all 9 messages" in idle.text
+    assert "reports 6,286 to 1,076 tokens, but the next request held all 11 messages" in refuted.text
 
 
 def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_calculation(feed, compaction):
@@ -154,7 +154,7 @@ def test_counts_only_says_so_and_unknown_counts_stay_unknown(feed, compaction):
 
     assert f"Claimed by the event {NONE} {NONE} Sent to the model not recorded" in page.text
     assert "The content of this pass was not recorded, counts only." in page.text
-    assert "No request was recorded after this pass" in page.text
+    assert "No request was recorded after this compaction" in page.text
     assert "No call around this pass says how large its context was." in page.text
 
 
@@ -178,7 +178,7 @@ def test_two_megabytes_of_summary_are_folded(feed, compaction, reader):
     assert len(reader.get(whole).content.decode()) == len(text)
 
 
-def test_thousands_of_messages_stand_in_a_few_rows(feed, compaction):
+def test_thousands_of_messages_are_folded_into_a_few_rows(feed, compaction):
     many = [build.user(f"message {n}") for n in range(3_000)]
     said = build.assistant("Done.")
     passed = [build.compaction_started(), build.compaction_ended()]
@@ -230,7 +230,7 @@ async def test_a_running_pass_becomes_what_it_did_while_one_looks(place, open_pa
     for lines in (events[at : at + 1], events[at + 1 : at + 4], events[at + 4 :]):
         await in_thread(place.feed, *lines)
         await page.agree()
-    assert "agree on the messages" in page.shown.root.html()
+    assert "has the reported number of messages" in page.shown.root.html()
 
 
 def _path():
@@ -247,16 +247,16 @@ def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
     assert "2 passes shaped the context of this loop." in part
     assert part.index("Compaction before loop 3") < part.index("Compaction in loop 1, turn 5")
     assert "summarised, 8 messages" in part
-    assert "but the next request held all 9 messages word for word." in part
+    assert "but the next request held all 9 messages unchanged." in part
 
 
 def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
     """100,000 tokens at $3 a million and 20 at $15 cost $0.3003; 18,000 saved cost $0.054 a call."""
-    name, asked = "s.a.1", build.user("Shorten this.")
+    name, requests = "s.a.1", build.user("Shorten this.")
     first = turn(0, [build.user()], build.assistant("Read."), (20_000, 0, 0))
     passed = [build.compaction_started(name, at=12), build.compaction_ended(name, at=13)]
     alone = build.agent_start(name, parent=name, kind="Compaction", at=11)
-    shortening = turn(0, [asked], build.assistant("Short."), (100_000, 0, 0), before=passed)
+    shortening = turn(0, [requests], build.assistant("Short."), (100_000, 0, 0), before=passed)
     later = turn(0, [build.user("[Summary]")], build.assistant("Done."), (2_000, 0, 0), loop="s.a.2")
     feed(build.agent_start(name), *first, build.agent_end(name))
     feed(alone, *shortening, build.agent_end(name, at=20))
@@ -290,7 +290,7 @@ def test_a_call_that_failed_before_the_pass_counts_no_tokens_and_hides_no_reques
     assert "Saved since, 1 call 7.0k tokens, $0.0210" in page.text
 
 
-def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
+def test_pruned_requests_are_reported(feed, compaction, project):
     now = timezone.now()
     feed(*reread(), received_at=now - timedelta(days=60))
     assert verdict(compaction()) == "agrees"
@@ -299,7 +299,7 @@ def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
 
     page = compaction()
     assert verdict(page) == "gone"
-    assert "The bodies of the requests around this pass were pruned on" in page.text
+    assert "The requests around this compaction were pruned on" in page.text
     assert (
         "Claimed by the event 5 → 4 20,100 → 6,100 Sent to the model not recorded 20,000 → 6,000" in page.text
     )
@@ -307,7 +307,7 @@ def test_requests_that_were_pruned_are_told_so(feed, compaction, project):
     assert "whether their first results were still in the context is not known" in page.text
 
 
-def test_the_tab_says_of_the_past_what_was_known_then(feed, loop):
+def test_the_tab_as_of_an_event_shows_that_state(feed, loop):
     feed(tape="06")
     first = Compaction.objects.order_by("pk")[0]
 
@@ -316,7 +316,7 @@ def test_the_tab_says_of_the_past_what_was_known_then(feed, loop):
         for at in (first.start_event, first.end_event)
     )
     assert "The context is being compacted now." in running
-    assert "No request was recorded after this pass" in done
+    assert "No request was recorded after this compaction" in done
 
 
 async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, open_page):

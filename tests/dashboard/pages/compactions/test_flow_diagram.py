@@ -26,7 +26,7 @@ def ends(ribbon):
     return numbers[1], numbers[-1], numbers[7], numbers[9]
 
 
-def test_rows_stand_beside_the_card_of_what_became_of_them():
+def test_rows_are_beside_the_card_of_their_zone():
     task, gone, kept, summary = (build.user(text) for text in ("task", "gone", "kept", "[Summary]"))
     drawn = flow(compare(messages([task, gone, kept]), messages([task, summary, kept])))
 

@@ -59,7 +59,7 @@ def test_what_they_come_to_by_config_and_agent(feed, see):
         ("?since=what&before=x&session=y", [4, 3, 2, 1]),
     ],
 )
-def test_filters_stand_in_the_address(feed, see, query, expected):
+def test_filters_are_in_the_query_string(feed, see, query, expected):
     feed(tape="06")
     feed(*whole(1), *whole(2, "claude-opus-4-6"))
     every = list(Compaction.objects.order_by("pk").values_list("pk", flat=True))
