@@ -28,14 +28,27 @@ def digest(project):
 
 def records(project):
     """Return every record of `project` as a line of text, sorted."""
+    return sorted([*_of_tables(project, None), *spending(project)])
+
+
+def records_of(project, sessions):
+    """Return every record of some sessions of `project` as a line of text, sorted."""
+    return sorted(_of_tables(project, set(sessions)))
+
+
+def _of_tables(project, sessions):
     rows = {kind: {row.id: row for row in _rows(kind, project)} for kind in row_mapper.MODELS}
     events = dict(_named(_lines(project)))
 
     def name(kind, pk):
         return None if pk is None else NAMED[kind](rows[kind][pk], name)
 
-    words = [_words(kind, row, name, events) for kind in rows for row in rows[kind].values()]
-    return sorted([*words, *spending(project)])
+    def is_wanted(row):
+        if sessions is None or isinstance(row, Session):
+            return sessions is None or row.id in sessions
+        return getattr(rows[Loop].get(getattr(row, "loop", None), row), "session", None) in sessions
+
+    return [_words(kind, row, name, events) for kind in rows for row in rows[kind].values() if is_wanted(row)]
 
 
 def spending(project):

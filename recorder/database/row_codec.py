@@ -20,17 +20,14 @@ Column: TypeAlias = "models.Field[Any, Any]"
 Write = Callable[[Iterable[Any]], list[Any]]
 
 
-def written(
-    columns: Mapping[str, Column], links: Iterable[str], where: str, moment: Callable[[datetime], Any]
-) -> Write:
-    """Return the function that makes the values of rows, one behind the other.
+def written(columns: Mapping[str, Column], links: Iterable[str], moment: Callable[[datetime], Any]) -> Write:
+    """Return the function that makes the values of rows from records, one behind the other.
 
-    `where` says where each row's are, by the name or place of a field. The function raises ValueError when a
-    row points at what was never saved.
+    The function raises ValueError when a record points at what was never saved.
     """
     made = []
-    for at, (name, column) in enumerate(columns.items()):
-        value = where.format(name=name, at=at)
+    for name, column in columns.items():
+        value = f"each.{name}"
         one = f"{value}.id or key({value})" if name in links else _made(column, value)
         made.append(f"null if {value} is None else {one}" if column.null else one)
     text = f"def write(many):\n rows = []\n for each in many:\n  rows += ({', '.join(made)},)\n return rows"

@@ -6,7 +6,7 @@ without the ORM, which costs more than the database.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from operator import attrgetter
 
@@ -61,33 +61,23 @@ class Table:
         self.values: Callable[[core_records.Record], tuple[Value, ...]] = attrgetter(*self.fields)
         self._usual = USUAL.get(record, {})
         self._is_usual = has(self._usual)
-        self._write = written(found, self.links, "each.{name}", timestamp_encoder())
-        self._write_then = written(found, self.links, "each[{at}]", timestamp_encoder())
+        self._write = written(found, self.links, timestamp_encoder())
         varied = {name: column for name, column in found.items() if name not in self._usual}
-        self._write_usual = written(varied, self.links, "each.{name}", timestamp_encoder())
+        self._write_usual = written(varied, self.links, timestamp_encoder())
 
     def put(self, records: Sequence[core_records.Record], project: int) -> None:
         """Write records, in place of those that have their keys; what they point at must have its key."""
         usual = [each for each in records if self._is_usual(each)]
-        self._insert(self._write_usual(usual), project, self._replace, self._usual)
+        self._insert(self._write_usual(usual), project, self._usual)
         if len(usual) < len(records):
             others = [each for each in records if not self._is_usual(each)]
-            self._insert(self._write(others), project, self._replace, {})
+            self._insert(self._write(others), project, {})
 
-    def rows_of(self, many: Iterable[Sequence[Value]], keys: Iterable[int]) -> Values:
-        """Return the rows of what records' fields held, at whatever time, with these keys."""
-        rows = self._write_then(many)
-        rows[self.fields.index("id") :: len(self.fields)] = keys
-        return rows
-
-    def insert(self, rows: Values, project: int) -> None:
-        self._insert(rows, project, "", {})
-
-    def _insert(self, values: Values, project: int, otherwise: str, same: Mapping[str, Value]) -> None:
+    def _insert(self, values: Values, project: int, same: Mapping[str, Value]) -> None:
         columns = [column for name, column in self.columns.items() if name not in same]
         if self.has_project:
             same = {**same, "project_id": project}
-        insert_all(self.name, same, columns, values, otherwise)
+        insert_all(self.name, same, columns, values, self._replace)
 
     def select(self, where: str, *values: Value) -> list[core_records.Record]:
         """Return records, oldest first, whose links are still primary keys; `where` may use the alias `r`."""

@@ -10,7 +10,6 @@ from recorder.core.context import EventContext, Placement
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
 from recorder.core.handlers.model_configs import find_or_add, infer_config
-from recorder.core.handlers.taken import Ended
 from recorder.core.money import billing, token_counts
 from recorder.core.records import Json, Loop, Outcome, Session, Status, Turn
 
@@ -164,9 +163,7 @@ def _set_title(context: EventContext, loop: Loop, given: Json) -> None:
         sessions.set_title(context, loop, next(prompts, ""))
 
 
-def _how_it_ended(loop: Loop, given: Json | Ended) -> str:
-    if isinstance(given, Ended):
-        return given.activity
+def _how_it_ended(loop: Loop, given: Json) -> str:
     if loop.outcome == "completed":
         answers = (m for m in messages.reversed_messages(given) if messages.role_of(m) == "assistant")
         said = next(filter(None, map(messages.text_of, answers)), "")

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from recorder.core.content.text import clean, excerpt
+from recorder.core.content.fingerprints import arguments_key
+from recorder.core.content.text import clean, excerpt, one_line
 from recorder.core.context import EventContext
 from recorder.core.events import ProgressMessage, ToolExecutionEnd, ToolExecutionStart, ToolExecutionUpdate
 from recorder.core.events.fields import is_id
-from recorder.core.handlers import approvals, lineage, sessions, taken, turns
+from recorder.core.handlers import approvals, lineage, sessions, turns
 from recorder.core.records import ChildRef, Loop, ToolCall, Turn
 
 
@@ -19,8 +20,7 @@ def start(context: EventContext, event: ToolExecutionStart, loop: Loop) -> Turn 
         context.touch(twin)
     tool = _new_call(event, loop)
     tool.turn = turn
-    asked = taken.asked(event.args)
-    tool.summary, tool.arguments_key = asked.line, asked.key
+    tool.summary, tool.arguments_key = one_line(event.args), arguments_key(event.args)
     tool.started_at, tool.times_received = at or context.received_at, at is None
     tool.start_event = context.id
     context.add(tool)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from recorder.core.content import messages
+from recorder.core.content.fingerprints import text_key
 from recorder.core.content.messages import Answer
-from recorder.core.content.text import clean
+from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.context import EventContext, Placement
 from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
-from recorder.core.handlers import lifecycle, model_configs, sessions, taken
+from recorder.core.handlers import lifecycle, model_configs, sessions
 from recorder.core.money import billing, token_counts, usage
 from recorder.core.records import Loop, Turn
 
@@ -44,10 +46,11 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     token_counts.add_turn_usage(loop, event.usage)
     loop.turns += 1
     loop.session.turns += 1
-    said = taken.said(event.message)
-    if said is not None:
-        turn.said, turn.said_key = said.line, said.key
-        _apply_answer(context, turn, said.answer)
+    answer = messages.answer_of(event.message)
+    if answer is not None:
+        text = messages.text_of(event.message)
+        turn.said, turn.said_key = excerpt(strip_markdown(text), 200), text_key(text)
+        _apply_answer(context, turn, answer)
     billing.turn_ended(context, turn, event)
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
     clear_text(context, loop)

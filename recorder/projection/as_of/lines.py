@@ -1,64 +1,60 @@
-"""What some sessions were told, to be told again: lines and their producers' flushes, in recorded order.
+"""The lines of some sessions with their producers' ends of stream, in recorded order, for the recorder.
 
-Of most lines the recorder needs no more than that they came, or what records hold of them. Those are not
-read: a request repeats all that was said before it, and streamed text stands in its message.
+A native line becomes a lazy event (see `lazy_events`): its head is taken from the index of lines, its body
+from the journal. A foreign line was translated when it came, and its translation is in the journal as native
+lines before it. The line itself only counts: the recorder gets its head, as it did when the line came.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
-from datetime import datetime
-from itertools import accumulate
-from typing import NamedTuple, TypeAlias
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeAlias, get_args
 
-from recorder.core.events import (
-    Event,
-    MessageEnd,
-    MessageStart,
-    MessageUpdate,
-    SourceEvent,
-    TurnRequest,
-)
+from recorder.core.events import AgentStart, Event, LoopEvent, SourceEvent
 from recorder.core.events.base import construct
-from recorder.core.formats import InvalidLineError
-from recorder.core.formats.native import NO_LIMITS, parse
+from recorder.core.formats.native import EVENT_TYPES
 from recorder.core.formats.registry import SOURCE_OF
 from recorder.core.recorder import Line
-from recorder.core.records import Json, Loop, Origin
+from recorder.core.records import Origin
 from recorder.database import sql
-from recorder.database.sql import Value, aware
-from recorder.journal.read import texts
-from recorder.models import EventRecord, JournalEvent, Producer, Session
-from recorder.projection.as_of.known import Known, Span
-from recorder.projection.as_of.passed import PASSES
+from recorder.database.sql import Value
+from recorder.journal.replay import EndOfStream
+from recorder.models import JournalEvent, Producer
+from recorder.projection.as_of.lazy_events import BodyReader, BodyUse, Unreadable, lazy_event
 
-# Read at once: a line is made of pieces of earlier ones, which each reading needs again; but it may be large.
-LINES, BYTES = 20_000, 32 * 1024 * 1024
+ROWS = 20_000  # of the index of lines that are read at once
 
-Flush: TypeAlias = tuple[int, datetime, int]  # producer, when, journal id
-LoopOf: TypeAlias = Callable[[int, str], Loop | None]  # a producer's loop, as far as it was told
+Entry: TypeAlias = Line | EndOfStream
 
+_LAZY = {name: model for name, model in EVENT_TYPES.items() if model in get_args(LoopEvent)}
+# In SQLite a COALESCE has no declared type, so that Django leaves times unparsed: most lines share theirs.
 _COLUMNS = (
-    "j.producer_id, e.origin, e.type, e.loop_id, e.loop_key, e.session_id, e.turn_id, j.size, j.received_at,"
-    " e.occurred_at"
+    "e.id, j.producer_id, e.origin, e.type, e.loop_id, e.loop_key, e.session_id, j.size,"
+    " COALESCE(j.received_at, NULL), COALESCE(e.occurred_at, NULL)"
 )
-_NAMING = ("TurnEnd", "AgentEnd")
+_OF_BODIES = (0, 3, 7)  # of these columns: id, type, size
 
 
-class Row(NamedTuple):
-    """A line and where it belongs."""
+class _Row(NamedTuple):
+    """A line in the index of lines."""
 
-    pk: int
+    line: int
     producer: int
     origin: Origin
     type: str
     loop: int | None
     loop_key: str
     session: int | None
-    turn: int | None
     size: int
     received_at: Value  # this and the next as the database has them
     occurred_at: Value
+
+
+class _Loop(NamedTuple):
+    loop_id: str
+    start_event: int | None
 
 
 class _Source(NamedTuple):
@@ -67,158 +63,141 @@ class _Source(NamedTuple):
     is_demo: bool
 
 
-def told(span: Span, known: Known, messages: Collection[int], loop_of: LoopOf) -> Iterator[Line | Flush]:
-    """Return the lines and flushes of a span; of messages that could pass only those that are given."""
-    sources = _sources(span.sessions)
-    names = dict(Session.objects.filter(pk__in=span.sessions).values_list("pk", "session_id"))
-    about = _About(sources, names, known, messages, loop_of)
-    after, end = span.after, 0
-    while end < span.until:
-        rows = _rows(Span(span.sessions, after, span.until), messages)
-        stretch = _Stretch(rows, about)
-        end = span.until if len(stretch.rows) == len(rows) < LINES else stretch.rows[-1].pk
-        flushes = _flushes(sources, after, end)
-        for row in stretch.rows:
-            while flushes and flushes[0][2] < row.pk:
-                yield flushes.pop(0)
-            yield stretch.line(row)
-        yield from flushes
-        after = end
+class SessionLines:
+    """Reads lines of some sessions, and learns which bodies the recorder reads.
 
+    A line that is refused today, though it was accepted once, raises Unreadable while the recorder reads it.
+    With `tolerates_unreadable` all bodies are parsed before they are fed, and of such lines the head counts.
+    """
 
-def _sources(sessions: Collection[int]) -> dict[int, _Source]:
-    of_sessions = EventRecord.objects.filter(session__in=sessions).values("journal__producer")
-    found = Producer.objects.filter(pk__in=of_sessions).values_list("pk", "format", "is_demo")
-    return {pk: _Source(form, SOURCE_OF.get(form, form), is_demo) for pk, form, is_demo in found}
+    def __init__(self, sessions: Sequence[int]) -> None:
+        self.tolerates_unreadable = False
+        self._sessions = sql.list_param(sessions)
+        self._use = BodyUse()
+        self._sources: dict[int, _Source] = {}  # of lines that were read
 
+    def count(self, until: int) -> int:
+        """Return how many lines there are up to one. One query."""
+        statement = f"SELECT COUNT(*) FROM recorder_eventrecord e WHERE {_here()} AND e.id <= %s"
+        number: int = sql.read(statement, self._sessions, until)[0][0]
+        return number
 
-def _rows(span: Span, messages: Collection[int]) -> list[Row]:
-    statement = f"""SELECT e.id, {_COLUMNS}
-        FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
-        WHERE {span.here("e")} AND (NOT {PASSES} OR {sql.in_list("e.id")})
-        ORDER BY e.id LIMIT {LINES}"""
-    return [Row(*row) for row in sql.read(statement, *span.values(), sql.list_param(messages))]
+    def between(self, after: int, until: int) -> Iterator[Entry]:
+        """Read the lines after one up to another, both by their journal ids."""
+        index = _Index(self._sessions)
+        end = after
+        while end < until:
+            rows = self._rows("e.id > %s AND e.id <= %s", end, until)
+            begin, end = end, until if len(rows) < ROWS else rows[-1][0]
+            flushes = _flushes(self._sources, begin, end)
+            for line in self._lines(rows, index):
+                while flushes and flushes[0].id < line.id:
+                    yield flushes.pop(0)
+                yield line
+            yield from flushes
 
+    def these(self, lines: Collection[int]) -> Iterator[Entry]:
+        """Read the lines with these journal ids that are of the sessions."""
+        rows = self._rows(sql.in_list("e.id"), sql.list_param(lines))
+        yield from self._lines(rows, _Index(self._sessions))
 
-def _flushes(producers: Collection[int], after: int, until: int) -> list[Flush]:
-    # Only lines have numbers: the index of numbers finds the others.
-    found = JournalEvent.objects.filter(producer__in=producers, seq=None, kind="flush")
-    found = found.filter(pk__gt=after, pk__lte=until).order_by("pk")
-    return list(found.values_list("producer_id", "received_at", "pk"))
+    def _rows(self, where: str, *values: Value) -> list[tuple[Any, ...]]:
+        """Return the fields of rows: as tuples of plain values they cost the garbage collector nothing."""
+        statement = f"""SELECT {_COLUMNS} FROM recorder_eventrecord e
+            JOIN recorder_journalevent j ON j.id = e.id
+            WHERE {_here()} AND {where} ORDER BY e.id LIMIT {ROWS}"""
+        rows = sql.read(statement, self._sessions, *values)
+        if new := {row[1] for row in rows} - self._sources.keys():
+            for producer in Producer.objects.filter(pk__in=new):
+                name = SOURCE_OF.get(producer.format, producer.format)
+                self._sources[producer.pk] = _Source(producer.format, name, producer.is_demo)
+        return rows
 
+    def _lines(self, rows: Sequence[tuple[Any, ...]], index: _Index) -> Iterator[Line]:
+        ids, types, sizes = ([row[column] for row in rows] for column in _OF_BODIES)
+        bodies = BodyReader(ids, types, sizes, self._use)
+        received: Value = None
+        at: Value = None
+        for place, fields in enumerate(rows):
+            row = _Row(*fields)
+            if row.received_at != received:  # lines that are sent together are received at once
+                received, at = row.received_at, _utc(row.received_at)
+            source = self._sources[row.producer]
+            event = self._event(row, source, index, bodies, place)
+            yield Line(row.line, row.producer, at, source.name, event, source.is_demo, row.origin)
 
-class _About(NamedTuple):
-    """What all stretches of a span need."""
-
-    sources: Mapping[int, _Source]
-    names: Mapping[int, str]
-    known: Known
-    messages: Collection[int]  # that are told
-    loop_of: LoopOf
-
-
-class _Stretch:
-    """Rows that are taken at once: the text of lines that must be read, and what is known of the others."""
-
-    def __init__(self, rows: list[Row], about: _About) -> None:
-        self._about, self._known = about, about.known
-        needed = self._needed(rows)
-        sizes = accumulate(row.size if row.pk in needed else 0 for row in rows)
-        self.rows = [row for row, size in zip(rows, sizes, strict=True) if size <= BYTES] or rows[:1]
-        self._received: tuple[Value, Value] = None, None
-        self._texts = texts([row.pk for row in self.rows if row.pk in needed])
-
-    def line(self, row: Row) -> Line:
-        """Return a line as it was told, or as much of it as is needed."""
-        form, name, is_demo = self._about.sources[row.producer]
-        text = self._texts.pop(row.pk, None)
-        if text is None and row.type in _NAMING and self._may_name(row):
-            text = texts([row.pk])[row.pk]
-        event = self._unread(row, form) if text is None else self._read(row, form, text)
-        if row.received_at != self._received[0]:  # lines that are sent together are received at once
-            self._received = row.received_at, aware(row.received_at)
-        return Line(row.pk, row.producer, self._received[1], name, event, is_demo, row.origin)
-
-    def _needed(self, rows: list[Row]) -> set[int]:
-        """Return the lines that must be read. A loop's first answer may name its config."""
-        needed = {row.pk for row in rows if not self._is_known(row)}
-        first: dict[int, int] = {}
-        for row in rows:
-            if row.type == "TurnEnd" and row.loop is not None and self._known.loops[row.loop].config_inferred:
-                first.setdefault(row.loop, row.pk)
-        return needed.union(first.values())
-
-    def _is_known(self, row: Row) -> bool:
-        """Say whether a line need not be read, unless it names its loop's config."""
-        if self._is_retold(row):
-            return True
-        match row.type:
-            case "MessageStart" | "MessageUpdate":
-                return row.pk not in self._about.messages
-            case _ if row.loop is None:
-                return False
-            case "MessageEnd":
-                return row.turn is not None  # before a turn it may say how its loop ends
-            case "TurnRequest":
-                return row.occurred_at is not None
-            case _:
-                return self._known.has(row.type, row.pk, row.loop)
-
-    def _is_retold(self, row: Row) -> bool:
-        """Say whether lines before it say what it says."""
-        return row.origin in ("told", "kept") and self._about.sources[row.producer].form != "native"
-
-    def _may_name(self, row: Row) -> bool:
-        """Say whether a line may name the config of its loop."""
-        if row.loop is None or not self._known.loops[row.loop].config_inferred or self._is_retold(row):
-            return False
-        before = self._about.loop_of(row.producer, self._loop_id(row))
-        return before is not None and before.status == "running" and before.config is None
-
-    def _read(self, row: Row, form: str, text: bytes) -> Event:
-        if form == "native" or row.origin == "read":
+    def _event(self, row: _Row, source: _Source, index: _Index, bodies: BodyReader, place: int) -> Event:
+        if source.form != "native" and row.origin != "read":
+            return index.head(row, source.name)
+        if self.tolerates_unreadable:
             try:
-                return parse(text, limits=NO_LIMITS)
-            except InvalidLineError:
-                pass
-        return self._retold(row, form)
+                return bodies.event(place)
+            except Unreadable:
+                return index.head(row, source.name)
+        model, loop = _LAZY.get(row.type), index.loop_of(row)
+        if model is None or loop is None:
+            return bodies.event(place)
+        return lazy_event(model, loop.loop_id, _utc(row.occurred_at), bodies.event, place)
 
-    def _unread(self, row: Row, form: str) -> Event:
-        if self._is_retold(row):
-            return self._retold(row, form)
-        bare = _BARE.get(row.type)
-        if bare is not None:
-            return bare(self._loop_id(row), self._known.prompt(row.pk, row.loop))
-        at = aware(row.occurred_at)
-        if row.loop is None:
-            return self._retold(row, form)
-        if row.type == "TurnRequest" and at is not None:
-            return _request(self._loop_id(row), at)
-        return self._known.event(row.type, row.pk, at, row.loop)
 
-    def _retold(self, row: Row, form: str) -> Event:
-        """Return a line that only stands where it stood."""
+class _Index:
+    """Where the lines of some sessions belong: their loops and session ids. Two queries."""
+
+    def __init__(self, sessions: Value) -> None:
+        here = sql.in_list("session_id")
+        loops = f"SELECT id, loop_id, start_event FROM recorder_looprecord WHERE {here}"
+        names = f"SELECT id, session_id FROM recorder_session WHERE {sql.in_list('id')}"
+        self._loops = {key: _Loop(*about) for key, *about in sql.read(loops, sessions)}
+        self._names: Mapping[int | None, str] = dict(sql.read(names, sessions))
+        self._adopted: dict[int, str | None] = {}  # by start event: the id that it adopted lines by
+
+    def loop_of(self, row: _Row) -> _Loop | None:
+        """Return the loop that a line names; None if it came before the loop, and may name something else."""
+        loop = self._loops.get(row.loop or 0)
+        is_of_it = loop is not None and loop.start_event is not None and row.line > loop.start_event
+        return loop if is_of_it else None
+
+    def head(self, row: _Row, source: str) -> SourceEvent:
+        """Return the head of a line, as the reader of a foreign one gave it to the recorder."""
+        loop = self._loops.get(row.loop or 0)
+        came_before = loop is not None and self.loop_of(row) is None
+        if came_before and not row.loop_key and loop is not None:
+            loop_id = self._prepared_by(loop)
+        else:
+            loop_id = row.loop_key or (None if loop is None else loop.loop_id)
         return construct(
             SourceEvent,
-            source=form,
+            source=source,
             name=row.type,
-            loop_id=self._loop_id(row) or None,
-            session_id=None if row.session is None else self._about.names[row.session],
-            timestamp=aware(row.occurred_at),
+            loop_id=loop_id,
+            # An orphan named no session that was known.
+            session_id=None if came_before or row.loop_key else self._names.get(row.session),
+            timestamp=_utc(row.occurred_at),
             understood=row.origin in ("told", "kept"),
         )
 
-    def _loop_id(self, row: Row) -> str:
-        return row.loop_key if row.loop is None else self._known.loops[row.loop].loop_id
+    def _prepared_by(self, loop: _Loop) -> str | None:
+        """Return the id by which the start of a loop adopted lines that came before it. One query a loop."""
+        start = loop.start_event or 0
+        if start not in self._adopted:
+            self._adopted[start] = None
+            with suppress(Unreadable):
+                event = BodyReader([start], ["AgentStart"], [0], BodyUse()).event(0)
+                self._adopted[start] = event.adopts if isinstance(event, AgentStart) else None
+        return self._adopted[start]
 
 
-# Of messages at most the prompt is told that named their loop.
-_BARE: Mapping[str, Callable[[str, Json], Event]] = {
-    "MessageStart": lambda loop, _: construct(MessageStart, loop_id=loop, message=None),
-    "MessageUpdate": lambda loop, _: construct(MessageUpdate, loop_id=loop, message=None, delta=None),
-    "MessageEnd": lambda loop, prompt: construct(MessageEnd, loop_id=loop, message=prompt),
-}
+def _here() -> str:
+    return sql.in_list("e.session_id")
 
 
-def _request(loop_id: str, at: datetime) -> TurnRequest:
-    return construct(TurnRequest, loop_id=loop_id, turn_index=0, payload=None, timestamp=at)
+def _utc(moment: Value) -> Value:
+    """Return a time as the recorder has it; SQLite's are text without a zone."""
+    return datetime.fromisoformat(moment).replace(tzinfo=UTC) if isinstance(moment, str) else moment
+
+
+def _flushes(producers: Collection[int], after: int, until: int) -> list[EndOfStream]:
+    # Only lines have numbers: the index of numbers finds the others.
+    found = JournalEvent.objects.filter(producer__in=producers, seq=None, kind="flush")
+    found = found.filter(pk__gt=after, pk__lte=until).order_by("pk")
+    return [EndOfStream(*row) for row in found.values_list("pk", "producer_id", "received_at")]

@@ -83,14 +83,10 @@ class Keys:
         for kind, natural in _NATURAL.items():
             known = self._known[kind].copy()
             for record in by_kind[kind]:
-                record.id = known.pop(natural.by(record), 0) or self.fresh()
+                record.id = known.pop(natural.by(record), 0) or next(self._fresh)
         for kind in by_kind.keys() - _NATURAL.keys():
             for record in by_kind[kind]:
-                record.id = self.fresh()
-
-    def fresh(self) -> int:
-        """Return a key that no row has."""
-        return next(self._fresh)
+                record.id = next(self._fresh)
 
 
 def _read(kind: type[Record], where: str, value: sql.Value) -> dict[_Natural, int]:

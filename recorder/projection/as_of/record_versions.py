@@ -1,176 +1,220 @@
-"""All that the records of some sessions ever were: fed once, then any event is a look-up.
+"""The versions of every record of some sessions: their state at any event is a look-up and a short replay.
 
-A history belongs to the lines it was fed. When others come before its end (a sub-agent is linked, an orphan
-is adopted) or prices change, it is another one.
+The sessions' lines are fed to the recorder once, in chunks of at most CHUNK. After each chunk every record
+that it changed is copied: its version. To see an event, the versions at the last chunk that ends before it
+are made into records again, these into a `Memory`, and a second recorder is fed the few lines up to the
+event.
+
+Invariant: nothing here says what an event means. A version is a copy of all fields of a record as the
+recorder left it, and a Memory that is built from the records between any two lines goes on as the one that
+saw all of them (tests/recorder/core hold that). So what a look shows is what the recorder made of the
+journal's own lines. This needs records whose values the recorder replaces and never changes in place.
+
+Cost: 15 to 20 microseconds for each line that is fed, half of them for restoring and parsing bodies (see
+`lazy_events`). A look at any event from then on copies the records that there are, at 4 microseconds each,
+and feeds at most CHUNK lines. A record takes one version for each chunk that changed it.
+
+Versions belong to the lines that were fed. When others come before their end (a sub-agent is linked, an
+orphan is adopted) or prices change, they are made anew.
 """
 
 from __future__ import annotations
 
+import gc
 from bisect import bisect_right
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field, fields
-from datetime import datetime
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from itertools import groupby, islice
 from threading import Lock
-from typing import Any, TypeAlias, get_args
+from typing import TypeAlias
 
 from recorder.core.money.prices import Price, PriceKey
 from recorder.core.recorder import Line, Recorder
-from recorder.core.records import Change, EventRecord, Loop, Record, Removed, Session, TextBlock
+from recorder.core.records import CallBilled, Change, EventRecord, Record, Removed, SegmentChanged
 from recorder.core.state import State
 from recorder.database.row_mapper import table
 from recorder.database.sql import Value
-from recorder.models import EventRecord as EventRow
-from recorder.models import JournalEvent
+from recorder.journal.replay import EndOfStream
 from recorder.pricing import price_book
-from recorder.projection.as_of.known import Known, Span
-from recorder.projection.as_of.lines import told
-from recorder.projection.as_of.passed import Count, Passed, passing
+from recorder.projection.as_of.lazy_events import Unreadable
+from recorder.projection.as_of.lines import Entry, SessionLines
 
-KEPT = 40_000  # events whose histories a process keeps: about 1 kB each
+CHUNK = 64  # lines between two versions: more make a look slower, fewer the first one
+KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
 
-Values: TypeAlias = tuple[Value, ...]
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 
 
-def _values_of(kind: type[Record]) -> Callable[[Record], Values]:
-    """Return the function that reads all fields of a record; made as text it takes half as long."""
-    names = ", ".join(f"record.{each.name}" for each in fields(kind))
-    made: Callable[[Record], Values] = eval(f"lambda record: ({names},)")  # noqa: S307  of names alone
-    return made
-
-
-_KEPT = {kind: _values_of(kind) for kind in get_args(Record) if kind not in (EventRecord, TextBlock)}
-
-
 @dataclass(slots=True)
-class _States:
-    """What one record was, since which event; None when it was gone."""
+class _Versions:
+    """What one record was, since the end of which chunk; None when it was removed."""
 
     since: list[int] = field(default_factory=list)
-    values: list[Values | None] = field(default_factory=list)
+    values: list[tuple[Value, ...] | None] = field(default_factory=list)
 
-    def at(self, event: int) -> Values | None:
-        place = bisect_right(self.since, event)
+    def at(self, chunk: int) -> tuple[Value, ...] | None:
+        place = bisect_right(self.since, chunk)
         return self.values[place - 1] if place else None
 
-    def last(self, event: int) -> int:
-        """Return the last event that changed it."""
-        return self.since[bisect_right(self.since, event) - 1]
 
-
-class History:
-    """The history of some sessions. Whoever uses it holds its lock."""
+class RecordVersions:
+    """The versions of all records of some sessions. Threads may share it."""
 
     def __init__(self, sessions: Sequence[int], prices: _Prices) -> None:
         self.sessions, self.prices = sessions, prices
-        self.lock = Lock()
-        self._told = 0  # lines
-        self._passed = Passed()
-        self._end = 0  # the last event that was fed
-        self._memory = State(prices=prices)
-        self._recorder = Recorder(self._memory)
-        self._states: dict[Record, _States] = {}
+        self._lock = Lock()
+        self._lines = SessionLines(sessions)
+        self._begin()
 
-    def at(self, event: int) -> dict[Record, Values]:
-        """Return the records that there were, each with the values of its fields."""
-        if event > self._end:
-            self._feed(event)
-        found = ((record, states.at(event)) for record, states in self._states.items())
-        then = {record: values for record, values in found if values is not None}
-        self._count(then, event)
-        return then
+    def _begin(self) -> None:
+        self._recorder = Recorder(State(prices=self.prices))
+        self._versions: dict[Record, _Versions] = {}
+        self._ends: list[int] = []  # of chunks: the journal id of the last line of each
+        self._number = 0  # of lines that were fed
 
     @property
-    def lines(self) -> int:
-        """Return how many there were."""
-        return self._told + self._passed.lines
+    def size(self) -> int:
+        """Return the number of lines that were fed."""
+        return self._number
 
-    def holds(self, sessions: Sequence[int], prices: _Prices) -> bool:
-        """Say whether it is still the history of these sessions."""
+    def is_current(self, sessions: Sequence[int], prices: _Prices) -> bool:
+        """Return whether these are still the lines and the prices of these sessions."""
         if self.sessions != sessions or self.prices != prices:
             return False
-        with self.lock:
-            fed = EventRow.objects.filter(session__in=sessions, journal__lte=self._end)
-            return self.lines == fed.count()
+        with self._lock:
+            return not self._ends or self._number == self._lines.count(self._ends[-1])
 
-    def _feed(self, until: int) -> None:
-        span = Span(self.sessions, self._end, until)
-        known = Known(span)
-        messages = passing(span, known.loops, self._passed)
-        for each in told(span, known, messages, self._memory.find_loop):
-            if isinstance(each, Line):
-                self._told += 1
-                self._keep(each.id, self._recorder.feed(each))
-            else:
-                self._keep(each[2], self._recorder.end_of_stream(*each))
-        self._end = until
+    def at(self, event: int, links: Sequence[int] = ()) -> list[Record]:
+        """Return the records at an event, each the caller's own; a few queries.
 
-    def _count(self, then: dict[Record, Values], event: int) -> None:
-        """Count the messages that passed, up to an event. At most one query."""
-        of_session: dict[Session, Count] = {}
-        for loop in [each for each in then if isinstance(each, Loop)]:
-            passed = self._passed.count(loop.start_event, event)
-            if passed.last:
-                then[loop] = _more(loop, then[loop], events=passed.events, sequence=passed.sequence)
-                of_session[loop.session] = passed | of_session.get(loop.session, Count())
-        at = _received([each.last for each in of_session.values()])
-        for session, passed in of_session.items():
-            values = _more(session, then[session], events=passed.events)
-            if passed.last > self._states[session].last(event):
-                values = changed(session, values, "last_event_at", at[passed.last])
-            then[session] = values
+        `links` are lines behind the event that count all the same: they say who spawned a session.
+        """
+        try:
+            return self._at(event, links)
+        except Unreadable:
+            self._lines.tolerates_unreadable = True
+            with self._lock:
+                self._begin()
+            return self._at(event, links)
 
-    def _keep(self, event: int, changes: Collection[Change]) -> None:
+    def _at(self, event: int, links: Sequence[int]) -> list[Record]:
+        with self._lock:
+            self._feed_until(event)
+            chunk = bisect_right(self._ends, event)
+            records = self._copies(chunk)
+        begin = self._ends[chunk - 1] if chunk else 0
+        rest = self._lines.between(begin, event) if chunk < len(self._ends) else ()
+        entries = [*rest, *(self._lines.these(links) if links else ())]
+        return _after(entries, records, self.prices) if entries else records
+
+    def _feed_until(self, event: int) -> None:
+        """Feed what was not fed of the lines up to an event, of which the last chunk may be a small one."""
+        last = self._ends[-1] if self._ends else 0
+        entries = self._lines.between(last, event) if last < event else iter(())
+        try:
+            with _collector_paused():
+                while chunk := list(islice(entries, CHUNK)):
+                    self._ends.append(chunk[-1].id)
+                    self._number += sum(isinstance(entry, Line) for entry in chunk)
+                    self._keep(_feed(self._recorder, chunk))
+        except BaseException:
+            self._begin()  # a chunk that was fed in part cannot go on
+            raise
+
+    def _keep(self, changes: Iterable[Change]) -> None:
+        """Copy the records that a chunk changed. Of lines only orphans matter: a loop may adopt them."""
+        chunk = len(self._ends)
         for change in changes:
-            record: Any = change.record if isinstance(change, Removed) else change
-            values = _KEPT.get(type(record))
-            if values is None:
+            if isinstance(change, CallBilled | SegmentChanged):
                 continue
-            states = self._states.get(record)
-            if states is None:
-                states = self._states[record] = _States()
-            states.since.append(event)
-            states.values.append(None if isinstance(change, Removed) else values(record))
+            record = change.record if isinstance(change, Removed) else change
+            versions = self._versions.get(record)
+            if versions is None:
+                if isinstance(record, EventRecord) and not record.loop_key:
+                    continue
+                versions = self._versions[record] = _Versions()
+            versions.since.append(chunk)
+            versions.values.append(None if record is not change else table(type(record)).values(record))
+
+    def _copies(self, chunk: int) -> list[Record]:
+        """Return copies of the records that there were after a chunk, in the order in which they came."""
+        found = [
+            (record, values, object.__new__(type(record)))
+            for record, versions in self._versions.items()
+            if (values := versions.at(chunk)) is not None
+        ]
+        copies: dict[Record | None, Record | None] = {record: copy for record, _, copy in found}
+        copies[None] = None
+        for _, values, copy in found:
+            kind = table(type(copy))
+            for name, value in zip(kind.fields, values, strict=True):
+                setattr(copy, name, value)
+            for name in kind.links:
+                setattr(copy, name, copies[getattr(copy, name)])
+        return [copy for _, _, copy in found]
 
 
-def changed(record: Record, values: Values, name: str, value: Value) -> Values:
-    """Return the values of a record's fields with another one."""
-    place = table(type(record)).fields.index(name)
-    return (*values[:place], value, *values[place + 1 :])
+@contextmanager
+def _collector_paused() -> Iterator[None]:
+    """Pause the collector of cycles: 10,000 lines set off a full collection, which takes as long as a page.
+
+    It goes through every object of the process, and lines are freed without it. Threads may pause at once:
+    the first one resumes.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
-def _more(record: Record, values: Values, **counts: int) -> Values:
-    found = list(values)
-    for name, count in counts.items():
-        found[table(type(record)).fields.index(name)] += count
-    return tuple(found)
+def _after(entries: Iterable[Entry], records: Iterable[Record], prices: _Prices) -> list[Record]:
+    """Return what becomes of records by some lines; those that are given change."""
+    state = State(prices=prices)
+    for record in records:
+        state.add(record)
+    found = dict[Record, None].fromkeys(records)
+    for change in _feed(Recorder(state), entries):
+        if isinstance(change, Removed):
+            found.pop(change.record, None)
+        elif not isinstance(change, CallBilled | SegmentChanged):
+            found[change] = None
+    return list(found)
 
 
-def _received(lines: Collection[int]) -> dict[int, datetime]:
-    found = JournalEvent.objects.filter(pk__in=lines) if lines else JournalEvent.objects.none()
-    return dict(found.values_list("pk", "received_at"))
+def _feed(recorder: Recorder, entries: Iterable[Entry]) -> Iterator[Change]:
+    for kind, some in groupby(entries, key=type):
+        if kind is Line:
+            yield from recorder.feed(*some)  # type: ignore[arg-type]  # no type check sees that all are lines
+            continue
+        for flush in some:
+            assert isinstance(flush, EndOfStream)
+            yield from recorder.end_of_stream(flush.producer, flush.received_at, flush.id)
 
 
-_histories: OrderedDict[int, History] = OrderedDict()  # by the session that was asked for; the last used last
+_versions: OrderedDict[int, RecordVersions] = OrderedDict()  # by session, the last used last
 _lock = Lock()
 
 
-def history(project: int, session: int, sessions: Sequence[int]) -> History:
-    """Return the history of a session with those below it."""
+def record_versions(project: int, session: int, sessions: Sequence[int]) -> RecordVersions:
+    """Return the versions of the records of some sessions, kept for the one that was asked for."""
     prices = price_book.all_prices(project)
     with _lock:
-        found = _histories.pop(session, None)
-    if found is None or not found.holds(sessions, prices):
-        found = History(sessions, prices)
+        found = _versions.pop(session, None)
+    if found is None or not found.is_current(sessions, prices):
+        found = RecordVersions(sessions, prices)
     with _lock:
-        _histories[session] = found
-        while len(_histories) > 1 and sum(each.lines for each in _histories.values()) > KEPT:
-            _histories.popitem(last=False)
+        _versions[session] = found
+        while len(_versions) > 1 and sum(each.size for each in _versions.values()) > KEPT:
+            _versions.popitem(last=False)
     return found
 
 
 def forget() -> None:
-    """Keep no history: every one is made anew."""
+    """Keep no versions: all are made anew."""
     with _lock:
-        _histories.clear()
+        _versions.clear()

@@ -11,7 +11,7 @@ import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from dashboard import asgi
+from dashboard.server import health
 from recorder.access import tokens
 from recorder.ingest import pipeline
 from recorder.journal.read import texts
@@ -319,7 +319,7 @@ def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
             return super().feed(*lines)
 
     monkeypatch.setattr(pipeline, "Recorder", Stuck)
-    monkeypatch.setattr(asgi, "OLDEST_S", 0.05)
+    monkeypatch.setattr(health, "OLDEST_S", 0.05)
     answers = []
     sender = Thread(target=lambda: answers.append(post(GOOD[0], token)))
     sender.start()

@@ -1,6 +1,5 @@
 """A session as it was: at any event every table holds what it held then, and only for whoever looks back."""
 
-from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
 
@@ -11,16 +10,13 @@ from hypothesis import strategies as st
 
 from recorder.core.records import Loop
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Project
 from recorder.models import Session as SessionRow
 from recorder.projection.as_of import NotOfSession, as_of, record_versions
-from recorder.projection.as_of import lines as as_of_lines
 from tests import build
 from tests.foreign_tapes import tape
-from tests.long_loop import LongLoop
 from tests.memory_store import Play
-from tests.project_digest import records
+from tests.project_digest import records, records_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -144,13 +140,14 @@ def test_what_a_record_does_not_tell_of_its_lines_is_read(project):
     [
         *("phi-core/02-continue-rerun-branch", "phi-core/03-parallel-judge", "phi-core/05-sub-agents"),
         *("phi-core/08-rejections-and-errors", "cagent/two-turns.reconstructed"),
-        "cagent/exec-json-cut-by-error.hand-made",
+        *("cagent/exec-json-cut-by-error.hand-made", "cagent/all-event-types.hand-made"),
+        "cagent/transfer-task.reconstructed",
     ],
 )
 def test_at_any_event_of_a_tape_the_tables_hold_what_they_held_then(project, name):
     then, form = {}, "cagent" if name.startswith("cagent") else "native"
     lines = tape(f"{name}.events.jsonl")
-    for first in range(0, len(lines), size := len(lines) // 9 + 1):
+    for first in range(0, len(lines), size := len(lines) // 24 + 1):
         send(project, *lines[first : first + size], form=form)
         if SessionRow.objects.exists():
             then[EventRecord.objects.latest("pk").pk] = held(project)
@@ -158,6 +155,19 @@ def test_at_any_event_of_a_tape_the_tables_hold_what_they_held_then(project, nam
     for event in EventRecord.objects.filter(session=session, pk__in=then).values_list("pk", flat=True):
         with as_of(session, event):
             assert held(project) == then[event]
+
+
+def test_at_any_event_of_a_tape_of_several_sessions_each_is_as_it_was(project):
+    then = {}
+    for line in tape("grida/lifecycle.hand-made.sse"):
+        send(project, line, form="grida")
+        newest = EventRecord.objects.order_by("pk").last()
+        if newest is not None and newest.session_id is not None:
+            then[newest.pk] = newest.session, records_of(project, [newest.session_id])
+    assert len({session for session, _ in then.values()}) > 1
+    for event, (session, held_then) in then.items():
+        with as_of(session, event):
+            assert records_of(project, [session.pk]) == held_then
 
 
 @settings(max_examples=10)
@@ -239,25 +249,25 @@ def test_an_event_that_is_none_of_the_session_has_no_past(project, event):
         pass
 
 
-def test_a_history_goes_on_where_it_ended_and_is_made_again_when_its_past_changed(project, monkeypatch):
-    fed = []
-    monkeypatch.setattr(
-        record_versions.History, "_feed", lambda self, until: fed.append(until) or feed(self, until)
-    )
+def test_versions_go_on_where_they_ended_and_are_made_again_when_other_lines_come_before(
+    project, monkeypatch
+):
+    begun = []
+    monkeypatch.setattr(record_versions.RecordVersions, "_begin", lambda self: begun.append(begin(self)))
     send(project, *build.small_loop("s.a.1"), tool_end_with_child())
     session, last = session_of(project), EventRecord.objects.order_by("pk").last().pk
-    for event in (last, last - 2, last):
+    for event in (last - 2, last, last - 1):
         with as_of(session, event):
-            pass
-    assert fed == [last]
+            assert EventRecord.objects.latest("pk").pk == event
+    assert len(begun) == 1
 
     send(project, build.agent_start("kid.a.1", parent="s.a.1", session="kid"), producer="q")
     with as_of(session, last):
         assert SessionRow.objects.count() == 1
-    assert fed == [last, last]
+    assert len(begun) == 2
 
 
-feed = record_versions.History._feed
+begin = record_versions.RecordVersions._begin
 
 
 def tool_end_with_child():
@@ -272,15 +282,3 @@ def test_a_sub_agent_sees_who_spawned_it(project):
         seen = SessionRow.objects.select_related("parent__session").get(pk=child.pk)
         assert (seen.parent, seen.parent.session) == (child.parent, child.parent.session)
         assert seen.parent.session.title == child.parent.session.title
-
-
-def test_of_a_long_loop_what_stands_in_records_is_not_read_again(project, monkeypatch):
-    lines = list(LongLoop(turns=5, deltas=3).lines())
-    send(project, *lines)
-    read = []
-    monkeypatch.setattr(as_of_lines, "texts", lambda lines: read.extend(lines) or texts(lines))
-    with as_of(session_of(project, "long"), EventRecord.objects.latest("pk").pk):
-        assert LoopRecord.objects.get().turns == 5
-    kinds = Counter(EventRecord.objects.filter(pk__in=read).values_list("type", flat=True))
-    # A stream's last piece says what the loop was doing; the first answer names its config.
-    assert kinds == {"AgentStart": 1, "MessageUpdate": 5, "TurnEnd": 1}
