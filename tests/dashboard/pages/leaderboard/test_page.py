@@ -136,7 +136,7 @@ def test_a_fallback_is_no_win(see, feed):
 def test_few_evaluations_give_no_rank(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", 0) for n in range(19)))
     assert [row[0] for row in see().table] == ["too few", "too few"]
-    assert "a config is ranked from 20 judged evaluations on" in see().text
+    assert "a config needs 20 judged evaluations to be ranked" in see().text
     assert "no config has 20 judged evaluations and a price" in see().text
 
     feed(*evaluation(19, "AB", 0))
