@@ -46,6 +46,7 @@ class HttpClient:
 
     def finish(self) -> None:
         """Send the end of the stream, without retries: the server aborts loops that are still open."""
+        self.close()  # an interrupted request leaves a connection that cannot send another one
         with suppress(OSError, http.client.HTTPException, HttpClientError):
             self._post(b"", "?flush=1")
 
