@@ -24,7 +24,7 @@ from bench.live import Agent, busy, quantiles
 from bench.machine import Target, loopscope, report
 from bench.throughput import send
 from bench.workload import tape
-from tests import build
+from tests.support import build
 
 MARK = re.compile(r'"turn-started","session_id":"mark-(\d+)-')
 LONG = "x" * 400  # so that a burst is more than sockets hold

@@ -22,7 +22,7 @@ from bench.machine import Target, loopscope, report
 from bench.throughput import send
 from bench.viewers import Reader, Viewers, watching
 from bench.workload import Batch, tape
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 COLUMNS = (
     "viewers",

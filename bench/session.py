@@ -22,10 +22,10 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from bench.live import quantiles
 from bench.machine import Target, loopscope, report
 from bench.viewers import Reader
-from tests import build
 from tests.browser.conftest import ARGS
 from tests.browser.server import Agent, Server
-from tests.long_loop import LongLoop
+from tests.support import build
+from tests.support.long_loop import LongLoop
 
 BATCH = 400
 COLUMNS = (

@@ -44,7 +44,7 @@ def _measure(plays: int) -> None:
     from recorder.insights.consolidate import consolidate  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
     from recorder.operations import retention  # noqa: PLC0415
-    from tests.journal_bytes import database_bytes  # noqa: PLC0415
+    from tests.support.journal_bytes import database_bytes  # noqa: PLC0415
 
     project = Project.objects.create(slug="space", retention_days=30)
     lines = _record(project.pk, plays)

@@ -23,8 +23,8 @@ HERE = Path(__file__).parent
 ROOT = HERE.parents[1]
 sys.path.insert(0, str(ROOT))
 
-from tests.build import line  # noqa: E402
 from tests.dashboard.pages.leaderboard.expected_standings import sixty  # noqa: E402
+from tests.support.build import line  # noqa: E402
 
 WIDE, PHONE = (1440, 900), (390, 844)
 SHARP = 1.5  # pixels of a picture for one of the page

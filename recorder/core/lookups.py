@@ -3,7 +3,7 @@
 From this table are made: the indexes of `State` (`State.add`), the queries that load them
 (`recorder.projection.load_state`), the query that asks whether the tables hold anything for new ids
 (`holds_any`, there as well), and the check in tests that handlers ask for declared ids alone
-(`tests/checked_state.py`).
+(`tests/support/checked_state.py`).
 
 Invariant: for every id in `StateKeys`, `State` holds the records of its look-ups that the tables hold. An id
 that an index does not have is therefore in no table, and a handler may create its record.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 SONNET = {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthropic_messages"}
 

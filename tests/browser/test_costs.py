@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 MODEL = "home-grown-7b"
 

@@ -8,8 +8,8 @@ from statistics import median
 
 import pytest
 
-from tests import build
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
+from tests.support import build
 
 TAPE = Path(__file__).parents[2] / "recorder/demo/tapes/c-evaluation-with-judge.jsonl"
 EVENTS = [json.loads(line) for line in TAPE.read_text().splitlines()]

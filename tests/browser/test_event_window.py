@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 ROWS = "[data-window] > .event-item"
 AT_END = "(pane) => pane.scrollTop + pane.clientHeight > pane.scrollHeight - 4"

@@ -1,6 +1,6 @@
 """A turn of many calls in a browser: its groups open, keys go into them, a redraw leaves them as they are."""
 
-from tests import build
+from tests.support import build
 
 
 def calls(*numbers, failed=()):

@@ -1,6 +1,6 @@
 """A turn of many messages in a browser: its passages open, `e` goes into them, a redraw leaves them."""
 
-from tests import build
+from tests.support import build
 
 
 def told(*numbers, failed=()):

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests import build
 from tests.browser.axe import serious
+from tests.support import build
 
 TAPES = Path(__file__).parents[1] / "tapes" / "phi-core"
 CURRENT = "[role=treeitem][tabindex='0']"

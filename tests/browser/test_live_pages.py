@@ -11,9 +11,9 @@ import pytest
 from playwright.sync_api import expect
 from websockets.sync.client import connect
 
-from tests import build
 from tests.dashboard.pages.attention.loop_states import asking, failing
-from tests.small_loop import Loop
+from tests.support import build
+from tests.support.small_loop import Loop
 
 NUMBERS = re.compile(r"«(\d+)»")
 LAST = 249

@@ -1,6 +1,6 @@
 """A loop that goes on for long, in a browser: its open page stays as small as a reload and shows the same."""
 
-from tests import build
+from tests.support import build
 
 
 def turns(*numbers):

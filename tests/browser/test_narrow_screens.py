@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 PHONE = {"width": 390, "height": 844}
 LONG = "qwen2.5-coder:14b-instruct-q4_K_M"

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 
 from dashboard.lifecycle.notification_policy import POLICY
-from tests import build
+from tests.support import build
 
 LOOKS = "/p/default/attention"
 CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"

@@ -4,7 +4,7 @@ import pytest
 
 from recorder.access import tokens
 from recorder.models import Project
-from tests.endpoint_clients import HOST, request
+from tests.support.endpoint_clients import HOST, request
 
 
 def read(path, method, *more):

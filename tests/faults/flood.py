@@ -23,9 +23,9 @@ from pathlib import Path
 from websockets.sync.client import connect
 
 from tests.browser.server import Server
-from tests.build import agent_start, line
 from tests.faults.databases import fresh
 from tests.nodes.nodes import Reader
+from tests.support.build import agent_start, line
 
 MIB = 1024 * 1024
 GROWTH_MIB, SLOWER_MS = 64, 250

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import lru_cache
 
-from tests.build import line, small_loop, time, tool_end, tool_start
+from tests.support.build import line, small_loop, time, tool_end, tool_start
 
 LOOPS_A_SESSION = 40
 

@@ -14,7 +14,7 @@ django.setup()
 
 from recorder.access import tokens  # noqa: E402  Django first
 from recorder.models import Project  # noqa: E402
-from tests.project_digest import records  # noqa: E402
+from tests.support.project_digest import records  # noqa: E402
 
 
 def make(name):

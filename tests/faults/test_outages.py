@@ -8,10 +8,10 @@ import pytest
 from django.db import connection
 
 from tests.browser.server import ROOT, Server
-from tests.build import agent_start, line
 from tests.dashboard.server.test_store_faults import send
 from tests.faults import failing_syscalls, outages, redis_outage
 from tests.faults.ack_order import strace
+from tests.support.build import agent_start, line
 
 pytestmark = pytest.mark.slow
 

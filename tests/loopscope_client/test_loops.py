@@ -12,8 +12,8 @@ from recorder.core.formats.native import parse
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Anomaly, ChildRef, Compaction, Group, Loop, Session, ToolCall, Turn
 from recorder.core.state import State
-from tests.build import NINE
-from tests.memory_store import Records
+from tests.support.build import NINE
+from tests.support.memory_store import Records
 
 
 class Notebook(ScopeFactory):

@@ -3,10 +3,10 @@
 from time import monotonic
 
 from recorder.pubsub.redis_relay import SEND_S
-from tests.build import agent_start
 from tests.faults import producer_stream
 from tests.nodes.conftest import hears
 from tests.nodes.nodes import Reader, post, until
+from tests.support.build import agent_start
 
 RETURN_S = 5.0  # within which an open page equals a fresh one
 LINES = producer_stream.lines("p", 0, 300)

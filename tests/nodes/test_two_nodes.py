@@ -5,9 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.build import agent_start, line
 from tests.faults import producer_stream
 from tests.nodes.nodes import Reader, digest, frame, ingest_socket, post, project
+from tests.support.build import agent_start, line
 
 LINES = producer_stream.lines("p", 0, 600)
 

@@ -39,9 +39,9 @@ from recorder.operations import retention, retention_pins
 from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
 from recorder.projection.export import phi_text, raw_lines
-from tests.foreign_tapes import TAPES, tape
-from tests.project_digest import records
 from tests.recorder.insights.fixtures import learned, working
+from tests.support.foreign_tapes import TAPES, tape
+from tests.support.project_digest import records
 
 NOW = datetime.now(UTC)
 OPEN, CUT = "phi-core/03-parallel-judge.events.jsonl", 20  # lines that were recorded before the upgrade

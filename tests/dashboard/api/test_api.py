@@ -11,7 +11,7 @@ from django.core.asgi import get_asgi_application
 
 from recorder.access import tokens
 from recorder.models import Project
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 DOORS = ("sessions", "loops", "groups", "configs", "compactions", "approvals", "quarantine", "openapi.json")
 

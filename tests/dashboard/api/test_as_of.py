@@ -5,8 +5,8 @@ import pytest
 from recorder.access import tokens
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project
-from tests import build
-from tests.foreign_tapes import tape
+from tests.support import build
+from tests.support.foreign_tapes import tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

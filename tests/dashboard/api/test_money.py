@@ -4,7 +4,7 @@ from decimal import Decimal
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 SONNET = {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthropic_messages"}
 LOCAL = {"model": "qwen2.5-coder:14b", "provider": "local", "api": "open_ai_completions"}

@@ -10,10 +10,10 @@ from django.test.utils import CaptureQueriesContext
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Session
-from tests import build
 from tests.dashboard.api.conftest import TAPES
 from tests.phi_core.compare_sessions import differences
-from tests.small_loop import Loop
+from tests.support import build
+from tests.support.small_loop import Loop
 
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
 # Two rounds with the same loop ids: phi-core gives the first round's records the second's group, and the

@@ -14,7 +14,7 @@ from dashboard.shared.session_json.brief import QUOTED, RULE, SHOWN, quoted
 from recorder.journal import append
 from recorder.models import JournalEvent, Session
 from recorder.operations import retention
-from tests.build import (
+from tests.support.build import (
     agent_end,
     agent_start,
     assistant,

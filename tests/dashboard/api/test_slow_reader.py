@@ -9,7 +9,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.browser.server import Server
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 pytestmark = pytest.mark.slow
 

@@ -7,7 +7,7 @@ import pytest
 from dashboard.compaction_analysis.claim_check import Claim, verdict
 from dashboard.compaction_analysis.message_zones import compare
 from dashboard.compaction_analysis.messages import messages
-from tests import build
+from tests.support import build
 
 MANY = [build.user(f"{n}") for n in range(9)]
 WHOLE = compare(messages(MANY), messages(MANY))

@@ -9,7 +9,7 @@ from dashboard.compaction_analysis.message_zones import compare
 from dashboard.compaction_analysis.messages import groups, message, messages
 from dashboard.compaction_analysis.phi_block import block, compared
 from dashboard.rendering.sequence_match import patience_match
-from tests import build
+from tests.support import build
 
 TASK = build.user("Fix the parser.")
 

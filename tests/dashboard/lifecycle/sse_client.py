@@ -8,7 +8,7 @@ from channels.db import database_sync_to_async
 
 from dashboard.asgi import application
 from recorder.ingest.pipeline import Batch, ingest
-from tests.endpoint_clients import HOST
+from tests.support.endpoint_clients import HOST
 
 
 class Listening:

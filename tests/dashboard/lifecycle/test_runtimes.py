@@ -11,7 +11,7 @@ from dashboard.lifecycle.events import Rings
 from dashboard.lifecycle.openapi import LifecycleFrame
 from recorder.models import Approval, LoopRecord, ParallelGroupRecord, Project
 from recorder.pubsub import invalidation
-from tests.foreign_tapes import TAPES, send, tape
+from tests.support.foreign_tapes import TAPES, send, tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

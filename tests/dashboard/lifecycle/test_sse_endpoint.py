@@ -9,9 +9,9 @@ from dashboard.lifecycle.broadcast import feed
 from dashboard.lifecycle.events import Rings
 from recorder.models import LoopRecord, Session
 from recorder.pubsub import invalidation
-from tests import build
 from tests.dashboard.lifecycle.sse_client import heard, listening, play, said
-from tests.foreign_tapes import tape
+from tests.support import build
+from tests.support.foreign_tapes import tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -14,8 +14,8 @@ from dashboard.lifecycle.broadcast import KEPT, Subscriber, feed
 from dashboard.lifecycle.events import Ring, Rings
 from recorder.access import tokens
 from recorder.models import Project
-from tests import build
 from tests.dashboard.lifecycle.sse_client import heard, listening, play
+from tests.support import build
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,7 +5,7 @@ import pytest
 from dashboard.live import page_socket
 from recorder.models import Session
 from tests.dashboard.open_page import ORIGIN, Place, in_thread, socket
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 
 async def refused(path: str, *headers: tuple[bytes, bytes]) -> int:

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.live.project_topic import Topic
 from tests.dashboard.open_page import in_thread
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 TAPES = sorted((Path(__file__).parents[2] / "tapes").rglob("*.events.jsonl"))
 

@@ -10,7 +10,7 @@ from dashboard.lifecycle.notification_policy import POLICY, ROWS
 from dashboard.notifications.queries import WAITING_SHOWN
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Session
-from tests import build
+from tests.support import build
 
 NOW, MUTE = "/notifications/now", "/notifications/mute"
 ASKED, FAILED = "approval-requested", "turn-finished, error"

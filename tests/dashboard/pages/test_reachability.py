@@ -18,7 +18,7 @@ from django.core.management import call_command
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Anomaly, Membership, Project, QuarantinedLine
 from recorder.operations.integrity_check import findings
-from tests.foreign_tapes import TAPES, tape
+from tests.support.foreign_tapes import TAPES, tape
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

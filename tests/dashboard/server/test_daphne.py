@@ -18,7 +18,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
 from tests.browser.server import ROOT, Server
-from tests.build import agent_start, line
+from tests.support.build import agent_start, line
 
 pytestmark = pytest.mark.slow
 

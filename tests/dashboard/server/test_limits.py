@@ -16,8 +16,8 @@ from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
 from tests.browser.server import Server
-from tests.build import agent_start, line
 from tests.nodes.nodes import Reader
+from tests.support.build import agent_start, line
 
 pytestmark = pytest.mark.slow
 

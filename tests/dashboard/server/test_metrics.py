@@ -9,8 +9,8 @@ from recorder.access import tokens
 from recorder.ingest import writer
 from recorder.ingest.metrics import SECONDS, Histogram
 from recorder.models import Membership, Project
-from tests.build import agent_start, line
-from tests.endpoint_clients import post
+from tests.support.build import agent_start, line
+from tests.support.endpoint_clients import post
 
 LINE = re.compile(r'[a-z_]+(\{le="[^"]+"\})? -?[0-9.e+-]+')
 

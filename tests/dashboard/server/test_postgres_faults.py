@@ -13,10 +13,10 @@ from uuid import uuid4
 import pytest
 
 from tests.browser.server import ROOT, Server
-from tests.build import agent_start, line
 from tests.dashboard.server.test_store_faults import ready, send, until_stored
 from tests.faults import outages
 from tests.nodes.nodes import Reader
+from tests.support.build import agent_start, line
 
 DATABASE_URL = os.environ.get("DATABASE_URL", "")
 

@@ -14,7 +14,7 @@ from urllib.request import Request, urlopen
 import pytest
 
 from tests.browser.server import ROOT, Server
-from tests.build import agent_start, line
+from tests.support.build import agent_start, line
 
 pytestmark = pytest.mark.slow
 

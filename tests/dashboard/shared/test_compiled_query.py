@@ -10,8 +10,8 @@ from django.db.models.functions import RowNumber
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import TOLD_APART, chips
 from recorder.models import LoopRecord, ModelConfig, Session
-from tests.build import agent_start, small_loop
 from tests.dashboard.open_page import in_thread
+from tests.support.build import agent_start, small_loop
 
 KINDS = ("Initial", "Default", "Branch")
 CONFIG = {"provider": "anthropic", "api": "anthropic_messages"}

@@ -9,7 +9,7 @@ from dashboard.shell.live import LIVE_NOW
 from dashboard.shell.queries import SHOWN, live_now
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Session
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 pytestmark = pytest.mark.django_db
 

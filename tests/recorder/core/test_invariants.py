@@ -5,7 +5,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from recorder.core.records import Approval, EventRecord, Loop, ModelConfig, Session, TextBlock, ToolCall, Turn
-from tests.build import (
+from tests.phi_core.scenarios import TAPES, events
+from tests.support.build import (
     NINE,
     agent_end,
     agent_start,
@@ -18,8 +19,7 @@ from tests.build import (
     turn_start,
     usage,
 )
-from tests.memory_store import FLUSH, Play
-from tests.phi_core.scenarios import TAPES, events
+from tests.support.memory_store import FLUSH, Play
 
 
 def test_a_config_is_inferred_when_none_was_named_and_one_of_its_kind_is_one_record():

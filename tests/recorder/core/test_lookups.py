@@ -8,9 +8,9 @@ from recorder.core import state_keys
 from recorder.core.lookups import KEY_NAMES, LOOKUPS, StateKeys
 from recorder.core.recorder import Recorder
 from recorder.core.state import State
-from tests import build
-from tests.checked_state import UndeclaredKeyError, declared
-from tests.memory_store import Play
+from tests.support import build
+from tests.support.checked_state import UndeclaredKeyError, declared
+from tests.support.memory_store import Play
 
 BY_RECORDS = {
     "running_loops",  # by producer: of ending producers, or of a loop at hand

@@ -3,11 +3,11 @@
 import pytest
 
 from recorder.core.records import ChildRef, EventRecord
-from tests import build
-from tests.memory_store import FLUSH, Play
 from tests.phi_core import forest
 from tests.phi_core.compare_sessions import differences
 from tests.phi_core.scenarios import CASES, TAPES, record, run, sessions, tape
+from tests.support import build
+from tests.support.memory_store import FLUSH, Play
 
 # Where phi-core overwrote, invented or forgot something; the tests below say what we make of it instead.
 OTHER_TAPES = {"04"}

@@ -3,7 +3,8 @@
 import pytest
 
 from recorder.core.records import Compaction, EventRecord, Group, Loop, TextBlock, ToolCall, Turn
-from tests.build import (
+from tests.phi_core.scenarios import events, tape
+from tests.support.build import (
     agent_end,
     agent_start,
     assistant,
@@ -23,8 +24,7 @@ from tests.build import (
     turn_start,
     user,
 )
-from tests.memory_store import FLUSH, Play
-from tests.phi_core.scenarios import events, tape
+from tests.support.memory_store import FLUSH, Play
 
 
 @pytest.mark.parametrize(

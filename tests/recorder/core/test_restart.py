@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests import build
-from tests.memory_store import FLUSH, Play
 from tests.phi_core.scenarios import TAPES, events
+from tests.support import build
+from tests.support.memory_store import FLUSH, Play
 
 LOOPS = st.sampled_from(["s.a.1", "s.b.2", "t.a.1", "u", "v.x.1"])
 SESSIONS = st.sampled_from(["s", "t"])

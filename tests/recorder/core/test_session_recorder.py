@@ -3,7 +3,9 @@
 import pytest
 
 from recorder.core.formats import InvalidLineError
-from tests.build import (
+from tests.phi_core import forest
+from tests.phi_core.session_recorder import SessionRecorder
+from tests.support.build import (
     agent_end,
     agent_start,
     line,
@@ -18,8 +20,6 @@ from tests.build import (
     turn_start,
     user,
 )
-from tests.phi_core import forest
-from tests.phi_core.session_recorder import SessionRecorder
 
 
 def recorded(*events, flush=True, **options):

@@ -30,8 +30,8 @@ from recorder.models import (
     Turn,
 )
 from recorder.operations.integrity_check import findings
-from tests.foreign_tapes import TAPES, send
-from tests.project_digest import digest
+from tests.support.foreign_tapes import TAPES, send
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,8 +11,8 @@ from django.core.management import CommandError, call_command
 
 from recorder.models import Project, Session
 from recorder.operations.integrity_check import findings
-from tests.foreign_tapes import TAPES
-from tests.project_digest import records
+from tests.support.foreign_tapes import TAPES
+from tests.support.project_digest import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -27,8 +27,8 @@ from recorder.models import (
     Turn,
 )
 from recorder.operations.integrity_check import findings
-from tests.foreign_tapes import send, tape
-from tests.project_digest import digest, records
+from tests.support.foreign_tapes import send, tape
+from tests.support.project_digest import digest, records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,8 +10,8 @@ from django.core.management import call_command
 from recorder.models import Anomaly, Approval, EventRecord, LoopRecord, Session
 from recorder.operations.integrity_check import findings
 from recorder.projection.export import phi_session
-from tests.foreign_tapes import TAPES, send, tape
-from tests.project_digest import digest
+from tests.support.foreign_tapes import TAPES, send, tape
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -12,8 +12,8 @@ from django.urls import reverse
 
 from recorder.journal.read import texts
 from recorder.models import Anomaly, JournalEvent, LoopRecord, QuarantinedLine, Session
-from tests.build import agent_start, line, tool_start, turn_start
-from tests.endpoint_clients import Client, post
+from tests.support.build import agent_start, line, tool_start, turn_start
+from tests.support.endpoint_clients import Client, post
 
 SAMPLE = [json.loads(each) for each in Path("tests/tapes/bad_inputs_sample.jsonl").read_text().splitlines()]
 SESSION, LOOP, PRODUCER = "hostile", "hostile.main.1", "p"

@@ -21,8 +21,8 @@ from recorder.operations import startup_checks
 from recorder.operations.integrity_check import findings
 from recorder.projection import rebuild as rebuilding
 from recorder.pubsub import invalidation
-from tests.build import agent_start, line, turn_start
-from tests.project_digest import records
+from tests.support.build import agent_start, line, turn_start
+from tests.support.project_digest import records
 
 POISON = line(turn_start("s.a.1", index=666))
 GOOD = [line(agent_start("s.a.1")), *(line(turn_start("s.a.1", index=n)) for n in range(6))]

@@ -5,8 +5,8 @@ from channels.db import database_sync_to_async
 
 from recorder.ingest.pipeline import Batch, Superseded, ingest
 from recorder.models import JournalEvent
-from tests.build import agent_end, agent_start, line, turn_start
-from tests.endpoint_clients import Client
+from tests.support.build import agent_end, agent_start, line, turn_start
+from tests.support.endpoint_clients import Client
 
 LINES = [line(agent_start("s.a.1")), line(turn_start("s.a.1")), line(agent_end("s.a.1"))]
 

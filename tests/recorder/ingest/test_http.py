@@ -16,8 +16,8 @@ from recorder.access import tokens
 from recorder.ingest import pipeline
 from recorder.journal.read import texts
 from recorder.models import AccessToken, JournalEvent, Producer, Project, QuarantinedLine
-from tests.build import agent_end, agent_start, line, turn_start
-from tests.endpoint_clients import post, request
+from tests.support.build import agent_end, agent_start, line, turn_start
+from tests.support.endpoint_clients import post, request
 
 GOOD = [line(agent_start("s.a.1")), line(turn_start("s.a.1")), line(agent_end("s.a.1"))]
 BAD = b'{"type":"TurnStart","loop_id":"s.a.1"}'

@@ -12,8 +12,8 @@ from recorder.database.errors import Busy, busy
 from recorder.ingest.pipeline import Batch, Gap, ingest, record
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Producer, Project, Session
-from tests.build import agent_end, agent_start, line, message_update, turn_end, turn_start
-from tests.project_digest import digest
+from tests.support.build import agent_end, agent_start, line, message_update, turn_end, turn_start
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -11,8 +11,8 @@ from recorder.ingest import rate_limit as rates_module
 from recorder.ingest.rate_limit import BURST_S, Rates
 from recorder.journal.batch import Batch
 from recorder.models import AccessToken
-from tests.build import line
-from tests.endpoint_clients import Client, post
+from tests.support.build import line
+from tests.support.endpoint_clients import Client, post
 
 RATE = 100
 BURST = int(RATE * BURST_S)

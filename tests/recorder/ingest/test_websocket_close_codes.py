@@ -10,8 +10,8 @@ from recorder.access import tokens
 from recorder.ingest import writer
 from recorder.journal.read import texts
 from recorder.models import JournalEvent
-from tests.build import agent_end, agent_start, line, turn_start
-from tests.endpoint_clients import Client
+from tests.support.build import agent_end, agent_start, line, turn_start
+from tests.support.endpoint_clients import Client
 
 GOOD = [line(agent_start("s.a.1")), line(turn_start("s.a.1")), line(agent_end("s.a.1"))]
 

@@ -13,7 +13,7 @@ from recorder.ingest.metrics import COMMITS
 from recorder.ingest.writer import Writer
 from recorder.journal.batch import Batch, Gap
 from recorder.models import JournalEvent
-from tests.build import agent_start, line, turn_start
+from tests.support.build import agent_start, line, turn_start
 
 LINES = [line(agent_start("s.a.1")), *(line(turn_start("s.a.1", index=n)) for n in range(9))]
 

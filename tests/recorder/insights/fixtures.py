@@ -1,7 +1,7 @@
 """What was learned of a project, in words that do not depend on keys; and loops that teach something."""
 
 from recorder.models import Insight, InsightEvidence, JournalEvent, LoopRecord, ReadLoop
-from tests import build
+from tests.support import build
 
 COLUMNS = (
     "kind", "agent_id", "is_demo", "about", "said", "is_changed", "is_part", "times", "worked", "loops",

@@ -8,8 +8,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from recorder.ingest import writer
-from tests import build
 from tests.recorder.insights.fixtures import working
+from tests.support import build
 
 
 class Speaker:

@@ -17,10 +17,10 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.insights.consolidate import consolidate
 from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from recorder.projection.rebuild import rebuild
-from tests import build
-from tests.build import line
 from tests.recorder.insights.fixtures import learned, working
 from tests.recorder.projection.test_store import NOW, TAPES, Projects, lines_of, send
+from tests.support import build
+from tests.support.build import line
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -10,8 +10,8 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal import append, immutability
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Producer, Project
-from tests.build import agent_end, agent_start, line
-from tests.tamper import tampering
+from tests.support.build import agent_end, agent_start, line
+from tests.support.tamper import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -13,9 +13,9 @@ from recorder.journal.delta.encoding import sources
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Project
 from recorder.operations.integrity_check import findings
-from tests.long_loop import LongLoop
 from tests.phi_core.scenarios import FOLDER
-from tests.tamper import tampering
+from tests.support.long_loop import LongLoop
+from tests.support.tamper import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -5,9 +5,9 @@ import pytest
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Project
-from tests.journal_bytes import allowed, journal_bytes
-from tests.long_loop import LongLoop
 from tests.phi_core.scenarios import FOLDER
+from tests.support.journal_bytes import allowed, journal_bytes
+from tests.support.long_loop import LongLoop
 
 AT_ONCE = 100
 TIMES = 8  # each in a project of its own, so that pages which are half empty do not decide

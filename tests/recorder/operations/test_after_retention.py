@@ -16,11 +16,11 @@ from recorder.operations.integrity_check import findings
 from recorder.projection import export
 from recorder.projection.as_of import as_of
 from recorder.projection.rebuild import BodiesPruned, rebuild
-from tests.build import agent_end, agent_start, line, turn_end
-from tests.long_loop import LongLoop
 from tests.phi_core.scenarios import FOLDER
-from tests.project_digest import records
 from tests.recorder.old_bodies import NOW, bodies, consolidate, play, prune
+from tests.support.build import agent_end, agent_start, line, turn_end
+from tests.support.long_loop import LongLoop
+from tests.support.project_digest import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,11 +19,11 @@ from recorder.models import EventRecord, JournalEvent, LoopRecord, Pin, Producer
 from recorder.operations import retention, retention_pins
 from recorder.operations.integrity_check import findings
 from recorder.projection import store
-from tests.build import agent_end, agent_start, line
-from tests.long_loop import LongLoop
 from tests.phi_core.scenarios import FOLDER
-from tests.project_digest import records
 from tests.recorder.old_bodies import NOW, bodies, consolidate, left, play, prune
+from tests.support.build import agent_end, agent_start, line
+from tests.support.long_loop import LongLoop
+from tests.support.project_digest import records
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

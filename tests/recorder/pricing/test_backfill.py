@@ -15,11 +15,11 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Price, Repricing, Session, Spending, Turn
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
-from tests import build
-from tests.build import line
-from tests.project_digest import digest
 from tests.recorder.pricing.test_rollups import added_up, kept
 from tests.recorder.projection.test_store import TAPES, lines_of, send
+from tests.support import build
+from tests.support.build import line
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

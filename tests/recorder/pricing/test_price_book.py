@@ -11,9 +11,9 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Price, Project, Session, Turn
 from recorder.pricing import price_book, price_list
 from recorder.projection.rebuild import rebuild
-from tests import build
-from tests.build import NINE, line, small_loop
-from tests.project_digest import digest
+from tests.support import build
+from tests.support.build import NINE, line, small_loop
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from recorder.models import LoopRecord, Spending, Turn
 from recorder.pricing.rollups import FIGURES
 from recorder.projection.rebuild import rebuild
-from tests.build import (
+from tests.recorder.projection.test_store import TAPES, Projects, lines_of, send
+from tests.support.build import (
     agent_end,
     agent_start,
     line,
@@ -20,7 +21,6 @@ from tests.build import (
     turn_start,
     usage,
 )
-from tests.recorder.projection.test_store import TAPES, Projects, lines_of, send
 
 pytestmark = pytest.mark.django_db
 BUCKETS = [name for name in FIGURES if name.endswith("_tokens")]

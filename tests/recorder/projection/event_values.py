@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 from recorder.core.events.base import fields_of
 from recorder.core.events.fields import ids_of
 from recorder.core.formats.native import EVENT_TYPES
-from tests import build
+from tests.support import build
 
 LOOP = "<loop>"  # stands for the loop that a line is of
 CONFIG = {"model": "m", "provider": "anthropic", "config_id": "c", "temperature": 0.5}

@@ -13,10 +13,10 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import EventRecord, LoopRecord, Project
 from recorder.models import Session as SessionRow
 from recorder.projection.as_of import NotOfSession, as_of, record_versions
-from tests import build
-from tests.foreign_tapes import tape
-from tests.memory_store import Play
-from tests.project_digest import records, records_of
+from tests.support import build
+from tests.support.foreign_tapes import tape
+from tests.support.memory_store import Play
+from tests.support.project_digest import records, records_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -9,9 +9,9 @@ from recorder.core.formats.native import parse
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord
 from recorder.projection.as_of import as_of, lazy_events
-from tests import build
-from tests.long_loop import LongLoop
 from tests.recorder.projection.test_as_of import held, send, session_of
+from tests.support import build
+from tests.support.long_loop import LongLoop
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

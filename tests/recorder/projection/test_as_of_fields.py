@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project, Session
 from recorder.projection.as_of import as_of
-from tests import build
-from tests.project_digest import records_of
 from tests.recorder.projection.event_values import LOOP, accepted, known_types, variations
+from tests.support import build
+from tests.support.project_digest import records_of
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

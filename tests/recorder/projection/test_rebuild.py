@@ -27,8 +27,8 @@ from recorder.models import (
     Turn,
 )
 from recorder.operations.integrity_check import findings
-from tests.project_digest import digest
-from tests.tamper import tampering
+from tests.support.project_digest import digest
+from tests.support.tamper import tampering
 
 PHI_CORE = Path(__file__).parents[2] / "tapes" / "phi-core"
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in PHI_CORE.glob("*.events.jsonl"))

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from recorder.ingest.pipeline import PORTION_BYTES, Batch, ingest, record
 from recorder.models import Project, Session
 from recorder.projection import store
-from tests import build
-from tests.memory_store import FLUSH
-from tests.project_digest import digest
 from tests.recorder.core.test_restart import STREAMS
+from tests.support import build
+from tests.support.memory_store import FLUSH
+from tests.support.project_digest import digest
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -19,10 +19,10 @@ from recorder.database import row_mapper
 from recorder.ingest.pipeline import Batch, ingest, record
 from recorder.models import LoopRecord, Project
 from recorder.projection import store
-from tests.build import line
-from tests.memory_store import FLUSH
-from tests.project_digest import digest, records
 from tests.recorder.core.test_restart import STREAMS
+from tests.support.build import line
+from tests.support.memory_store import FLUSH
+from tests.support.project_digest import digest, records
 
 TAPES = sorted(Path("tests/tapes/phi-core").glob("*.events.jsonl"))
 NOW = datetime(2026, 2, 11, 9, tzinfo=UTC)

@@ -14,7 +14,7 @@ from recorder.models import JournalEvent, LoopRecord, Project, Session
 from recorder.pubsub import commit_poller, invalidation
 from recorder.pubsub.commit_poller import CommitPoller
 from recorder.pubsub.invalidation import Invalidation, merge, unsubscribe
-from tests.build import agent_start, line, message_update, tool_start, turn_start
+from tests.support.build import agent_start, line, message_update, tool_start, turn_start
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgres = pytest.mark.skipif(

@@ -2,7 +2,7 @@
 
 from datetime import UTC, datetime, timedelta
 
-from tests import build
+from tests.support import build
 
 
 def ago(**past):

@@ -1,8 +1,8 @@
 """The open attention page, and the count on every other: what is pushed is what a reload shows."""
 
-from tests import build
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.attention.loop_states import asking, failing, finishing
+from tests.support import build
 
 ATTENTION = "/p/default-project/attention"
 

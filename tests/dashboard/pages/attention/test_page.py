@@ -10,8 +10,8 @@ from dashboard.pages.attention.queries import ended, waiting
 from dashboard.rendering import approvals as told
 from recorder.models import Approval, Project, Seen, Session
 from recorder.projection.rebuild import rebuild
-from tests import build
 from tests.dashboard.pages.attention.loop_states import ago, asking, failing, finishing
+from tests.support import build
 
 QUERIES = 21
 HOSTILE = '"><img src=x onerror=alert(1)>'

@@ -14,7 +14,7 @@ from dashboard.web.keyset import Cursor
 from recorder.access import read_marks
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Session
-from tests import build
+from tests.support import build
 
 pytestmark = pytest.mark.django_db
 

@@ -9,8 +9,8 @@ from dashboard.asgi import application
 from dashboard.lifecycle.broadcast import PIECE
 from dashboard.pages.attention.sse_feed import SHOWN, row
 from recorder.models import Project
-from tests import build
 from tests.dashboard.open_page import HOST, in_thread
+from tests.support import build
 
 PATH = "/p/default-project/attention/feed"
 START = {"type": "turn-started", "session_id": "s", "url": "/p/x/sessions/1", "at": 1_770_800_400_000}

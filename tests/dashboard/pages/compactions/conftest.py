@@ -3,8 +3,8 @@
 import pytest
 
 from recorder.models import Compaction
-from tests import build
 from tests.dashboard.pages.session.conftest import feed, loop, project, reader, see, session
+from tests.support import build
 
 __all__ = ["feed", "loop", "project", "reader", "see", "session"]
 

@@ -13,9 +13,9 @@ from recorder.access import tokens
 from recorder.journal import append
 from recorder.models import Compaction, JournalEvent
 from recorder.operations import retention
-from tests import build
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.compactions.conftest import LOOP, reread, turn
+from tests.support import build
 
 TAPES = Path(__file__).parents[3] / "tapes" / "phi-core"
 AGENT_SIDE = TAPES / "06-compaction-block-based.agent-side-session.json"

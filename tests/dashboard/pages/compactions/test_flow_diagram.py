@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from dashboard.compaction_analysis.message_zones import compare
 from dashboard.compaction_analysis.messages import messages
 from dashboard.pages.compactions.flow_diagram import ROWS_MAX, SPAN_MAX, flow
-from tests import build
+from tests.support import build
 
 SHEET = Path(__file__).parents[4] / "dashboard" / "static" / "css" / "pages" / "compactions.css"
 POOL = [

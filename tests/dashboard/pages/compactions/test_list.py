@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder.models import Compaction, ModelConfig, Session
-from tests import build
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.compactions.conftest import reread
+from tests.support import build
 
 
 def found(page):

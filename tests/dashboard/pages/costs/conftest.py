@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Membership, Project
-from tests import build
+from tests.support import build
 
 TEN = build.NINE + timedelta(hours=1)
 

@@ -3,10 +3,10 @@
 import pytest
 
 from recorder.models import LoopRecord, Session, Spending
-from tests import build
 from tests.dashboard.pages.costs.conftest import loop
 from tests.dashboard.pages.costs.test_page import words
 from tests.phi_core import scenarios
+from tests.support import build
 
 PATH = "/p/default/costs/accounts"
 

@@ -8,7 +8,7 @@ from django.contrib.auth.models import User
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Session
 from recorder.operations import server_info
-from tests import build
+from tests.support import build
 
 
 @pytest.fixture

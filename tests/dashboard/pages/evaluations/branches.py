@@ -2,7 +2,7 @@
 
 from itertools import chain
 
-from tests import build
+from tests.support import build
 
 SAME = ("read a", "bash ls")  # what branches begin with alike
 

@@ -5,9 +5,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder.models import ModelConfig, ParallelGroupRecord
-from tests import build
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
 from tests.dashboard.pages.evaluations.conftest import text
+from tests.support import build
 
 
 @pytest.fixture

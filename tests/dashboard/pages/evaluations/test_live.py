@@ -3,10 +3,10 @@
 import pytest
 
 from recorder.models import ParallelGroupRecord
-from tests import build
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, loop_id, start
 from tests.dashboard.pages.evaluations.conftest import text
+from tests.support import build
 
 
 def address(query=""):

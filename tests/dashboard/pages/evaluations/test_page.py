@@ -8,9 +8,9 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder.models import LoopRecord, ParallelGroupRecord
-from tests import build
 from tests.dashboard.pages.evaluations.branches import SAME, branch, config, end, judge, loop_id, start
 from tests.dashboard.pages.evaluations.conftest import text
+from tests.support import build
 
 
 def test_the_verdict_comes_first_and_in_words(feed, evaluation):

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project
-from tests import build
+from tests.support import build
 
 
 @pytest.fixture

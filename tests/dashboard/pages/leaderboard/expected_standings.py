@@ -18,7 +18,7 @@ Always A would have cost $1.20 in groups that cost $2.73, 2.275 times as much, a
 Always B would have cost $1.08 in groups that cost $3.27, and 26 of 60 answers stay.
 """
 
-from tests import build
+from tests.support import build
 
 COST_NANO = {"A": 30_000_000, "B": 18_000_000, "C": 6_000_000, "D": 11_250_000}
 JUDGE_NANO = 3_000_000

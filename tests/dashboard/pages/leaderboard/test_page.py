@@ -9,7 +9,6 @@ import pytest
 
 from dashboard.rendering.number_format import NONE
 from recorder.models import ModelConfig, Project
-from tests import build
 from tests.dashboard.pages.leaderboard.conftest import TAPES, Page
 from tests.dashboard.pages.leaderboard.expected_standings import (
     COST_NANO,
@@ -19,6 +18,7 @@ from tests.dashboard.pages.leaderboard.expected_standings import (
     evaluation,
     loop,
 )
+from tests.support import build
 
 OPUS, SONNET, HAIKU, GPT = MODELS.values()
 QUERIES = 12

@@ -9,8 +9,8 @@ from django.contrib.auth.models import User
 
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project
-from tests import build
-from tests.small_loop import Loop
+from tests.support import build
+from tests.support.small_loop import Loop
 
 QUERIES = 7
 

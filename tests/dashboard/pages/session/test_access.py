@@ -6,7 +6,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder.models import LoopRecord, Project, Session, Turn
-from tests import build
+from tests.support import build
 
 
 @pytest.mark.parametrize(

@@ -6,8 +6,8 @@ import pytest
 
 from recorder.models import EventRecord, LoopRecord, Session
 from recorder.projection.as_of import record_versions
-from tests import build
 from tests.dashboard.page_model import parse
+from tests.support import build
 
 EVENTS = [
     build.agent_start("s.a.1"),

@@ -1,8 +1,8 @@
 """What the session page says of money: every figure, and how it was computed."""
 
 from recorder.models import LoopRecord, Session
-from tests import build
 from tests.dashboard.api.test_money import LOCAL, SONNET, loop
+from tests.support import build
 
 USED = {"input": 86, "cache_read": 17_817, "cache_write": 1_000, "output": 512, "reasoning": 300}
 

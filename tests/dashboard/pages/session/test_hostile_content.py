@@ -2,8 +2,8 @@
 
 import base64
 
-from tests import build
 from tests.dashboard.rendering.test_tool_text import png
+from tests.support import build
 
 
 def test_what_an_agent_wrote_stays_text_on_every_page(feed, reader, every_page):

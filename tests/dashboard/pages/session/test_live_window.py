@@ -8,7 +8,7 @@ from dashboard.pages.session.conversation import window
 from dashboard.pages.session.live import open_page
 from recorder.models import LoopRecord, Turn
 from recorder.pubsub.invalidation import Invalidation
-from tests import build
+from tests.support import build
 
 
 @pytest.fixture

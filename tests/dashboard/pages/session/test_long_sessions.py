@@ -5,7 +5,7 @@ from html import unescape
 
 from dashboard.pages.session.tree.queries import ROWS
 from recorder.models import LoopRecord, Session
-from tests import build
+from tests.support import build
 
 
 def test_thirty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, session, see, reader):

@@ -3,8 +3,8 @@
 import pytest
 
 from recorder.models import Session
-from tests import build
 from tests.dashboard.pages.session.conftest import TAPES
+from tests.support import build
 
 SCENARIOS = sorted(tape.name.removesuffix(".events.jsonl") for tape in TAPES.rglob("*.events.jsonl"))
 

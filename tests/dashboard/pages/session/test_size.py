@@ -7,7 +7,7 @@ from dashboard.live.panel import Panel
 from dashboard.pages.session.replay import queries as replay
 from dashboard.templatetags.cached_partial import drawn
 from recorder.models import EventRecord, LoopRecord, Session
-from tests import build
+from tests.support import build
 
 
 def chain(*numbers):

@@ -1,8 +1,8 @@
 """Two sessions side by side."""
 
 from recorder.models import Project, Session
-from tests import build
-from tests.small_loop import Loop
+from tests.support import build
+from tests.support.small_loop import Loop
 
 
 def two(feed):

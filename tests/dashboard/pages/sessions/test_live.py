@@ -10,7 +10,7 @@ from dashboard.live.panel import Panel
 from dashboard.pages.sessions.live import open_page
 from recorder.models import Project, Session
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 
 @pytest.fixture

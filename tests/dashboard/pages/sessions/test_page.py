@@ -7,9 +7,9 @@ from importlib import import_module
 import pytest
 
 from recorder.models import Project, Session
-from tests import build
 from tests.dashboard.pages.sessions.conftest import TAPES
-from tests.small_loop import Loop, assistant
+from tests.support import build
+from tests.support.small_loop import Loop, assistant
 
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
 

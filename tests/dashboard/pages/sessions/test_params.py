@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.models import Session
-from tests.small_loop import Loop
+from tests.support.small_loop import Loop
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries import rows
 from dashboard.shared.session_filter import TOKENS
 from recorder.models import Session
-from tests import build
 from tests.dashboard.pages.sessions.test_page import SCENARIOS, spending
-from tests.small_loop import Loop
+from tests.support import build
+from tests.support.small_loop import Loop
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from recorder.access import tokens
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import AccessToken, Membership, Project
 from recorder.operations import retention
-from tests.build import line, small_loop
+from tests.support.build import line, small_loop
 
 PAGE = "/p/acme/settings"
 

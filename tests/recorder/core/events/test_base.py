@@ -7,7 +7,7 @@ import pytest
 from recorder.core.events import AgentSwitched, Notice, Usage
 from recorder.core.events.base import construct
 from recorder.core.formats.native import parse
-from tests import build
+from tests.support import build
 
 
 def test_an_event_never_changes():

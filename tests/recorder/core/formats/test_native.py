@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from recorder.core.events import Notice, SourceEvent
 from recorder.core.formats import DEFAULT_LIMITS, InvalidLineError, Limits
 from recorder.core.formats.native import EVENT_TYPES, parse, read_object
-from tests import build
 from tests.phi_core.scenarios import TAPES, TOLERANCE, events
+from tests.support import build
 
 BAD = {
     "trailing comma": (b'{"type":"InputRejected","loop_id":"l","reason":"x",}', "bad_json"),

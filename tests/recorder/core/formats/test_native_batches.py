@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from recorder.core.formats import InvalidLineError, Limits
 from recorder.core.formats.native import parse, parse_all
-from tests import build
 from tests.recorder.core.formats.test_native import VALUES
+from tests.support import build
 
 _HEADS = ['{"type":"MessageStart",', '{"type":"MessageEnd",', '{"type": "MessageStart",', '{"type":"Notice",']
 _RESTS = [

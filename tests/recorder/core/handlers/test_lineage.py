@@ -1,7 +1,8 @@
 """What the recorder makes of loops among loops: groups, runs, orphans, parents and sub-agents."""
 
 from recorder.core.records import Anomaly, ChildRef, Compaction, EventRecord, Group, Loop, Session, Turn
-from tests.build import (
+from tests.phi_core.scenarios import events, tape
+from tests.support.build import (
     agent_end,
     agent_start,
     compaction_ended,
@@ -15,8 +16,7 @@ from tests.build import (
     turn_end,
     turn_start,
 )
-from tests.memory_store import FLUSH, Play
-from tests.phi_core.scenarios import events, tape
+from tests.support.memory_store import FLUSH, Play
 
 
 def test_a_parallel_group_has_branches_a_judge_and_a_winner():

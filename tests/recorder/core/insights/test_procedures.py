@@ -4,7 +4,7 @@ from datetime import timedelta
 
 from recorder.core.insights.procedures import MOST, procedures
 from recorder.core.insights.tool_steps import Call
-from tests.build import NINE
+from tests.support.build import NINE
 
 
 def loop(words):

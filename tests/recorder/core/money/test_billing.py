@@ -6,7 +6,7 @@ import pytest
 
 from recorder.core.money.prices import Band, Price, Rates
 from recorder.core.records import Group, Loop, Turn
-from tests.build import (
+from tests.support.build import (
     agent_end,
     agent_start,
     assistant,
@@ -16,7 +16,7 @@ from tests.build import (
     turn_start,
     usage,
 )
-from tests.memory_store import FLUSH, Play
+from tests.support.memory_store import FLUSH, Play
 
 RATES = Rates(*map(Decimal, ("3", "0.3", "3.75", "6", "15", "15")))
 PRICE = Price(7, "m", "anthropic", is_own=False, edition="list", bands=(Band(0, RATES),))

@@ -14,9 +14,9 @@ from recorder.journal.delta.dedup_window import MOST_HEADS, Window
 from recorder.journal.delta.encoding import Stored, fault, restore, sources
 from recorder.journal.delta.match import COST, FINEST, STEP
 from recorder.journal.delta.window_cache import KEPT_BYTES, Windows
-from tests import build
-from tests.long_loop import LongLoop
 from tests.phi_core.scenarios import FOLDER
+from tests.support import build
+from tests.support.long_loop import LongLoop
 
 DAY = date(2026, 2, 11)
 KINDS = ("MessageStart", "MessageEnd", "MessageUpdate", "TurnRequest", "TurnEnd", "AgentEnd", "SourceEvent")

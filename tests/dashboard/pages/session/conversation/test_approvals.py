@@ -5,8 +5,8 @@ import re
 import pytest
 
 from recorder.models import LoopRecord
-from tests import build
 from tests.dashboard.open_page import in_thread
+from tests.support import build
 
 HOSTILE = '"><img src=x onerror=alert(1)>'
 

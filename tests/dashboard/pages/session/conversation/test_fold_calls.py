@@ -8,7 +8,7 @@ import pytest
 from dashboard.pages.session.conversation import fold_calls, lines_query
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from recorder.models import LoopRecord, ToolCall
-from tests import build
+from tests.support import build
 
 LONG = 'Said "twice" and <again>.\n' * 90
 

@@ -5,7 +5,7 @@ from html import unescape
 
 import pytest
 
-from tests import build
+from tests.support import build
 
 LONG = 'Said "twice" and <again>. ' * 90
 

@@ -16,7 +16,7 @@ from dashboard.pages.session.conversation.items import (
 from dashboard.pages.session.conversation.turn import Call, Reading
 from dashboard.pages.session.events.bodies import PREVIEW, Body
 from dashboard.web import links
-from tests import build
+from tests.support import build
 
 NOON = datetime(2026, 2, 11, 12, tzinfo=UTC)
 

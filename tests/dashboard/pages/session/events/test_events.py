@@ -9,8 +9,8 @@ from dashboard.pages.session.events import queries
 from dashboard.pages.session.live import open_page
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session
 from recorder.pubsub import invalidation
-from tests import build
 from tests.dashboard.page_model import ShownPage, parse
+from tests.support import build
 
 
 def streamed(n):

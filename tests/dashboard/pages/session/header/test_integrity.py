@@ -1,8 +1,8 @@
 """The strip of a session: whether all of it is there, and what did not fit."""
 
 from recorder.ingest.pipeline import Batch, ingest
-from tests import build
 from tests.dashboard.pages.session.conftest import words
+from tests.support import build
 
 
 def test_what_did_not_fit_is_on_the_strip_and_a_clean_session_has_none(feed, session):

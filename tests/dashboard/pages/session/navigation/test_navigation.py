@@ -7,7 +7,7 @@ import pytest
 
 from dashboard.pages.session.navigation import queries
 from recorder.models import LoopRecord, Project, Session
-from tests import build
+from tests.support import build
 
 
 def failing():

@@ -7,9 +7,9 @@ import pytest
 
 from dashboard.live.project_topic import Topic
 from recorder.models import LoopRecord
-from tests import build
-from tests.build import NINE
 from tests.dashboard.open_page import in_thread
+from tests.support import build
+from tests.support.build import NINE
 
 BRANCH = re.compile(r"M([\d.]+) [\d.]+h([\d.]+)v")
 

@@ -4,9 +4,9 @@ import pytest
 
 from dashboard.live.project_topic import Topic
 from recorder.models import EventRecord
-from tests import build
 from tests.dashboard.open_page import in_thread
 from tests.dashboard.pages.session.test_cost import LOCAL, one_turn, page_of
+from tests.support import build
 
 USED = {"input": 100_000, "output": 0}  # of Sonnet: $0.3
 

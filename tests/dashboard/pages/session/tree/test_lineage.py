@@ -8,8 +8,8 @@ from dashboard.pages.session.tree.queries import Trees
 from dashboard.pages.session.tree.rows import rows
 from dashboard.pages.session.tree.sub_agents_query import above, children
 from recorder.models import LoopRecord, Session
-from tests import build
 from tests.dashboard.open_page import in_thread
+from tests.support import build
 
 CONFIG = {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthropic_messages"}
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from recorder.ingest.pipeline import Batch, ingest
 
-TAPES = Path(__file__).parent / "tapes"
+TAPES = Path(__file__).parent.parent / "tapes"
 
 
 def tape(path):

@@ -22,8 +22,8 @@ from recorder.core.records import (
     Turn,
 )
 from recorder.core.state import State
-from tests.build import NINE, line
-from tests.checked_state import declared
+from tests.support.build import NINE, line
+from tests.support.checked_state import declared
 
 FLUSH = "flush"
 
