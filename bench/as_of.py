@@ -13,11 +13,11 @@ import json
 import random
 import time
 
-from bench import workload
 from bench.live import quantiles
-from bench.machine import Target, loopscope, report
+from bench.support import workload
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
 from bench.throughput import send
-from bench.viewers import Reader
 
 EVENTS, BATCH = 10_000, 100
 COLUMNS = ("page", "**p50 ms**", "p95 ms", "**CPU ms**", "**CPU : the present**", "KiB")

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from tempfile import TemporaryDirectory
 
-from bench.machine import report
+from bench.support.machine import report
 from loopscope_client import Client
 from loopscope_client.transport.encoding import line_of
 

@@ -16,9 +16,9 @@ import time
 from typing import Any
 
 from bench.live import quantiles
-from bench.machine import Target, loopscope, report
-from bench.viewers import Reader
-from tests.browser.server import ROOT
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
+from tests.support.server import ROOT
 
 CONFIGS, AGENTS, DAYS = 12, 3, 30
 LOOPS_A_SESSION, TURNS_A_LOOP = 10, 5

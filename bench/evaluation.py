@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from bench.live import quantiles
-from bench.machine import loopscope, report
-from bench.viewers import Reader
-from tests.browser.server import Server
+from bench.support.machine import loopscope, report
+from bench.support.viewers import Reader
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
+from tests.support.server import Server
 
 COLUMNS = ("page", "**CPU ms**", "p50 ms", "p95 ms", "**p95 : session**", "KiB")
 PIECE = 400  # events a request

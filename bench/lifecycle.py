@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from bench.live import Agent, busy, quantiles
-from bench.machine import Target, loopscope, report
+from bench.support.machine import Target, loopscope, report
+from bench.support.workload import tape
 from bench.throughput import send
-from bench.workload import tape
 from tests.support import build
 
 MARK = re.compile(r'"turn-started","session_id":"mark-(\d+)-')

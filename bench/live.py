@@ -17,11 +17,11 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from bench.ingest_client import Line, frame, greet
-from bench.machine import Target, loopscope, report
+from bench.support.ingest_client import Line, frame, greet
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader, Viewers, watching
+from bench.support.workload import Batch, tape
 from bench.throughput import send
-from bench.viewers import Reader, Viewers, watching
-from bench.workload import Batch, tape
 from tests.support.small_loop import Loop
 
 COLUMNS = (

@@ -16,11 +16,11 @@ import time
 from contextlib import closing
 
 from bench.live import quantiles
-from bench.machine import Target, loopscope, report
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
+from bench.support.workload import Batch, tape
 from bench.throughput import send
-from bench.viewers import Reader
-from bench.workload import Batch, tape
-from tests.browser.server import Server
+from tests.support.server import Server
 
 SESSIONS, EVENTS, PRODUCERS, APART = 100, 100, 4, 10**7
 TABLES = ("producer", "session", "looprecord", "turn", "toolcall", "journalevent", "eventrecord")

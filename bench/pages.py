@@ -12,10 +12,10 @@ import argparse
 import time
 
 from bench.live import quantiles
-from bench.machine import Target, loopscope, report
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
+from bench.support.workload import tape
 from bench.throughput import send
-from bench.viewers import Reader
-from bench.workload import tape
 
 SIZES, LARGE = (1_000, 10_000, 100_000), 1_000_000
 BATCH, PRODUCERS, PIECE = 100, 4, 20_000

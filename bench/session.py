@@ -20,12 +20,12 @@ from itertools import islice
 from playwright.sync_api import CDPSession, Page, sync_playwright
 
 from bench.live import quantiles
-from bench.machine import Target, loopscope, report
-from bench.viewers import Reader
+from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
 from tests.browser.conftest import ARGS
-from tests.browser.server import Agent, Server
 from tests.support import build
 from tests.support.long_loop import LongLoop
+from tests.support.server import Agent, Server
 
 BATCH = 400
 COLUMNS = (

@@ -13,7 +13,7 @@ import sys
 import tempfile
 from datetime import UTC, datetime, timedelta
 
-from bench.machine import ROOT
+from bench.support.machine import ROOT
 
 AGE = timedelta(days=40)
 BATCH = 300

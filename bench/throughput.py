@@ -19,9 +19,9 @@ import threading
 import time
 from pathlib import Path
 
-from bench.ingest_client import DOORS
-from bench.machine import Target, floor, loopscope, report
-from bench.workload import Batch, tape
+from bench.support.ingest_client import DOORS
+from bench.support.machine import Target, floor, loopscope, report
+from bench.support.workload import Batch, tape
 
 EVENTS = {1: 1_000, 10: 4_000, 100: 10_000, 500: 10_000}  # in one measurement, by batch
 COLUMNS = (
@@ -113,7 +113,7 @@ def tapes(folder: Path | None, name: str, producers: int, batch: int, events: in
 
 
 def _named(folder: Path | None) -> str:
-    return "`bench/floor.py`" if folder is None else "`floor_phi.py` of `--floor`, with its workload"
+    return "`bench/support/floor.py`" if folder is None else "`floor_phi.py` of `--floor`, with its workload"
 
 
 def _asked() -> argparse.Namespace:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
-from loopscope_client.groups import Group
-from loopscope_client.loops import Loop, snapshot
 from loopscope_client.never_raise import Done
+from loopscope_client.scopes.groups import Group
+from loopscope_client.scopes.loops import Loop, snapshot
 
 
 class ScopeFactory:

@@ -10,7 +10,7 @@ from playwright.sync_api import sync_playwright
 
 from tests.browser import pages
 from tests.browser.played_socket import open_page  # noqa: F401  a fixture
-from tests.browser.server import Server
+from tests.support.server import Server
 
 ARGS = [
     "--no-sandbox",

@@ -10,10 +10,10 @@ from pathlib import Path
 from django.urls import reverse
 
 from dashboard.pages.registry import PAGES as REGISTERED
-from tests.browser.server import Server
 from tests.dashboard.pages.attention.loop_states import asking, failing
 from tests.dashboard.pages.leaderboard.expected_standings import evaluation
 from tests.support import build
+from tests.support.server import Server
 
 TAPE = Path(__file__).parents[1] / "tapes" / "hostile.events.jsonl"
 MARKUP = '"><img src=x onerror="window.__pwned=3">'

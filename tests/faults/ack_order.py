@@ -17,9 +17,9 @@ import threading
 import time
 from pathlib import Path
 
-from tests.browser.server import Server
-from tests.faults.producers import at_work, stop
-from tests.faults.strace_log import TRACED, Order
+from tests.faults.support.producers import at_work, stop
+from tests.faults.support.strace_log import TRACED, Order
+from tests.support.server import Server
 
 PRODUCERS = 16
 MOST_LINES = 3

@@ -4,8 +4,8 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.browser.server import Server
-from tests.faults.databases import fresh
+from tests.faults.support.databases import fresh
+from tests.support.server import Server
 
 
 def server_url():

@@ -17,10 +17,10 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.browser.server import Server
-from tests.faults.compare_ledgers import Outcome, compare
 from tests.faults.outages import until_served
-from tests.faults.producers import at_work, stop
+from tests.faults.support.compare_ledgers import Outcome, compare
+from tests.faults.support.producers import at_work, stop
+from tests.support.server import Server
 
 PRODUCERS = 8
 LONGEST_S = 60.0

@@ -22,10 +22,10 @@ from pathlib import Path
 
 from websockets.sync.client import connect
 
-from tests.browser.server import Server
-from tests.faults.databases import fresh
+from tests.faults.support.databases import fresh
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
+from tests.support.server import Server
 
 MIB = 1024 * 1024
 GROWTH_MIB, SLOWER_MS = 64, 250

@@ -15,10 +15,10 @@ import time
 from dataclasses import asdict
 from pathlib import Path
 
-from tests.browser.server import Server
-from tests.faults.compare_ledgers import Outcome, compare
-from tests.faults.databases import fresh
-from tests.faults.producers import Producer, at_work, stop
+from tests.faults.support.compare_ledgers import Outcome, compare
+from tests.faults.support.databases import fresh
+from tests.faults.support.producers import Producer, at_work, stop
+from tests.support.server import Server
 
 PRODUCERS = 8
 ACKS = 60  # the most between its start and its end, or

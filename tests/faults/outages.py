@@ -22,10 +22,10 @@ from contextlib import AbstractContextManager, ExitStack, closing, contextmanage
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from tests.browser.server import Server
-from tests.faults.compare_ledgers import Outcome, compare
-from tests.faults.producers import Producer, at_work, stop
-from tests.faults.services import Postgres, Service
+from tests.faults.support.compare_ledgers import Outcome, compare
+from tests.faults.support.producers import Producer, at_work, stop
+from tests.faults.support.services import Postgres, Service
+from tests.support.server import Server
 
 PRODUCERS = 8
 BEFORE_S = 2.0

@@ -22,12 +22,12 @@ from uuid import uuid4
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.browser.server import Server
 from tests.dashboard.page_model import ShownPage, forget_the_new, parse, parts
-from tests.faults.compare_ledgers import Outcome, compare
-from tests.faults.producers import at_work, stop
-from tests.faults.services import Postgres, Redis, Service
+from tests.faults.support.compare_ledgers import Outcome, compare
+from tests.faults.support.producers import at_work, stop
+from tests.faults.support.services import Postgres, Redis, Service
 from tests.nodes.nodes import Nodes, Reader
+from tests.support.server import Server
 
 PRODUCERS = 8
 BEFORE_S = 2.0

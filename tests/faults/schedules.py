@@ -20,11 +20,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from tests.browser.server import ROOT, Server
-from tests.faults import producer_stream
-from tests.faults.databases import fresh
-from tests.faults.producers import Poster, Producer, Talker
-from tests.faults.proxy import Fault, proxy
+from tests.faults.support import producer_stream
+from tests.faults.support.databases import fresh
+from tests.faults.support.producers import Poster, Producer, Talker
+from tests.faults.support.proxy import Fault, proxy
+from tests.support.server import ROOT, Server
 
 NAME = "p0"
 CLEAN = "undisturbed"
@@ -103,7 +103,7 @@ def _send(producer: Producer, ports: list[int]) -> None:
 def _projects(server: Server, action: str, names: list[str]) -> dict[str, str]:
     """Make projects, or take their digests."""
     done = subprocess.run(
-        [sys.executable, "-m", "tests.faults.projects", action, *names],
+        [sys.executable, "-m", "tests.faults.support.projects", action, *names],
         cwd=ROOT,
         env=server.environment | {"DJANGO_SETTINGS_MODULE": "dashboard.settings"},
         capture_output=True,

@@ -4,7 +4,7 @@ import pytest
 from django.db import connection
 
 from tests.faults import ack_order
-from tests.faults.strace_log import Order
+from tests.faults.support.strace_log import Order
 
 EVENT = r'7 pwrite64(9</d/l.sqlite3-wal>, "\0{\"mark\":\"<p:0>\"}", 4096, 56) = 4096'
 SYNC = "7 fdatasync(9</d/l.sqlite3-wal>) = 0"

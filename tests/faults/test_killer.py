@@ -3,9 +3,10 @@
 import pytest
 from django.db import connection
 
-from tests.faults import killer, producer_stream
-from tests.faults.compare_ledgers import compare
-from tests.faults.producers import Poster
+from tests.faults import killer
+from tests.faults.support import producer_stream
+from tests.faults.support.compare_ledgers import compare
+from tests.faults.support.producers import Poster
 
 pytestmark = pytest.mark.slow
 

@@ -7,11 +7,11 @@ import sys
 import pytest
 from django.db import connection
 
-from tests.browser.server import ROOT, Server
 from tests.dashboard.server.test_store_faults import send
 from tests.faults import failing_syscalls, outages, redis_outage
 from tests.faults.ack_order import strace
 from tests.support.build import agent_start, line
+from tests.support.server import ROOT, Server
 
 pytestmark = pytest.mark.slow
 

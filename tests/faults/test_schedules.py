@@ -3,8 +3,8 @@
 import pytest
 from django.db import connection
 
-from tests.browser.server import Server
 from tests.faults import schedules
+from tests.support.server import Server
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from time import monotonic, sleep
 import pytest
 
 from loopscope_client import Client
-from tests.browser.server import Server
+from tests.support.server import Server
 
 ROOT = Path(__file__).parents[2]
 LONG_S = 60

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
-from tests.faults.databases import fresh
+from tests.faults.support.databases import fresh
 from tests.nodes.cut_proxy import Cut
 from tests.nodes.nodes import Nodes, project, until
 

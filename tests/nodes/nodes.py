@@ -16,7 +16,7 @@ from time import monotonic, sleep
 
 from websockets.sync.client import connect
 
-from tests.browser.server import ROOT, Server
+from tests.support.server import ROOT, Server
 
 WAIT_S = 15.0
 DIGEST = """

@@ -3,7 +3,7 @@
 from time import monotonic
 
 from recorder.pubsub.redis_relay import SEND_S
-from tests.faults import producer_stream
+from tests.faults.support import producer_stream
 from tests.nodes.conftest import hears
 from tests.nodes.nodes import Reader, post, until
 from tests.support.build import agent_start

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.faults import producer_stream
+from tests.faults.support import producer_stream
 from tests.nodes.nodes import Reader, digest, frame, ingest_socket, post, project
 from tests.support.build import agent_start, line
 

@@ -8,7 +8,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.browser.server import Server
+from tests.support.server import Server
 from tests.support.small_loop import Loop
 
 pytestmark = pytest.mark.slow

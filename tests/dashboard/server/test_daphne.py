@@ -17,8 +17,8 @@ import pytest
 from websockets.exceptions import ConnectionClosed, InvalidStatus
 from websockets.sync.client import connect
 
-from tests.browser.server import ROOT, Server
 from tests.support.build import agent_start, line
+from tests.support.server import ROOT, Server
 
 pytestmark = pytest.mark.slow
 

@@ -15,9 +15,9 @@ import pytest
 from websockets.exceptions import ConnectionClosed
 from websockets.sync.client import connect
 
-from tests.browser.server import Server
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
+from tests.support.server import Server
 
 pytestmark = pytest.mark.slow
 

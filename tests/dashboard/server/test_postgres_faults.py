@@ -12,11 +12,11 @@ from uuid import uuid4
 
 import pytest
 
-from tests.browser.server import ROOT, Server
 from tests.dashboard.server.test_store_faults import ready, send, until_stored
 from tests.faults import outages
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
+from tests.support.server import ROOT, Server
 
 DATABASE_URL = os.environ.get("DATABASE_URL", "")
 

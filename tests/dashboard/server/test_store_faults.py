@@ -13,8 +13,8 @@ from urllib.request import Request, urlopen
 
 import pytest
 
-from tests.browser.server import ROOT, Server
 from tests.support.build import agent_start, line
+from tests.support.server import ROOT, Server
 
 pytestmark = pytest.mark.slow
 

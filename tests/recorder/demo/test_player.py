@@ -15,7 +15,7 @@ from time import monotonic, sleep
 
 import pytest
 
-from tests.browser.server import ROOT, Server
+from tests.support.server import ROOT, Server
 
 pytestmark = pytest.mark.slow
 

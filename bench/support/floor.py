@@ -4,7 +4,7 @@ Every line is read as JSON and stored verbatim; the lines, the producer's high w
 into one transaction that is on the disk (`synchronous=FULL`) before the answer leaves. One process on Daphne,
 one writer thread, group commit. No records, no refusals, no access, no pages.
 
-FLOOR_DB=FILE daphne bench.floor:application
+FLOOR_DB=FILE daphne bench.support.floor:application
 """
 
 from __future__ import annotations

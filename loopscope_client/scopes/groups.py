@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from uuid import uuid4
 
-from loopscope_client import messages
-from loopscope_client.loops import Loop, snapshot
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import Scope, Sends, ids, now
+from loopscope_client.scopes import messages
+from loopscope_client.scopes.base import Scope, Sends, ids, now
+from loopscope_client.scopes.loops import Loop, snapshot
 
 
 class Group(Scope):

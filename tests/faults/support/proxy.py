@@ -1,7 +1,7 @@
 """A proxy that harms what passes through it: late, slow, cut, in single bytes, half open, without answers.
 
-`python -m tests.faults.proxy --to PORT [--delay-ms 50] [--rate 10000] [--cut-after 5000] [--ending reset]
-[--one-byte] [--swallow-answers]` prints the port it listens on.
+`python -m tests.faults.support.proxy --to PORT [--delay-ms 50] [--rate 10000] [--cut-after 5000]
+[--ending reset] [--one-byte] [--swallow-answers]` prints the port it listens on.
 """
 
 from __future__ import annotations

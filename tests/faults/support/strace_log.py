@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 
 CALL = re.compile(r"(?P<pid>\d+) +(?P<name>\w+)\((?P<fd>\d+<[^>]*>+)(?P<rest>.*)")
 RESUMED = re.compile(r"(?P<pid>\d+) +<\.\.\. (?P<name>\w+) resumed>(?P<rest>.*)")
-MARK = re.compile(r"<([A-Za-z]\w*):(\d+)>")  # as `tests/faults/producer_stream.py` puts one into each line
+MARK = re.compile(
+    r"<([A-Za-z]\w*):(\d+)>"
+)  # as `tests/faults/support/producer_stream.py` puts one into each line
 WELCOME = re.compile(r'\\"op\\":\\"welcome\\".*?\\"producer\\":\\"(\w+)\\"')
 ACK = re.compile(r'\\"op\\":\\"ack\\",\\"upto\\":(-?\d+)')
 RECEIPT = re.compile(r'\{\\"producer\\":\\"(\w+)\\",\\"upto\\":(-?\d+)')

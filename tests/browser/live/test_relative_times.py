@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-CLOCK = (Path(__file__).parents[2] / "dashboard/static/js/live/times.js").read_text()
+CLOCK = (Path(__file__).parents[3] / "dashboard/static/js/live/times.js").read_text()
 
 
 NOW = datetime(2026, 11, 4, 15, 30, tzinfo=UTC)

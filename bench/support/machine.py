@@ -14,8 +14,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from tests.browser.server import ROOT, Server, free_port
-from tests.faults.databases import fresh
+from tests.faults.support.databases import fresh
+from tests.support.server import ROOT, Server, free_port
 
 RUNS = ROOT / "var/bench/runs.md"  # bench/RESULTS.md has the current figures, by hand
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -54,7 +54,7 @@ def loopscope(database: str | None = None) -> Iterator[tuple[Target, Server]]:
 def floor(folder: Path | None = None) -> Iterator[Target]:
     """Give the floor: ours, or `floor_phi.py` of another folder."""
     found = next(folder.rglob("floor_phi.py"), None) if folder else None
-    application = "floor_phi:application" if found else "bench.floor:application"
+    application = "floor_phi:application" if found else "bench.support.floor:application"
     port = free_port()
     words = (sys.executable, "-m", "daphne", "-p", str(port), "--access-log", os.devnull)
     limits = ("--websocket-max-message-size", FRAME, "--websocket-max-frame-size", FRAME)

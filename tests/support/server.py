@@ -20,7 +20,7 @@ from uuid import uuid4
 
 from websockets.sync.client import connect
 
-from tests.browser.first_start import begun, lay
+from tests.support.first_start import begun, lay
 
 ROOT = Path(__file__).parents[2]
 START_S = 60

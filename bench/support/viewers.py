@@ -17,7 +17,7 @@ from http.cookiejar import CookieJar
 from websockets.asyncio.client import ClientConnection, connect
 from websockets.typing import Origin
 
-from tests.browser.server import Server
+from tests.support.server import Server
 
 FRAME = re.compile(r"<!--frame (\d+)-->")
 MARK = re.compile(r"mark-(\d+)-")

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from loopscope_client import messages
-from loopscope_client.messages import Message
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import OpenLoop, Scope, now, outcome_of, told
+from loopscope_client.scopes import messages
+from loopscope_client.scopes.base import OpenLoop, Scope, now, outcome_of, told
+from loopscope_client.scopes.messages import Message
 from loopscope_client.transport.encoding import text_of
 
 

@@ -12,7 +12,7 @@ import time
 from collections.abc import Sequence
 from typing import Any
 
-from bench.workload import Batch
+from bench.support.workload import Batch
 
 CREDIT = 1024 * 1024
 WAIT_S = 120.0

@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from tests.browser.server import Server
-from tests.faults import producer_stream
-from tests.faults.producers import Producer
+from tests.faults.support import producer_stream
+from tests.faults.support.producers import Producer
+from tests.support.server import Server
 
 
 @dataclass

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from types import TracebackType
 from typing import Literal, Protocol, Self
 
-from loopscope_client.messages import Message
 from loopscope_client.never_raise import Done, quiet
+from loopscope_client.scopes.messages import Message
 
 Outcome = Literal["completed", "failed", "cancelled"]
 

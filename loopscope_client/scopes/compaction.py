@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import OpenLoop, Scope, now
+from loopscope_client.scopes.base import OpenLoop, Scope, now
 from loopscope_client.transport.encoding import text_of
 
 

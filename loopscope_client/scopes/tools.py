@@ -5,9 +5,9 @@ from __future__ import annotations
 from time import monotonic
 from uuid import uuid4
 
-from loopscope_client import messages
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import OpenLoop, Scope, ids, now, told
+from loopscope_client.scopes import messages
+from loopscope_client.scopes.base import OpenLoop, Scope, ids, now, told
 from loopscope_client.transport.encoding import text_of
 
 

@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from tests.faults.proxy import Fault, proxy
+from tests.faults.support.proxy import Fault, proxy
 from tests.nodes.nodes import until
 
 SENT = bytes(range(256)) * 40

@@ -10,7 +10,7 @@ from http.client import HTTPConnection, HTTPException
 from websockets.exceptions import WebSocketException
 from websockets.sync.client import ClientConnection, connect
 
-from tests.faults import producer_stream
+from tests.faults.support import producer_stream
 
 AWAY_S = 0.03  # between two attempts to reach a server that is gone
 WAIT_S = 20.0

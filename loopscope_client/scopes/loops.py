@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from uuid import uuid4
 
-from loopscope_client import messages
-from loopscope_client.compaction import Compaction
-from loopscope_client.messages import Message
 from loopscope_client.never_raise import quiet
-from loopscope_client.scopes import OpenTurn, Scope, Sends, ids, now, outcome_of, told
-from loopscope_client.tools import Tool
+from loopscope_client.scopes import messages
+from loopscope_client.scopes.base import OpenTurn, Scope, Sends, ids, now, outcome_of, told
+from loopscope_client.scopes.compaction import Compaction
+from loopscope_client.scopes.messages import Message
+from loopscope_client.scopes.tools import Tool
+from loopscope_client.scopes.turns import Turn
 from loopscope_client.transport.encoding import text_of
-from loopscope_client.turns import Turn
 
 _KEPT_BYTES = 1 << 20
 

@@ -1,0 +1,1 @@
+"""The blocks of an agent: loops, turns, tools, compactions and parallel groups."""
