@@ -1,4 +1,7 @@
-"""Doors to loops, groups, compactions, approvals and refused lines."""
+"""Endpoints of loops, groups, usage, configs, compactions, approvals and rejected lines.
+
+Each list answers one page of its `ListEndpoint`; the function declares path, params and schema for OpenAPI.
+"""
 
 from typing import Annotated
 
@@ -9,10 +12,12 @@ from pydantic import Field
 from dashboard.api import leaderboard, schemas
 from dashboard.api.auth import project_of
 from dashboard.api.params import ID_MAX, ById, OfApprovals, OfConfigs, OfLoop, OfSession, OfUsage
-from dashboard.api.queries import compactions_approvals_quarantine, spending
-from dashboard.api.queries import configs as config_queries
-from dashboard.api.queries import groups as group_queries
-from dashboard.api.queries import loops as loop_queries
+from dashboard.api.queries.compactions_approvals_quarantine import APPROVALS, COMPACTIONS, QUARANTINE
+from dashboard.api.queries.configs import CONFIGS
+from dashboard.api.queries.groups import GROUPS
+from dashboard.api.queries.groups import group as find_group
+from dashboard.api.queries.loops import LOOPS
+from dashboard.api.queries.spending import USAGE
 from dashboard.shared.session_json.queries.loops import loop_item
 from dashboard.shared.session_json.schemas import LoopItem
 
@@ -21,9 +26,9 @@ Key = Annotated[int, Field(ge=0, le=ID_MAX)]
 
 
 @router.get("/loops", response=schemas.Loops)
-def loops(request: HttpRequest, asked: Query[OfLoop]) -> schemas.Loops:
+def loops(request: HttpRequest, params: Query[OfLoop]) -> schemas.Loops:
     """List loops in recorded order."""
-    return loop_queries.loops(project_of(request), asked)
+    return LOOPS.page(project_of(request), params)
 
 
 @router.get("/loops/{pk}", response=LoopItem)
@@ -36,45 +41,45 @@ def loop(request: HttpRequest, pk: Path[Key]) -> LoopItem:
 
 
 @router.get("/groups", response=schemas.Groups)
-def groups(request: HttpRequest, asked: Query[OfSession]) -> schemas.Groups:
+def groups(request: HttpRequest, params: Query[OfSession]) -> schemas.Groups:
     """List parallel groups in recorded order."""
-    return group_queries.groups(project_of(request), asked)
+    return GROUPS.page(project_of(request), params)
 
 
 @router.get("/groups/{pk}", response=schemas.GroupItem)
 def group(request: HttpRequest, pk: Path[Key]) -> schemas.GroupItem:
     """Return one parallel group."""
-    found = group_queries.group(project_of(request), pk)
+    found = find_group(project_of(request), pk)
     if found is None:
         raise Http404
     return found
 
 
 @router.get("/usage", response=schemas.UsageRows)
-def usage(request: HttpRequest, asked: Query[OfUsage]) -> schemas.UsageRows:
+def usage(request: HttpRequest, params: Query[OfUsage]) -> schemas.UsageRows:
     """Say what each config spent, by day with `group_by=config,day`."""
-    return spending.usage_rows(project_of(request), asked)
+    return USAGE.page(project_of(request), params)
 
 
 @router.get("/configs", response=leaderboard.Standings)
-def configs(request: HttpRequest, asked: Query[OfConfigs]) -> leaderboard.Standings:
+def configs(request: HttpRequest, params: Query[OfConfigs]) -> leaderboard.Standings:
     """List configs as the leaderboard ranks them."""
-    return config_queries.configs(project_of(request), asked)
+    return CONFIGS.page(project_of(request), params)
 
 
 @router.get("/compactions", response=schemas.Compactions)
-def compactions(request: HttpRequest, asked: Query[OfSession]) -> schemas.Compactions:
+def compactions(request: HttpRequest, params: Query[OfSession]) -> schemas.Compactions:
     """List compactions in recorded order."""
-    return compactions_approvals_quarantine.compactions(project_of(request), asked)
+    return COMPACTIONS.page(project_of(request), params)
 
 
 @router.get("/approvals", response=schemas.Approvals)
-def approvals(request: HttpRequest, asked: Query[OfApprovals]) -> schemas.Approvals:
+def approvals(request: HttpRequest, params: Query[OfApprovals]) -> schemas.Approvals:
     """List questions to people; `open=1` leaves those that wait."""
-    return compactions_approvals_quarantine.approvals(project_of(request), asked)
+    return APPROVALS.page(project_of(request), params)
 
 
 @router.get("/quarantine", response=schemas.Quarantine)
-def quarantine(request: HttpRequest, asked: Query[ById]) -> schemas.Quarantine:
+def quarantine(request: HttpRequest, params: Query[ById]) -> schemas.Quarantine:
     """List the lines that were refused and why."""
-    return compactions_approvals_quarantine.quarantine(project_of(request), asked)
+    return QUARANTINE.page(project_of(request), params)

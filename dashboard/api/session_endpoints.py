@@ -24,13 +24,13 @@ router = Router()
 
 
 @router.get("/sessions", response=schemas.Sessions)
-def sessions(request: HttpRequest, asked: Query[OfSessions]) -> schemas.Sessions:
+def sessions(request: HttpRequest, params: Query[OfSessions]) -> schemas.Sessions:
     """List sessions, by default those first that were active last."""
-    return queries.sessions(project_of(request), asked)
+    return queries.SESSIONS.page(project_of(request), params)
 
 
 @router.get("/sessions/{path:session_id}/export", response={200: None})
-def export(request: HttpRequest, session_id: str, asked: Query[OfExport]) -> object:
+def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> object:
     """Return the session as phi-core writes it."""
     if _is_of_the_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
@@ -38,22 +38,22 @@ def export(request: HttpRequest, session_id: str, asked: Query[OfExport]) -> obj
 
 
 @router.get("/sessions/{path:session_id}/context", response=Brief)
-def context(request: HttpRequest, session_id: str, asked: Query[OfContext]) -> object:
+def context(request: HttpRequest, session_id: str, params: Query[OfContext]) -> object:
     """Return the session in brief: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
     if _is_of_the_id(request, session_id, "context"):
         return JsonResponse(detail(request, f"{session_id}/context").model_dump())
     found = brief(project_of(request), _found(request, session_id))
     return (
-        HttpResponse(text(found), content_type="text/plain; charset=utf-8") if asked.as_ == "text" else found
+        HttpResponse(text(found), content_type="text/plain; charset=utf-8") if params.as_ == "text" else found
     )
 
 
 @router.get("/sessions/{path:session_id}/events", response={200: None})
-def events(request: HttpRequest, session_id: str, asked: Query[OfEvents]) -> object:
+def events(request: HttpRequest, session_id: str, params: Query[OfEvents]) -> object:
     """Return the recorded lines, byte for byte in recorded order."""
     if _is_of_the_id(request, session_id, "events"):
         return JsonResponse(detail(request, f"{session_id}/events").model_dump())
-    lines = pieces(_found(request, session_id), envelope=asked.envelope)
+    lines = pieces(_found(request, session_id), envelope=params.envelope)
     content = unhurried(lines) if isinstance(request, ASGIRequest) else lines
     return StreamingHttpResponse(content, content_type="application/x-ndjson")
 

@@ -1,48 +1,22 @@
-"""Compactions, approvals and refused lines, as items of the read API."""
+"""The lists of compactions, approval requests and rejected lines."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import cast
+
+from django.db.models import QuerySet
 
 from dashboard.api import schemas
 from dashboard.api.params import ById, OfApprovals, OfSession
-from dashboard.api.queries.keyset import by_id
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.compaction_analysis.queries import bodies, passes
-from recorder.models import Approval, Project, QuarantinedLine
-
-
-def compactions(project: Project, asked: OfSession) -> schemas.Compactions:
-    """Return a page of compactions."""
-    rows = passes.listed(project.pk)
-    if asked.session_id is not None:
-        rows = rows.filter(loop__session__session_id=asked.session_id)
-    page = by_id(rows.select_related("loop__session__project", "turn").defer("block"), asked)
-    found = passes.passes(page.rows)
-    sent = bodies.counts(found)
-    items = [_compaction(each, sent.get(each.pk)) for each in found]
-    return schemas.Compactions(items=items, next=page.next, total=page.total)
-
-
-def approvals(project: Project, asked: OfApprovals) -> schemas.Approvals:
-    """Return a page of questions to people."""
-    rows = Approval.objects.filter(session__project=project)
-    if asked.session_id is not None:
-        rows = rows.filter(session__session_id=asked.session_id)
-    if asked.open:
-        rows = rows.filter(resolved_at=None)
-    page = by_id(rows.select_related("session"), asked)
-    return schemas.Approvals(items=[_approval(row) for row in page.rows], next=page.next, total=page.total)
-
-
-def quarantine(project: Project, asked: ById) -> schemas.Quarantine:
-    """Return a page of refused lines."""
-    page = by_id(QuarantinedLine.objects.filter(project=project).select_related("producer"), asked)
-    return schemas.Quarantine(items=[_refused(row) for row in page.rows], next=page.next, total=page.total)
+from recorder.models import Approval, Compaction, Project, QuarantinedLine
 
 
 def _compaction(found: passes.Pass, sent_messages: int | None) -> schemas.CompactionItem:
     row = found.row
-    is_told_by_requests = found.content == "none" and sent_messages is not None and found.has_request_before
+    has_requests = found.content == "none" and sent_messages is not None and found.has_request_before
     return schemas.CompactionItem(
         id=row.pk,
         session_id=row.loop.session.session_id,
@@ -55,7 +29,7 @@ def _compaction(found: passes.Pass, sent_messages: int | None) -> schemas.Compac
         tokens_after=row.tokens_after,
         sent_messages=sent_messages,
         sent_tokens=found.sent_after,
-        content=cast("schemas.Content", "request" if is_told_by_requests else found.content),
+        content=cast("schemas.Content", "request" if has_requests else found.content),
         summary=row.summary or None,
         loops_compacted=row.loops_compacted,
         started_at=row.started_at,
@@ -84,7 +58,7 @@ def _approval(row: Approval) -> schemas.ApprovalItem:
     )
 
 
-def _refused(row: QuarantinedLine) -> schemas.QuarantineItem:
+def _rejected(row: QuarantinedLine) -> schemas.QuarantineItem:
     return schemas.QuarantineItem(
         id=row.pk,
         producer=row.producer.name,
@@ -96,3 +70,46 @@ def _refused(row: QuarantinedLine) -> schemas.QuarantineItem:
         size=row.size,
         received_at=row.received_at,
     )
+
+
+def _compaction_rows(project: Project, params: OfSession) -> QuerySet[Compaction]:
+    rows = filtered(passes.listed(project.pk), loop__session__session_id=params.session_id)
+    # A block may hold megabytes of messages; items only need its summary.
+    return rows.select_related("loop__session__project", "turn").defer("block")
+
+
+def _compaction_items(
+    project: Project, _: OfSession, rows: Sequence[Compaction]
+) -> list[schemas.CompactionItem]:
+    found = passes.passes(list(rows))
+    sent = bodies.counts(found)
+    return [_compaction(each, sent.get(each.pk)) for each in found]
+
+
+def _approval_rows(project: Project, params: OfApprovals) -> QuerySet[Approval]:
+    rows = Approval.objects.filter(session__project=project).select_related("session")
+    is_unresolved = True if params.open else None
+    return filtered(rows, session__session_id=params.session_id, resolved_at__isnull=is_unresolved)
+
+
+def _approval_items(project: Project, _: OfApprovals, rows: Sequence[Approval]) -> list[schemas.ApprovalItem]:
+    return [_approval(row) for row in rows]
+
+
+def _quarantine_rows(project: Project, _: ById) -> QuerySet[QuarantinedLine]:
+    return QuarantinedLine.objects.filter(project=project).select_related("producer")
+
+
+def _quarantine_items(
+    project: Project, _: ById, rows: Sequence[QuarantinedLine]
+) -> list[schemas.QuarantineItem]:
+    return [_rejected(row) for row in rows]
+
+
+COMPACTIONS = ListEndpoint(
+    response=schemas.Compactions, rows=_compaction_rows, cut=by_id, items=_compaction_items
+)
+APPROVALS = ListEndpoint(response=schemas.Approvals, rows=_approval_rows, cut=by_id, items=_approval_items)
+QUARANTINE = ListEndpoint(
+    response=schemas.Quarantine, rows=_quarantine_rows, cut=by_id, items=_quarantine_items
+)

@@ -1,39 +1,41 @@
-"""Configs as the leaderboard ranks them, as items of the read API."""
+"""The list of configs in leaderboard order."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 from dashboard.api import leaderboard
 from dashboard.api.params import OfConfigs
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import usd
+from dashboard.shared.session_json.schemas import Config
 from dashboard.shared.session_json.usage import config
 from dashboard.shared.standings.queries import Groups, read_groups
 from dashboard.shared.standings.tally import Standing, standings
 from recorder.models import ModelConfig, Project
 
 
-def configs(project: Project, asked: OfConfigs) -> leaderboard.Standings:
-    """Return a page of configs, the first of the ranking first."""
-    wanted = asked.task.strip(), tuple(asked.agent), tuple(asked.judge)
-    read = read_groups(Groups(project.pk, asked.since, asked.until, *wanted))
-    ranked = standings(read.results, read.p95_ms)
-    shown = ranked[asked.cursor : asked.cursor + asked.limit]
-    rows = ModelConfig.objects.in_bulk([standing.config for standing in shown])
-    after = asked.cursor + len(shown)
-    return leaderboard.Standings(
-        items=[_item(standing, rows, read.chips) for standing in shown],
-        next=str(after) if after < len(ranked) else None,
-        total=len(ranked),
-    )
+@dataclass(frozen=True, slots=True)
+class _Ranked:
+    standing: Standing
+    chip: Chip
 
 
-def _item(
-    standing: Standing, rows: Mapping[int, ModelConfig], chips: Mapping[int, Chip]
-) -> leaderboard.StandingItem:
+def _rows(project: Project, params: OfConfigs) -> list[_Ranked]:
+    filters = params.task.strip(), tuple(params.agent), tuple(params.judge)
+    read = read_groups(Groups(project.pk, params.since, params.until, *filters))
+    return [_Ranked(row, read.chips[row.config]) for row in standings(read.results, read.p95_ms)]
+
+
+def _items(project: Project, _: OfConfigs, rows: Sequence[_Ranked]) -> list[leaderboard.StandingItem]:
+    configs = ModelConfig.objects.in_bulk([row.standing.config for row in rows])
+    return [_item(row.standing, config(configs[row.standing.config], row.chip)) for row in rows]
+
+
+def _item(standing: Standing, named: Config | None) -> leaderboard.StandingItem:
     interval = standing.interval
-    named = config(rows[standing.config], chips[standing.config])
     assert named is not None
     return leaderboard.StandingItem(
         config=named,
@@ -55,3 +57,6 @@ def _item(
         picked_by_rule=standing.picked,
         fallback=standing.fallback,
     )
+
+
+CONFIGS = ListEndpoint(response=leaderboard.Standings, rows=_rows, cut=by_offset, items=_items)

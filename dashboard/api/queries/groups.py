@@ -1,9 +1,9 @@
-"""Parallel groups, as items of the read API."""
+"""The list of parallel groups, and one group."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import cast
 
@@ -11,7 +11,7 @@ from django.db.models import QuerySet
 
 from dashboard.api import schemas
 from dashboard.api.params import OfSession
-from dashboard.api.queries.keyset import by_id
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
@@ -21,25 +21,15 @@ from recorder.core.handlers.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
 
 
-def groups(project: Project, asked: OfSession) -> schemas.Groups:
-    """Return a page of groups."""
-    rows = ParallelGroupRecord.objects.filter(session__project=project)
-    if asked.session_id is not None:
-        rows = rows.filter(session__session_id=asked.session_id)
-    page = by_id(rows, asked)
-    shown = ParallelGroupRecord.objects.filter(pk__in=[row.pk for row in page.rows])
-    return schemas.Groups(items=_items(project, shown), next=page.next, total=page.total)
-
-
 def group(project: Project, pk: int) -> schemas.GroupItem | None:
-    """Return one group."""
+    """Return one group; None when the project has no group with this id."""
     rows = ParallelGroupRecord.objects.filter(session__project=project, pk=pk)
     return next(iter(_items(project, rows)), None)
 
 
 @dataclass(frozen=True, slots=True)
-class _Around:
-    """What stands around groups."""
+class _Related:
+    """Branches by group and chips by config, read once for all groups of a page."""
 
     branches: Mapping[int, list[LoopRecord]]
     chips: Mapping[int, Chip]
@@ -54,19 +44,19 @@ def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schema
     ):
         branches[loop.group_id or 0].append(loop)
     used = {loop.config_id for loops in branches.values() for loop in loops if loop.config_id is not None}
-    around = _Around(branches, chips(used))
-    return [_item(project, row, around) for row in found]
+    related = _Related(branches, chips(used))
+    return [_item(project, row, related) for row in found]
 
 
-def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schemas.GroupItem:
+def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> schemas.GroupItem:
     ended = row.status == "completed"
-    branches = around.branches.get(row.pk, [])
+    branches = related.branches.get(row.pk, [])
     totals = group_totals(branches, row.judge, row)
     return schemas.GroupItem(
         id=row.pk,
         session_id=row.session.session_id,
         status=row.status,
-        branches=[_branch(loop, around.chips) for loop in branches],
+        branches=[_branch(loop, related.chips) for loop in branches],
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,
         verdict=cast("Verdict", row.verdict),
@@ -81,11 +71,11 @@ def _item(project: Project, row: ParallelGroupRecord, around: _Around) -> schema
     )
 
 
-def _branch(loop: LoopRecord, known: Mapping[int, Chip]) -> schemas.Branch:
+def _branch(loop: LoopRecord, labels: Mapping[int, Chip]) -> schemas.Branch:
     return schemas.Branch(
         loop=loop.pk,
         config_index=loop.branch_index,
-        config=config(loop.config, known.get(loop.config_id or 0)),
+        config=config(loop.config, labels.get(loop.config_id or 0)),
         is_selected=loop.is_selected,
         **spent(loop),
         duration_ms=duration_ms(loop.started_at, loop.ended_at),
@@ -93,3 +83,17 @@ def _branch(loop: LoopRecord, known: Mapping[int, Chip]) -> schemas.Branch:
         tool_calls=loop.tool_calls,
         errors=loop.errors,
     )
+
+
+def _rows(project: Project, params: OfSession) -> QuerySet[ParallelGroupRecord]:
+    rows = ParallelGroupRecord.objects.filter(session__project=project)
+    return filtered(rows, session__session_id=params.session_id)
+
+
+def _page_items(
+    project: Project, _: OfSession, rows: Sequence[ParallelGroupRecord]
+) -> list[schemas.GroupItem]:
+    return _items(project, ParallelGroupRecord.objects.filter(pk__in=[row.pk for row in rows]))
+
+
+GROUPS = ListEndpoint(response=schemas.Groups, rows=_rows, cut=by_id, items=_page_items)

@@ -1,21 +1,26 @@
-"""Pages of loops, as items of the read API."""
+"""The list of loops."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from django.db.models import QuerySet
+
 from dashboard.api import schemas
 from dashboard.api.params import OfLoop
-from dashboard.api.queries.keyset import by_id
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.shared.session_json.queries.loops import loop_items
+from dashboard.shared.session_json.schemas import LoopItem
 from recorder.models import LoopRecord, Project
 
 
-def loops(project: Project, asked: OfLoop) -> schemas.Loops:
-    """Return a page of loops."""
+def _rows(project: Project, params: OfLoop) -> QuerySet[LoopRecord]:
     rows = LoopRecord.objects.filter(session__project=project)
-    if asked.session_id is not None:
-        rows = rows.filter(session__session_id=asked.session_id)
-    if asked.loop_id is not None:
-        rows = rows.filter(loop_id=asked.loop_id)
-    page = by_id(rows, asked)
-    shown = LoopRecord.objects.filter(pk__in=[row.pk for row in page.rows])
-    return schemas.Loops(items=loop_items(project, shown), next=page.next, total=page.total)
+    return filtered(rows, session__session_id=params.session_id, loop_id=params.loop_id)
+
+
+def _items(project: Project, _: OfLoop, rows: Sequence[LoopRecord]) -> list[LoopItem]:
+    return loop_items(project, LoopRecord.objects.filter(pk__in=[row.pk for row in rows]))
+
+
+LOOPS = ListEndpoint(response=schemas.Loops, rows=_rows, cut=by_id, items=_items)

@@ -1,11 +1,15 @@
-"""Sessions, as items of the read API."""
+"""The list of sessions, and one session."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+from django.db.models import QuerySet
 
 from dashboard.api import schemas
 from dashboard.api.params import OfSessions
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
 from dashboard.shared.costs import Cost, sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
@@ -15,22 +19,9 @@ from recorder.core.loop_tree import tree_order
 from recorder.models import LoopRecord, Project, Session
 
 
-def sessions(project: Project, asked: OfSessions) -> schemas.Sessions:
-    """Return a page of sessions."""
-    wanted = matching(project.pk, asked.wanted()).defer("formation", "summary", "working_dir")
-    order = asked.order
-    rest = order.after(wanted, asked.after) if asked.after else wanted
-    found = list(order.sort(rest)[: asked.limit + 1])
-    shown = found[: asked.limit]
-    next_ = str(order.cursor(shown[-1])) if len(found) > len(shown) else None
-    whole = sessions_with_sub_agents(shown)
-    items = [schemas.SessionItem(**session_fields(project, each, whole[each.pk])) for each in shown]
-    return schemas.Sessions(items=items, next=next_, total=wanted.count())
-
-
 def session(project: Project, session_id: str) -> Session | None:
-    """Return the session of that id."""
-    if "\0" in session_id:  # PostgreSQL would not even look
+    """Return the session with this id; None when the project has none."""
+    if "\0" in session_id:  # PostgreSQL rejects the parameter
         return None
     return Session.objects.filter(project=project, session_id=session_id).first()
 
@@ -48,7 +39,7 @@ def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
 
 
 def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, Any]:
-    """Return what a list and a session's own answer share."""
+    """Return the fields that list and detail share; `whole` is the cost with sub-agents."""
     parent = schemas.Parent(session_id=found.parent_session_id or None, loop_id=found.parent_loop_id or None)
     return {
         "session_id": found.session_id,
@@ -77,3 +68,15 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         "pruned_on": found.pruned_on,
         "url": links.session(project.slug, found.pk),
     }
+
+
+def _rows(project: Project, params: OfSessions) -> QuerySet[Session]:
+    return matching(project.pk, params.wanted()).defer("formation", "summary", "working_dir")
+
+
+def _items(project: Project, _: OfSessions, rows: Sequence[Session]) -> list[schemas.SessionItem]:
+    whole = sessions_with_sub_agents(rows)
+    return [schemas.SessionItem(**session_fields(project, row, whole[row.pk])) for row in rows]
+
+
+SESSIONS = ListEndpoint(response=schemas.Sessions, rows=_rows, cut=by_order, items=_items)

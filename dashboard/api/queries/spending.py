@@ -1,4 +1,4 @@
-"""What configs spent, as items of the read API: read from the sums that are kept, never from turns."""
+"""The list of usage and cost by config, read from the hourly and daily sums, never from turns."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Q, Subquery, Sum, Value
 
 from dashboard.api import schemas
 from dashboard.api.params import OfUsage
+from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, source_of
 from dashboard.shared.date_trunc import Day
@@ -20,28 +21,8 @@ from recorder.models import LoopRecord, ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 
 HOUR = timedelta(hours=1)
-SAMPLE = 1_000  # loops of a config whose times count: the newest
+SAMPLE = 1_000  # newest loops of a config whose durations count
 Key = tuple[int | None, str]  # config and day
-
-
-def usage_rows(project: Project, asked: OfUsage) -> schemas.UsageRows:
-    """Return what each config spent in the hours from `since` to `until`, by day if that is asked for."""
-    within = _within("start", asked)
-    span = "hour" if any(edge.astimezone(UTC).hour for edge in within.values()) else "day"
-    kept = Spending.objects.filter(project=project, span=span, **within).annotate(day=Day("start"))
-    by = ("config_id", "day") if asked.by_day else ("config_id",)
-    sums = kept.values(*by).annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
-    found = [_Row(row["config_id"], row.get("day", ""), row) for row in sums]
-    found.sort(key=lambda row: (row.day, row.config or 0))
-    shown = found[asked.cursor : asked.cursor + asked.limit]
-    times = _times(asked, {row.config for row in shown if row.config})
-    around = ModelConfig.objects.in_bulk([row.config for row in shown if row.config])
-    named = chips(set(around))
-    return schemas.UsageRows(
-        items=[_item(row, around, named, times.get((row.config, row.day), ())) for row in shown],
-        next=str(asked.cursor + asked.limit) if len(found) > asked.cursor + asked.limit else None,
-        total=len(found),
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +41,33 @@ class _Row:
         return Cost(self["cost_nano"] if priced else None, self["unpriced"], source)
 
 
+def _rows(project: Project, params: OfUsage) -> list[_Row]:
+    """Return the sums by config, or by config and day, over the hours from `since` to `until`."""
+    within = _within("start", params)
+    # Sums by day are 24 times fewer; those by hour are read only when a bound lies within a day.
+    span = "hour" if any(edge.astimezone(UTC).hour for edge in within.values()) else "day"
+    spending = Spending.objects.filter(project=project, span=span, **within).annotate(day=Day("start"))
+    by = ("config_id", "day") if params.by_day else ("config_id",)
+    sums = spending.values(*by).annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
+    rows = [_Row(row["config_id"], row.get("day", ""), row) for row in sums]
+    return sorted(rows, key=lambda row: (row.day, row.config or 0))
+
+
+def _items(_: Project, params: OfUsage, rows: Sequence[_Row]) -> list[schemas.UsageRow]:
+    configs = {row.config for row in rows if row.config}
+    times = _times(params, configs)
+    records = ModelConfig.objects.in_bulk(configs)
+    labels = chips(set(records))
+    return [_item(row, records, labels, times.get((row.config, row.day), ())) for row in rows]
+
+
 def _item(
-    row: _Row, configs: Mapping[int, ModelConfig], named: Mapping[int, Chip], times: Sequence[int]
+    row: _Row, configs: Mapping[int, ModelConfig], labels: Mapping[int, Chip], times: Sequence[int]
 ) -> schemas.UsageRow:
     used = configs.get(row.config or 0)
     return schemas.UsageRow(
         day=date.fromisoformat(row.day) if row.day else None,
-        config=config(used, named.get(row.config or 0)),
+        config=config(used, labels.get(row.config or 0)),
         model=used.model if used else None,
         provider=used.provider if used else None,
         loops=row["loops"],
@@ -91,34 +92,37 @@ def _buckets(row: _Row) -> money_fields.Buckets:
 
 
 def percentile(ordered: Sequence[int], rank: int) -> int | None:
-    """Return the nearest-rank percentile of what is in order: a time that really occurred."""
+    """Return the nearest-rank percentile of ascending values: one of them; None without values."""
     return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
 
 
-def _times(asked: OfUsage, configs: Collection[int]) -> Mapping[Key, list[int]]:
-    """Return how long the newest loops of each config took that ended, in order, by config and day."""
-    ended = LoopRecord.objects.filter(duration_ms__isnull=False, **_within("ended_at", asked))
+def _times(params: OfUsage, configs: Collection[int]) -> Mapping[Key, list[int]]:
+    """Return the durations in milliseconds of the newest ended loops, ascending, by config and day."""
+    ended = LoopRecord.objects.filter(duration_ms__isnull=False, **_within("ended_at", params))
     newest = ended.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
     floors = ModelConfig.objects.filter(pk__in=configs).annotate(floor=Subquery(newest[SAMPLE - 1 : SAMPLE]))
     wanted = Q(pk__in=())
     for config_, floor in floors.values_list("pk", "floor"):
         wanted |= Q(config=config_, pk__gte=floor or 0)
     times: dict[Key, list[int]] = {}
-    loops = ended.filter(wanted).annotate(day=Day("ended_at") if asked.by_day else Value(""))
+    loops = ended.filter(wanted).annotate(day=Day("ended_at") if params.by_day else Value(""))
     for key in loops.order_by("duration_ms").values_list("config_id", "day", "duration_ms"):
         times.setdefault((key[0], key[1]), []).append(key[2] or 0)
     return times
 
 
-def _within(column: str, asked: OfUsage) -> dict[str, datetime]:
-    """Return the condition for whole hours: the sums know no less."""
+def _within(column: str, params: OfUsage) -> dict[str, datetime]:
+    """Return the conditions of `since` and `until`, widened to whole hours: no sum is finer."""
     within = {}
-    if asked.since:
-        within[f"{column}__gte"] = _hour(asked.since)
-    if asked.until:
-        within[f"{column}__lt"] = _hour(asked.until + HOUR - timedelta(microseconds=1))
+    if params.since:
+        within[f"{column}__gte"] = _hour(params.since)
+    if params.until:
+        within[f"{column}__lt"] = _hour(params.until + HOUR - timedelta(microseconds=1))
     return within
 
 
 def _hour(moment: datetime) -> datetime:
     return moment.replace(minute=0, second=0, microsecond=0)
+
+
+USAGE = ListEndpoint(response=schemas.UsageRows, rows=_rows, cut=by_offset, items=_items)
