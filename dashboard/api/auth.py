@@ -1,4 +1,4 @@
-"""Who reads, once the API has let them in."""
+"""The project of an authenticated API request."""
 
 from typing import cast
 
@@ -9,5 +9,5 @@ from recorder.models import Project
 
 
 def project_of(request: HttpRequest) -> Project:
-    """Return the project that the request reads."""
+    """Return the project of an authenticated request: the token's, or the one the user selected."""
     return cast("Reader", request.auth).project  # type: ignore[attr-defined]  # set by django-ninja

@@ -11,7 +11,15 @@ from pydantic import Field
 
 from dashboard.api import leaderboard, schemas
 from dashboard.api.auth import project_of
-from dashboard.api.params import ID_MAX, ById, OfApprovals, OfConfigs, OfLoop, OfSession, OfUsage
+from dashboard.api.params import (
+    ID_MAX,
+    ById,
+    OfApprovals,
+    OfConfigs,
+    OfLoop,
+    OfSession,
+    OfUsage,
+)
 from dashboard.api.queries.compactions_approvals_quarantine import APPROVALS, COMPACTIONS, QUARANTINE
 from dashboard.api.queries.configs import CONFIGS
 from dashboard.api.queries.groups import GROUPS
@@ -57,13 +65,13 @@ def group(request: HttpRequest, pk: Path[Key]) -> schemas.GroupItem:
 
 @router.get("/usage", response=schemas.UsageRows)
 def usage(request: HttpRequest, params: Query[OfUsage]) -> schemas.UsageRows:
-    """Say what each config spent, by day with `group_by=config,day`."""
+    """List usage and cost by config, or by config and day with `group_by=config,day`."""
     return USAGE.page(project_of(request), params)
 
 
 @router.get("/configs", response=leaderboard.Standings)
 def configs(request: HttpRequest, params: Query[OfConfigs]) -> leaderboard.Standings:
-    """List configs as the leaderboard ranks them."""
+    """List configs in leaderboard order."""
     return CONFIGS.page(project_of(request), params)
 
 
@@ -75,11 +83,11 @@ def compactions(request: HttpRequest, params: Query[OfSession]) -> schemas.Compa
 
 @router.get("/approvals", response=schemas.Approvals)
 def approvals(request: HttpRequest, params: Query[OfApprovals]) -> schemas.Approvals:
-    """List questions to people; `open=1` leaves those that wait."""
+    """List approval requests; `open=1` only those that are not resolved."""
     return APPROVALS.page(project_of(request), params)
 
 
 @router.get("/quarantine", response=schemas.Quarantine)
 def quarantine(request: HttpRequest, params: Query[ById]) -> schemas.Quarantine:
-    """List the lines that were refused and why."""
+    """List rejected lines and the reasons."""
     return QUARANTINE.page(project_of(request), params)

@@ -1,4 +1,4 @@
-"""What the read API says of configs as the leaderboard ranks them."""
+"""Schemas of the list of configs in leaderboard order."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from dashboard.shared.session_json.schemas import Config
 
 
 class StandingItem(Schema):
-    """A config's place among those that ran the same tasks; only judged groups count.
+    """A config's rank among configs that ran the same tasks; only judged groups count.
 
-    Rates are null without a judged group, costs when nothing has a price; `unpriced` says that parts have
-    none. `rank` is null below 20 judged groups. Positions are those of the branches in their groups.
+    Rates are null without a judged group, costs when no part has a price; `unpriced` is true when some parts
+    have none. `rank` is null below 20 judged groups. Positions are those of the branches in their groups.
     """
 
     config: Config

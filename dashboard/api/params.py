@@ -1,4 +1,4 @@
-"""What a program may ask for: query strings, read strictly. What makes no sense is a 400 that says why."""
+"""Parameters of the read API, parsed strictly: an invalid value is a 400 that names the parameter."""
 
 from __future__ import annotations
 
@@ -19,19 +19,19 @@ ID_MAX = 2**63 - 1
 
 def _storable(text: str) -> str:
     if "\0" in text:
-        raise ValueError("holds a NUL character")
+        raise ValueError("contains a NUL character")
     return text
 
 
-def _given(value: object) -> object:
-    return [each for each in value if each != ""] if isinstance(value, list) else value
+def _without_empty(value: object) -> object:
+    return [item for item in value if item != ""] if isinstance(value, list) else value
 
 
 def _utc(moment: datetime) -> datetime:
     try:
         return moment.astimezone(UTC)
     except OverflowError as error:
-        raise ValueError("is beyond the calendar") from error
+        raise ValueError("is out of range") from error
 
 
 Moment = Annotated[AwareDatetime, AfterValidator(_utc)]
@@ -41,16 +41,16 @@ Limit = Annotated[int, Field(ge=1, le=LIMIT_MAX)]
 
 
 class Params(Schema):
-    """What a query names; a name without a value, as a form sends it, asks for nothing."""
+    """Base of all parameters. A parameter with an empty value, as forms send it, counts as absent."""
 
     @model_validator(mode="before")
     @classmethod
-    def _named_only(cls, data: object) -> object:
-        given = getattr(data, "_obj", data)
-        if not isinstance(given, dict):
+    def _drop_empty(cls, data: object) -> object:
+        values = getattr(data, "_obj", data)
+        if not isinstance(values, dict):
             return data
-        kept = {name: _given(value) for name, value in given.items()}
-        return {name: value for name, value in kept.items() if value not in ("", [])}
+        cleaned = {name: _without_empty(value) for name, value in values.items()}
+        return {name: value for name, value in cleaned.items() if value not in ("", [])}
 
 
 class ById(Params):
@@ -69,7 +69,7 @@ class OfLoop(OfSession):
 
 
 class OfConfigs(Params):
-    """Which groups count, and after how many configs the page begins."""
+    """Filter of the groups that count; `cursor` is the number of configs before the page."""
 
     since: Moment | None = None
     until: Moment | None = None
@@ -85,7 +85,7 @@ class OfApprovals(OfSession):
 
 
 class OfUsage(ById):
-    """What is spent, by config and perhaps by day; times count by the hour."""
+    """Usage by config, or by config and day; `since` and `until` count by whole hours."""
 
     group_by: Literal["config", "config,day"] = "config"
     since: Moment | None = None
@@ -97,28 +97,28 @@ class OfUsage(ById):
 
 
 class OfExport(Params):
-    """Whose format an export has."""
+    """Format of an export."""
 
     as_: Annotated[Literal["phi-session"], Field(alias="as")] = "phi-session"
 
 
 class OfContext(Params):
-    """Whether a session in brief is for programs or for a prompt."""
+    """Format of a session brief: JSON, or text for a model's prompt."""
 
     as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
 
 
 class OfEvents(Params):
-    """Whether each recorded line comes with where it belongs."""
+    """Whether each recorded line is wrapped in an envelope with its id, producer and loop."""
 
     envelope: bool = False
 
 
 class OfSessions(Params):
-    """A page of sessions; of each name that is given more than once, any value will do."""
+    """A page of sessions; a repeated parameter matches any of its values."""
 
     q: Annotated[Text, Field(max_length=200)] = ""
-    status: list[Literal[STATUSES]] = []  # type: ignore[valid-type]  # the words stand in one place
+    status: list[Literal[STATUSES]] = []  # type: ignore[valid-type]  # defined once, in session_filter
     outcome: list[Literal[OUTCOMES]] = []  # type: ignore[valid-type]
     agent: Texts = []
     model: Texts = []
@@ -133,9 +133,9 @@ class OfSessions(Params):
 
     @field_validator("cursor")
     @classmethod
-    def _of_its_order(cls, text: str | None, asked: ValidationInfo) -> str | None:
-        if text and "sort" in asked.data:
-            SORTS[asked.data["sort"]].parse(text)
+    def _matches_sort(cls, text: str | None, validated: ValidationInfo) -> str | None:
+        if text and "sort" in validated.data:
+            SORTS[validated.data["sort"]].parse(text)
         return text
 
     @property
@@ -147,6 +147,7 @@ class OfSessions(Params):
         return self.order.parse(self.cursor) if self.cursor else None
 
     def wanted(self) -> Wanted:
+        """Return the conditions; the minimum cost in nano-dollars."""
         return Wanted(
             q=self.q.strip(),
             status=tuple(self.status),

@@ -1,4 +1,7 @@
-"""What the read API answers. Unknown is null; times are RFC 3339 UTC; a record is named by its `id`."""
+"""Response schemas of the read API. Unknown is null; times are RFC 3339 UTC; `id` identifies a record.
+
+Class names and docstrings appear in the OpenAPI document.
+"""
 
 from __future__ import annotations
 
@@ -87,7 +90,7 @@ class GroupItem(Schema):
 
 
 class UsageRow(Money):
-    """What one config spent, on one day if that was asked for; `loops` and times are of loops that ended."""
+    """Usage and cost of one config, by day with `group_by=config,day`; `loops` and times: ended loops."""
 
     day: date | None
     config: Config | None
@@ -103,7 +106,7 @@ class UsageRow(Money):
 
 
 class CompactionItem(Schema):
-    """A context shortened. before and after are the event's claim; `sent_*` is what the next request held."""
+    """A compaction. before and after are as reported by the event; `sent_*` are of the next request."""
 
     id: int
     session_id: str
@@ -143,7 +146,7 @@ class ApprovalItem(Schema):
 
 
 class QuarantineItem(Schema):
-    """A line that was refused; `raw` is its beginning, undecodable bytes replaced."""
+    """A rejected line; `raw` is its beginning, undecodable bytes replaced."""
 
     id: int
     producer: str

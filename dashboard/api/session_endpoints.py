@@ -1,4 +1,4 @@
-"""Doors to sessions. Their ids may hold slashes, and may end in the name of a door."""
+"""Endpoints of sessions. A session id may contain slashes, and may end like the path of an endpoint."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from dashboard.api import schemas
 from dashboard.api.auth import project_of
 from dashboard.api.params import OfContext, OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
-from dashboard.api.queries.lines import pieces
-from dashboard.api.streaming_response import unhurried
+from dashboard.api.queries.lines import chunks
+from dashboard.api.streaming_response import stream
 from dashboard.shared.session_json.brief import Brief, text
 from dashboard.shared.session_json.queries.brief import brief
 from dashboard.web.query_params import whole_number
@@ -25,22 +25,22 @@ router = Router()
 
 @router.get("/sessions", response=schemas.Sessions)
 def sessions(request: HttpRequest, params: Query[OfSessions]) -> schemas.Sessions:
-    """List sessions, by default those first that were active last."""
+    """List sessions, by default most recently active first."""
     return queries.SESSIONS.page(project_of(request), params)
 
 
 @router.get("/sessions/{path:session_id}/export", response={200: None})
 def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> object:
-    """Return the session as phi-core writes it."""
-    if _is_of_the_id(request, session_id, "export"):
+    """Return the session in phi-core's format."""
+    if _is_part_of_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
     return JsonResponse(phi_session(_found(request, session_id)))
 
 
 @router.get("/sessions/{path:session_id}/context", response=Brief)
 def context(request: HttpRequest, session_id: str, params: Query[OfContext]) -> object:
-    """Return the session in brief: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
-    if _is_of_the_id(request, session_id, "context"):
+    """Return a brief of the session: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
+    if _is_part_of_id(request, session_id, "context"):
         return JsonResponse(detail(request, f"{session_id}/context").model_dump())
     found = brief(project_of(request), _found(request, session_id))
     return (
@@ -51,22 +51,22 @@ def context(request: HttpRequest, session_id: str, params: Query[OfContext]) -> 
 @router.get("/sessions/{path:session_id}/events", response={200: None})
 def events(request: HttpRequest, session_id: str, params: Query[OfEvents]) -> object:
     """Return the recorded lines, byte for byte in recorded order."""
-    if _is_of_the_id(request, session_id, "events"):
+    if _is_part_of_id(request, session_id, "events"):
         return JsonResponse(detail(request, f"{session_id}/events").model_dump())
-    lines = pieces(_found(request, session_id), envelope=params.envelope)
-    content = unhurried(lines) if isinstance(request, ASGIRequest) else lines
+    lines = chunks(_found(request, session_id), envelope=params.envelope)
+    content = stream(lines) if isinstance(request, ASGIRequest) else lines
     return StreamingHttpResponse(content, content_type="application/x-ndjson")
 
 
 @router.get("/sessions/{path:session_id}", response=schemas.SessionDetail)
 def detail(request: HttpRequest, session_id: str, at: str | None = None) -> schemas.SessionDetail:
-    """Return one session with its loops, each under its parent; `at` folds it up to a recorded event."""
+    """Return one session with its loops, each below its parent; `at` gives the session as of an event."""
     project, found = project_of(request), _found(request, session_id)
     if at is None:
         return queries.session_detail(project, found)
     event = whole_number(at)
     if event is None:
-        raise HttpError(400, "`at` is the id of a recorded event, as the envelope of `/events` gives it.")
+        raise HttpError(400, "`at` must be the id of a recorded event, from the envelope of `/events`.")
     try:
         with as_of(found, event):
             return queries.session_detail(project, _found(request, session_id))
@@ -81,10 +81,12 @@ def _found(request: HttpRequest, session_id: str) -> Session:
     return found
 
 
-def _is_of_the_id(request: HttpRequest, session_id: str, door: str) -> bool:
-    """Say whether the door's name is the end of an id: written %2F, or when only such a session exists."""
+def _is_part_of_id(request: HttpRequest, session_id: str, suffix: str) -> bool:
+    """Return whether the id ends in `suffix`: its slash was sent as %2F, or only that session exists."""
     raw = request.scope.get("raw_path", b"") if isinstance(request, ASGIRequest) else b""
-    if raw.lower().endswith(f"%2f{door}".encode()):
+    if raw.lower().endswith(f"%2f{suffix}".encode()):
         return True
     project = project_of(request)
-    return not queries.session(project, session_id) and bool(queries.session(project, f"{session_id}/{door}"))
+    if queries.session(project, session_id):
+        return False
+    return queries.session(project, f"{session_id}/{suffix}") is not None

@@ -1,4 +1,4 @@
-"""Long answers, sent as fast as the reader reads and never held whole."""
+"""Streaming of long responses without buffering them: memory is one chunk per response."""
 
 from __future__ import annotations
 
@@ -7,11 +7,15 @@ from collections.abc import AsyncIterator, Iterator
 from asgiref.sync import sync_to_async
 
 
-async def unhurried(pieces: Iterator[bytes]) -> AsyncIterator[bytes]:
-    """Hand out pieces one by one; each is read only when the one before has been taken."""
-    while piece := await sync_to_async(_next)(pieces):
-        yield piece
+async def stream(chunks: Iterator[bytes]) -> AsyncIterator[bytes]:
+    """Yield the chunks; each is read from the database only after the previous one was sent.
+
+    Ends at the first empty chunk, or with the iterator.
+    """
+    # Django itself would read a synchronous iterator to its end before it sends anything.
+    while chunk := await sync_to_async(_next)(chunks):
+        yield chunk
 
 
-def _next(pieces: Iterator[bytes]) -> bytes:
-    return next(pieces, b"")
+def _next(chunks: Iterator[bytes]) -> bytes:
+    return next(chunks, b"")

@@ -1,4 +1,4 @@
-"""What the description of the API says about the channel, which is no door of Django's."""
+"""The lifecycle stream in the OpenAPI document, added by hand: it is served by ASGI, not by django-ninja."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic import BaseModel, ConfigDict
 
 from dashboard.lifecycle.events import Reason, Type
 
-ABOUT = """Stream what starts, waits and ends, live only, as server-sent events named `lifecycle`.
+ABOUT = """Stream starts, approval requests and ends, live only, as server-sent events named `lifecycle`.
 
-A comment comes every 15 seconds on a quiet line. What rings is told at once and then at most every 50 ms.
+A comment is sent every 15 seconds while nothing happens. Frames are sent at once, then at most every 50 ms.
 """
 FAULTS = {
     "401": "Not signed in",
@@ -21,7 +21,7 @@ FAULTS = {
 
 
 class LifecycleFrame(BaseModel):
-    """The data of one event of the channel."""
+    """The data of one event of the stream."""
 
     model_config = ConfigDict(extra="forbid")
 
@@ -34,12 +34,12 @@ class LifecycleFrame(BaseModel):
     pending_approval: bool = False
 
 
-def described(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return an OpenAPI description with the channel in it."""
+def with_lifecycle(schema: dict[str, Any]) -> dict[str, Any]:
+    """Return a copy of an OpenAPI document with the lifecycle stream added."""
     frame = LifecycleFrame.model_json_schema()
     frame["description"] = (
-        "`at` is epoch milliseconds; `message_id` stands where it is known, `reason` and `pending_approval` "
-        "in `turn-finished`."
+        "`at` is in epoch milliseconds. `message_id` is present if known, `reason` and `pending_approval` in "
+        "`turn-finished`."
     )
     project = {"in": "query", "name": "project", "schema": {"type": "string"}, "required": False}
     stream = {"text/event-stream": {"schema": {"$ref": "#/components/schemas/LifecycleFrame"}}}
@@ -49,7 +49,7 @@ def described(schema: dict[str, Any]) -> dict[str, Any]:
         "description": ABOUT,
         "parameters": [project],
         "responses": {
-            "200": {"description": "OK, until one side leaves", "content": stream},
+            "200": {"description": "OK, until either side closes", "content": stream},
             **{status: {"description": words} for status, words in FAULTS.items()},
         },
     }

@@ -1,1 +1,1 @@
-"""What the read API reads, each page in a fixed number of SQL queries."""
+"""Queries of the read API: each page takes a fixed number of SQL queries."""

@@ -1,4 +1,4 @@
-"""A session's recorded lines, read piece by piece, so that memory does not grow with the session."""
+"""A session's recorded lines in chunks, so that memory does not grow with the session."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ from recorder.core.formats.base import strip_sse_framing
 from recorder.journal.read import Pruned, texts
 from recorder.models import EventRecord, Session
 
-ROWS, BYTES = 500, 1024 * 1024  # of one piece; a single line may be larger than that
+ROWS, BYTES = 500, 1024 * 1024  # maximum of one chunk; a single line may be larger
 
 
-def pieces(session: Session, *, envelope: bool) -> Iterator[bytes]:
-    """Return the lines in recorded order, some at a time. Raises Pruned if bare lines are not all there."""
+def chunks(session: Session, *, envelope: bool) -> Iterator[bytes]:
+    """Return the lines in recorded order, in chunks of whole lines, each line ending in a newline.
+
+    Raises Pruned if lines without envelopes are incomplete because bodies were pruned.
+    """
     if session.pruned_on is not None and not envelope:
         raise Pruned(session.pruned_on)
-    return _pieces(session.pk, envelope=envelope)
+    return _chunks(session.pk, envelope=envelope)
 
 
-def _pieces(session: int, *, envelope: bool) -> Iterator[bytes]:
+def _chunks(session: int, *, envelope: bool) -> Iterator[bytes]:
     last = 0
     while keys := _next(session, last):
-        yield _piece(keys, envelope=envelope)
+        yield _chunk(keys, envelope=envelope)
         last = keys[-1]
 
 
 def _next(session: int, last: int) -> list[int]:
-    """Return the next lines that together are not too large, at least one."""
+    """Return the keys of the next lines, at most ROWS rows and BYTES bytes, but at least one."""
     lines = EventRecord.objects.filter(session=session, journal__gt=last, journal__kind="line").order_by(
         "journal"
     )
@@ -43,7 +46,7 @@ def _next(session: int, last: int) -> list[int]:
     return keys
 
 
-def _piece(keys: Sequence[int], *, envelope: bool) -> bytes:
+def _chunk(keys: Sequence[int], *, envelope: bool) -> bytes:
     raws = texts(keys)
     if not envelope:
         return b"".join(raws[key] + b"\n" for key in keys)
@@ -54,7 +57,7 @@ def _piece(keys: Sequence[int], *, envelope: bool) -> bytes:
 
 
 def _wrapped(line: EventRecord, raw: bytes | None) -> bytes:
-    """Return a line in its envelope; of a pruned one only that."""
+    """Return a line in its envelope; `event` is null when the line's body was pruned."""
     about: dict[str, object] = {
         "id": line.pk,
         "producer": line.journal.producer.name,
@@ -68,5 +71,5 @@ def _wrapped(line: EventRecord, raw: bytes | None) -> bytes:
         day = line.journal.pruned_on
         about |= {"event": None, "pruned_on": day.isoformat() if day else None}
         return json.dumps(about).encode() + b"\n"
-    # The event goes in as the bytes that were recorded: decoding could change numbers and double keys.
+    # The recorded bytes are inserted unparsed: decoding could change numbers and duplicate keys.
     return json.dumps(about)[:-1].encode() + b', "event": ' + strip_sse_framing(raw) + b"}\n"
