@@ -21,8 +21,12 @@ from recorder.core.events import (
 from recorder.core.events.base import fields_of
 
 PAGE = Path(__file__).parents[1] / "docs/reference/events.md"
-THEIRS: tuple[type, ...] = (AgentStart, *get_args(LoopEvent), ParallelLoopStart, ParallelLoopEnd)
-OURS: tuple[type, ...] = (*get_args(Annotation), SubAgentLinked)
+_EVENTS: tuple[type, ...] = (
+    *(AgentStart, *get_args(LoopEvent), ParallelLoopStart, ParallelLoopEnd),
+    *(*get_args(Annotation), SubAgentLinked),
+)
+THEIRS = tuple(event for event in _EVENTS if event.__module__ == AgentStart.__module__)  # phi-core's
+OURS = tuple(event for event in _EVENTS if event not in THEIRS)
 ADDED = {  # to phi-core's own events
     "AgentStart": ("title", "messages"),
     "AgentEnd": ("outcome", "error"),

@@ -1,4 +1,4 @@
-"""The event vocabulary: phi-core's nineteen events and nine of Loopscope's, one closed union (`Event`).
+"""The event vocabulary: phi-core's events and Loopscope's, one closed union (`Event`).
 
 Ids, times, counts and usage are validated. Content (messages, arguments, results, metadata) is stored
 unchanged.

@@ -1,4 +1,4 @@
-"""Loopscope's nine events: what other runtimes report and phi-core does not."""
+"""Loopscope's events: what other runtimes report and phi-core does not."""
 
 from __future__ import annotations
 

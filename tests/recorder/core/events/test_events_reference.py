@@ -12,4 +12,5 @@ def test_the_page_is_what_the_models_give():
 
 def test_every_event_is_on_the_page():
     assert {*THEIRS, *OURS} == set(get_args(Event)) - set(get_args(InternalEvent))
-    assert (len(THEIRS), len(OURS)) == (19, 8)
+    assert THEIRS
+    assert OURS
