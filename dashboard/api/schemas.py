@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from ninja import Schema
 
-from dashboard.shared.session_json.money_fields import Buckets, Money, Spent, Usage, WithSubAgents
+from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage, WithSubAgents
 from dashboard.shared.session_json.schemas import Config, LoopItem, Moment
 from recorder.core.handlers.verdict import Verdict
 
@@ -56,7 +56,7 @@ class SessionDetail(SessionItem):
     loops: list[LoopItem]  # type: ignore[assignment]  # the protocol uses one name for both
 
 
-class Branch(Spent):
+class Branch(Metered):
     loop: int
     config_index: int | None
     config: Config | None
@@ -67,7 +67,7 @@ class Branch(Spent):
     errors: int
 
 
-class Judge(Spent):
+class Judge(Metered):
     loop: int
 
 

@@ -1,4 +1,4 @@
-"""What asks for a person: open approvals, and what failed lately, seen by this person or not."""
+"""What needs a user's attention: open approvals, and failed sessions of the last 24 hours."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from recorder.models import Approval, Seen, Session
 FAILED = ("failed", "rejected", "aborted")
 FINISHED = ("completed", "limit")
 LATELY = timedelta(hours=24)
-MOST = 99  # more are not counted
+MOST = 99  # counting stops above
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """How much of a project asks for one person; root of the panel shell/attention."""
+    """Open approvals and unread failures of a project for one user; root of the panel shell/attention."""
 
     waiting: int
     unseen: int
@@ -37,15 +37,15 @@ class Count:
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """The query of the panel shell/attention of one project; its keys are people."""
+    """The query of the panel shell/attention of one project; its keys are users."""
 
     project: int
 
     def __call__(self, users: Collection[int]) -> Mapping[int, Count]:
-        """Count. A query, and one more for each person."""
+        """Return the counts by user. One query, and one more for each user."""
         now = timezone.now()
-        asked = len(_waiting(self.project))
-        return {user: Count(asked, len(_unseen(self.project, now - LATELY, user))) for user in users}
+        waiting_count = len(_waiting(self.project))
+        return {user: Count(waiting_count, len(_unseen(self.project, now - LATELY, user))) for user in users}
 
 
 @compiled
@@ -59,16 +59,16 @@ def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
 
 
 def waiting(project: int) -> QuerySet[Approval]:
-    """Return the questions that nobody has answered, in no order."""
-    # The sessions that wait are few and have an index; otherwise all of the project would be gone through.
+    """Return the open approvals, unordered."""
+    # Waiting sessions are few and indexed; without this condition the whole project would be scanned.
     waits = Session.objects.filter(project=project, waiting__gt=0)
     return Approval.objects.filter(session__in=waits.values("pk"), resolved_at=None)
 
 
 def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Session]:
-    """Return the sessions that lately ended so, in no order.
+    """Return the sessions that ended with one of `outcomes` in the last 24 hours, unordered.
 
-    Sub-agents report to their parent, and what an import brings in of the past is nobody's news.
+    Without sub-agents, which report to their parent, and without imported past sessions.
     """
     return _ended(project, outcomes, now - LATELY)
 
@@ -80,10 +80,10 @@ def _ended(project: int, outcomes: Collection[str], since: datetime) -> QuerySet
 
 
 def failed(project: int, now: datetime) -> QuerySet[Session]:
-    """Return the sessions that failed lately, in no order."""
+    """Return the sessions that failed in the last 24 hours, unordered."""
     return ended(project, FAILED, now)
 
 
 def seen_by(user: int) -> Exists:
-    """Say of a failed session whether this person has seen it."""
+    """Return the condition that a user has read a failed session."""
     return Exists(Seen.objects.filter(user=user, loop=OuterRef("head")))

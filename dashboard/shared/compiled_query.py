@@ -1,7 +1,11 @@
-"""Queries that are compiled once, and plain SELECTs: the dashboard's only way to SQL, and for reading only.
+"""Compiled queries and plain SELECTs: the dashboard's only access to SQL, read-only.
 
-Django takes longer to compile a query than SQLite to run it. `compiled` runs the compiler once a process and
-keeps the SQL; `select` runs SQL that a module wrote itself.
+Django takes longer to compile a query than SQLite to run it. `compiled` calls the decorated function once a
+process, with placeholder expressions in place of its arguments, and caches the SQL; later calls only bind
+values. `select` runs SQL that a module contains as text.
+
+Invariant: the cached SQL does not depend on values. A collection is bound as one parameter (`in_list`), so
+that neither its length nor its content changes the SQL. Cost of a call: binding, the query and its rows.
 """
 
 from __future__ import annotations
@@ -33,29 +37,30 @@ Row = TypeVar("Row")
 
 
 def compiled(query: Callable[P, QuerySet[M, Row]]) -> Callable[P, list[Row]]:
-    """Have a function that returns a query read its rows.
+    """Decorate a function that returns a queryset, so that it returns the rows.
 
-    It runs once in a process: what it is given then is not values but their places, so it can do no more with
-    them than to pass them on, one as it is and several to the lookup `among`. Where several are none, nothing
-    is asked and nothing found.
+    The function is called once per process and database vendor. Its arguments are placeholders then, not
+    values: it may only pass them to the ORM, a single value as it is, a collection to the lookup `in_list`.
+    A call with an empty collection returns no rows without a query.
     """
-    kept: dict[str, _CompiledQuery] = {}
+    queries: dict[str, _CompiledQuery] = {}
 
     @wraps(query)
     def read(*values: P.args, **_: P.kwargs) -> list[Row]:
         if any(_is_several(value) and not value for value in values):
             return []
-        found = kept.get(connection.vendor)
+        found = queries.get(connection.vendor)
         if found is None:
-            said: Any = query
-            found = kept[connection.vendor] = _compile(said(*map(_Place, count(), values)))
-        return found.rows([_told(value) for value in values])
+            build: Any = query
+            # Two threads may both compile; they get the same SQL, and the second replaces the first.
+            found = queries[connection.vendor] = _compile(build(*map(_Placeholder, count(), values)))
+        return found.rows([_bound(value) for value in values])
 
     return read
 
 
-class _Place(Expression):
-    """Where a value goes."""
+class _Placeholder(Expression):
+    """The position of an argument. It compiles to one parameter and stays in the parameter list itself."""
 
     def __init__(self, number: int, value: object) -> None:
         super().__init__(IntegerField() if isinstance(value, int) else None)
@@ -68,7 +73,7 @@ class _Place(Expression):
 @Field.register_lookup
 @ForeignObject.register_lookup
 class InList(Lookup):
-    """Is one of several, however many they are; only in queries that are worded."""
+    """Membership in a collection of any length, bound as one parameter; only in compiled queries."""
 
     lookup_name = "in_list"
 
@@ -78,7 +83,7 @@ class InList(Lookup):
 
 
 class _CompiledQuery(NamedTuple):
-    """A query's words, and how its rows are read."""
+    """The SQL of a query, and what turns its rows into instances."""
 
     query: QuerySet[Any, Any]
     compiler: SQLCompiler
@@ -86,17 +91,21 @@ class _CompiledQuery(NamedTuple):
     values: Sequence[Any]
 
     def rows(self, values: Sequence[Any]) -> list[Any]:
-        told = tuple(values[each.number] if isinstance(each, _Place) else each for each in self.values)
-        compiler: Any = copy(self.compiler)  # it belongs to one thread
+        params = tuple(
+            values[item.number] if isinstance(item, _Placeholder) else item for item in self.values
+        )
+        # Django's iterables compile their queryset again. A copy of the compiler that returns the cached SQL
+        # keeps the rest of their work: converters, select_related and values_list.
+        compiler: Any = copy(self.compiler)  # a compiler belongs to one thread
         compiler.connection = connection
-        compiler.as_sql = lambda: (self.sql, told)
-        asked: Any = SimpleNamespace(
+        compiler.as_sql = lambda: (self.sql, params)
+        queryset: Any = SimpleNamespace(
             query=SimpleNamespace(get_compiler=lambda using: compiler),
             db=self.query.db,
             _known_related_objects={},
         )
-        kind: Any = self.query._iterable_class  # noqa: SLF001  how rows become what they are read as
-        return list(kind(asked))
+        kind: Any = self.query._iterable_class  # noqa: SLF001  no public name for it
+        return list(kind(queryset))
 
 
 def _compile(query: QuerySet[Any, Any]) -> _CompiledQuery:
@@ -108,7 +117,7 @@ def _is_several(value: object) -> bool:
     return isinstance(value, Collection) and not isinstance(value, str)
 
 
-def _told(value: Any) -> Any:
+def _bound(value: Any) -> Any:
     if _is_several(value):
         return sql.list_param(value)
     return connection.ops.adapt_datetimefield_value(value) if isinstance(value, datetime) else value

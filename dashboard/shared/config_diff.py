@@ -1,4 +1,4 @@
-"""A loop's config in words, and what changed against the loop it continues. Pure."""
+"""The settings of a loop's config, and their changes against the loop it continues. Pure."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Setting:
 
 
 def settings(snapshot: Json, parent: Json) -> Sequence[Setting]:
-    """Return every field, in the order people look for them; those only the parent had come last."""
+    """Return every field, the well-known ones of `WORDS` first, then the others by name."""
     now, before = _fields(snapshot), _fields(parent)
     names = [name for name in WORDS if name in now or name in before]
     names += sorted((now.keys() | before.keys()) - WORDS.keys())
@@ -45,15 +45,15 @@ def settings(snapshot: Json, parent: Json) -> Sequence[Setting]:
         Setting(
             name,
             WORDS.get(name, name.replace("_", " ").capitalize()),
-            _say(name, now.get(name)),
-            _say(name, before.get(name)) if compared and now.get(name) != before.get(name) else None,
+            _format(name, now.get(name)),
+            _format(name, before.get(name)) if compared and now.get(name) != before.get(name) else None,
         )
         for name in names
     ]
 
 
 def strip(all_settings: Sequence[Setting]) -> Sequence[Setting]:
-    """Return what the folded strip says: what changed first, then what people ask for most."""
+    """Return the settings of the collapsed strip: changed ones first, then those of `ON_STRIP`."""
     changed = [each for each in all_settings if each.before is not None]
     usual = [
         each
@@ -71,7 +71,7 @@ def _fields(snapshot: Json) -> Mapping[str, Json]:
     )
 
 
-def _say(name: str, value: Json) -> str:
+def _format(name: str, value: Json) -> str:
     if value is None:
         return "none"
     return clean(format_value(name, value), 500)

@@ -1,4 +1,4 @@
-"""Model configs as pages name them: a colour, a short model and the one parameter that tells it apart."""
+"""Labels of model configs: a colour, a short model name and the parameter that distinguishes the config."""
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from recorder.core import records
 from recorder.core.handlers.model_configs import Label, labels, short_model_name
 from recorder.models import ModelConfig
 
-TOLD_APART = 100  # configs of a project, the first recorded: comparing each with each costs the square
+LABELLED_MAX = 100  # first configs of a project that are compared with each other: the cost is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,11 +44,11 @@ def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
     is_wanted = Case(When(pk__in_list=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
     placed = ModelConfig.objects.filter(project__in=wanted.values("project"))
     placed = placed.annotate(place=place, is_wanted=is_wanted)
-    return placed.filter(Q(place__lte=TOLD_APART) | Q(is_wanted=1)).order_by("pk")
+    return placed.filter(Q(place__lte=LABELLED_MAX) | Q(is_wanted=1)).order_by("pk")
 
 
 def _named(configs: list[ModelConfig]) -> Iterator[tuple[int, Chip]]:
-    named = labels(_record(config) for config in configs[:TOLD_APART])
+    named = labels(_record(config) for config in configs[:LABELLED_MAX])
     for config in configs:
         yield (
             config.pk,

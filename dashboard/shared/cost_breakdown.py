@@ -12,7 +12,7 @@ from recorder.core.money.prices import Band, Rates
 from recorder.models import LoopRecord, Price, Spend, Turn
 from recorder.pricing.price_book import bands_of
 
-# What it reads of a call beside its usage, and of its price and config.
+# Columns read of a call's price; `BROKEN_DOWN` adds those of the call and its config.
 PRICE = ("model", "provider", "is_own", "edition", "bands", "created_at")
 BROKEN_DOWN = (
     *COST, "cache_write_1h_tokens", *(f"price__{name}" for name in PRICE), "config__model", "config__provider"
@@ -21,7 +21,7 @@ BROKEN_DOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One bucket: how many tokens, at how many dollars a million."""
+    """One bucket: tokens, and dollars per million tokens."""
 
     css: str
     name: str
@@ -34,13 +34,13 @@ class Line:
 
     @property
     def dollars(self) -> str:
-        """The rate as text, without needless zeros."""
+        """The rate as text, without trailing zeros."""
         return "" if self.rate is None else f"${self.rate.normalize() + 0:f}"
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """Which list a price is from."""
+    """The price list of a price."""
 
     is_own: bool
     edition: str
@@ -49,13 +49,13 @@ class Listed:
 
 @dataclass(frozen=True, slots=True)
 class Breakdown:
-    """One call's cost, or why it has none. What is equal looks equal."""
+    """One call's cost in lines, or what is known of a call without a price."""
 
     spent: Cost
     lines: tuple[Line, ...]
     price: Listed | None
     model: str
-    over: int  # prompt tokens above which these rates hold
+    over: int  # prompt tokens above which these rates apply
     is_reconciled: bool
 
     @property
@@ -68,7 +68,7 @@ class Breakdown:
 
 
 def breakdown(call: Turn | LoopRecord) -> Breakdown:
-    """Return how a turn's cost was computed, or that of a loop that was billed as one call."""
+    """Return how the cost of a turn, or of a loop billed as one call, was computed."""
     price = call.price
     band = _band(call, bands_of(price.bands) if price else ())
     return Breakdown(

@@ -1,4 +1,4 @@
-"""The day and the hour of a moment, for queries that group by them: as UTC text, on both databases."""
+"""Day and hour of a time as UTC text, for GROUP BY on SQLite and PostgreSQL."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from django.db.models import CharField, Func
 
 
 class Day(Func):
-    """The first ten letters of a time: "2026-02-11". So SQLite stores it; Django would call Python a row."""
+    """The first ten characters of a time as SQLite stores it; TruncDay would call Python for each row."""
 
     function = "SUBSTR"
     template = "SUBSTR(%(expressions)s, 1, 10)"
@@ -14,13 +14,13 @@ class Day(Func):
     form = "YYYY-MM-DD"
 
     def as_postgresql(self, compiler: Any, connection: Any, **more: Any) -> Any:
-        """Write it out of a timestamp."""
+        """Format a timestamp as SQLite stores it."""
         template = f"TO_CHAR(%(expressions)s AT TIME ZONE 'UTC', '{self.form}')"
         return self.as_sql(compiler, connection, template=template, **more)
 
 
 class Hour(Day):
-    """The first thirteen letters of a time: "2026-02-11 09"."""
+    """The first thirteen characters of a time: "2026-02-11 09"."""
 
     template = "SUBSTR(%(expressions)s, 1, 13)"
     form = "YYYY-MM-DD HH24"

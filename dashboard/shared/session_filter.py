@@ -1,4 +1,4 @@
-"""Which sessions are meant: the conditions that the list of sessions and the read API share."""
+"""Filter of sessions: the conditions that the list of sessions and the read API share."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,7 +20,7 @@ SORTS = {
     "-cost": Order("cost_nano"),
     "cost": Order("cost_nano", newest_first=False),
 }
-HOLDS = {  # what a session may have, and the column that counts it
+HOLDS = {  # value of `has`, and the column that counts it
     "error": "errors",
     "parallel": "groups",
     "sub-agent": "sub_agents",
@@ -46,7 +46,7 @@ TOKENS = Case(  # as `dashboard.shared.usage_bar.kinds` adds them up
 
 @dataclass(frozen=True, slots=True)
 class Lasted:
-    """From its begin to its end, or until now."""
+    """Minimum duration, from start to end, or until `now` while it runs."""
 
     least: timedelta
     now: datetime
@@ -54,19 +54,19 @@ class Lasted:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Conditions on sessions; all must hold, and of each tuple one value. Empty is no condition."""
+    """Conditions on sessions; all must hold. A tuple matches any of its values; an empty one is ignored."""
 
-    q: str = ""  # each word in title, agent, id or first prompt, whatever its case
+    q: str = ""  # each word in title, agent, id or first prompt, case-insensitive
     status: tuple[str, ...] = ()
     outcome: tuple[str, ...] = ()
-    state: tuple[str, ...] = ()  # an open status or an outcome, as one glyph shows it
+    state: tuple[str, ...] = ()  # an open status or an outcome, as the list's glyph shows it
     agent: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     config: tuple[str, ...] = ()  # keys
     source: tuple[str, ...] = ()
-    tool: tuple[str, ...] = ()  # one of them was called
-    has: tuple[str, ...] = ()  # of HOLDS, every one
-    since: datetime | None = None  # a session counts when it overlaps since..until
+    tool: tuple[str, ...] = ()  # names; one of them was called
+    has: tuple[str, ...] = ()  # keys of HOLDS; all must hold
+    since: datetime | None = None  # sessions that overlap since..until
     until: datetime | None = None
     min_cost: int | None = None  # nano-dollars
     min_tokens: int | None = None
@@ -78,7 +78,7 @@ class Wanted:
 
 
 def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
-    """Return the sessions that are wanted, in no order."""
+    """Return the matching sessions, unordered."""
     sessions = Session.objects.filter(_plain(project, wanted))
     for word in wanted.q.split()[:WORDS_MAX]:
         sessions = sessions.filter(_holds(word))
@@ -126,13 +126,13 @@ def _plain(project: int, wanted: Wanted) -> Q:
         where &= Q(cost_nano__gte=wanted.min_cost)
     for word in wanted.has:
         where &= Q(**{f"{HOLDS[word]}__gt": 0})
-    for asked, condition in (
+    for is_set, condition in (
         (wanted.is_running, Q(status="running")),
         (wanted.is_waiting, Q(waiting__gt=0)),
         (wanted.has_failed, Q(outcome="failed")),
         (wanted.has_groups, Q(groups__gt=0)),
     ):
-        if asked:
+        if is_set:
             where &= condition
     return where
 
@@ -145,10 +145,10 @@ def _took(lasted: Lasted) -> Q:
 
 def _holds(word: str) -> Q:
     found, prompts = Q(), Q()
-    # SQLite folds case in ASCII only: other letters are looked for as typed, small, large and with a capital.
+    # SQLite folds case in ASCII only: other text is searched as typed, in lower, upper and title case.
     for text in {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}:
         found |= Q(title__icontains=text) | Q(agent_id__icontains=text) | Q(session_id__icontains=text)
         prompts |= Q(title__icontains=text)
-    # A title that was not given is the first prompt.
-    asked = Exists(_loops().filter(prompts))
-    return found | Q(asked, title_given=True)
+    # A session's title is its first prompt, unless it was set; then its loops' titles have the prompts.
+    in_prompts = Exists(_loops().filter(prompts))
+    return found | Q(in_prompts, title_given=True)

@@ -1,4 +1,4 @@
-"""Token usage as a bar: five kinds, cheap to dear, and where each begins."""
+"""Token usage as a bar: five segments from cheap to expensive tokens."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,13 +6,13 @@ from typing import Protocol
 
 from dashboard.rendering.number_format import tokens
 
-TOLD = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
-COLUMNS = (*TOLD, "uncached_tokens", "visible_tokens", "unreconciled")  # of what a bar is made from
+REPORTED = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
+COLUMNS = (*REPORTED, "uncached_tokens", "visible_tokens", "unreconciled")  # columns that a bar needs
 GAP = 0.6  # percent of the bar between two segments
 
 
 class Usage(Protocol):
-    """Anything that carries phi-core's five counts, and perhaps `uncached_tokens`, `visible_tokens`."""
+    """A record with phi-core's five counts; it may have `uncached_tokens` and `visible_tokens`."""
 
     @property
     def input_tokens(self) -> int: ...
@@ -28,7 +28,7 @@ class Usage(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of token: its colour class, its name, how many."""
+    """One kind of tokens: CSS class, name, number."""
 
     css: str
     name: str
@@ -37,7 +37,7 @@ class Kind:
 
 @dataclass(frozen=True, slots=True)
 class Segment:
-    """A stretch of a bar, in percent of its width."""
+    """A segment of a bar, in percent of its width."""
 
     css: str
     x: float
@@ -47,9 +47,9 @@ class Segment:
 def kinds(usage: Usage) -> list[Kind]:
     """Return the five kinds in price order, each token in one of them.
 
-    What does not reconcile is shown as it was told: reasoning inside output is cut out of it, never added.
+    Counts that cannot be reconciled are shown as reported, reasoning subtracted from output if included.
     """
-    uncached, visible = _disjoint(usage) or _told(usage)
+    uncached, visible = _disjoint(usage) or _reported(usage)
     return [
         Kind("usage-cache-read", "cache read", usage.cache_read_tokens),
         Kind("usage-input", "input", uncached),
@@ -60,12 +60,12 @@ def kinds(usage: Usage) -> list[Kind]:
 
 
 def words(usage: Usage) -> str:
-    """Return the five numbers as one phrase, for those who do not see the bar."""
+    """Return the five numbers as text, for screen readers."""
     return ", ".join(f"{tokens(kind.count)} {kind.name}" for kind in kinds(usage)) + " tokens"
 
 
 def segments(parts: Sequence[tuple[str, int]]) -> list[Segment]:
-    """Lay (colour class, count) side by side; the bar is full at their sum."""
+    """Return segments for (CSS class, count) pairs, proportional to the counts; they fill the bar."""
     shown = [(css, count) for css, count in parts if count > 0]
     total = sum(count for _, count in shown)
     scale = (100 - GAP * len(shown)) / total if total else 0
@@ -78,14 +78,14 @@ def segments(parts: Sequence[tuple[str, int]]) -> list[Segment]:
 
 
 def _disjoint(usage: Usage) -> tuple[int, int] | None:
-    """Return what was neither cached nor thought; None where that is not known of all of it."""
+    """Return uncached input and visible output; None unless they are known for all calls."""
     uncached, visible = getattr(usage, "uncached_tokens", None), getattr(usage, "visible_tokens", None)
     if uncached is None or visible is None or getattr(usage, "unreconciled", False):
         return None
     return uncached, visible
 
 
-def _told(usage: Usage) -> tuple[int, int]:
+def _reported(usage: Usage) -> tuple[int, int]:
     output = usage.output_tokens
     inside = usage.reasoning_tokens if usage.reasoning_tokens <= output else 0
     return usage.input_tokens, output - inside

@@ -15,7 +15,7 @@ from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
-from dashboard.shared.session_json.usage import config, spent, usage
+from dashboard.shared.session_json.usage import config, usage, usage_and_cost
 from dashboard.web import links
 from recorder.core.handlers.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
@@ -60,7 +60,7 @@ def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> sche
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,
         verdict=cast("Verdict", row.verdict),
-        judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, **spent(row.judge)),
+        judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, **usage_and_cost(row.judge)),
         evaluation_usage=usage(row) if ended else None,
         total_cost_usd=usd(totals.total.cost_nano),
         unpriced=totals.total.unpriced > 0,
@@ -77,7 +77,7 @@ def _branch(loop: LoopRecord, labels: Mapping[int, Chip]) -> schemas.Branch:
         config_index=loop.branch_index,
         config=config(loop.config, labels.get(loop.config_id or 0)),
         is_selected=loop.is_selected,
-        **spent(loop),
+        **usage_and_cost(loop),
         duration_ms=duration_ms(loop.started_at, loop.ended_at),
         turns=loop.turns,
         tool_calls=loop.tool_calls,

@@ -13,7 +13,7 @@ from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
 from dashboard.shared.costs import Cost, sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
-from dashboard.shared.session_json.usage import inclusive, spent
+from dashboard.shared.session_json.usage import inclusive, usage_and_cost
 from dashboard.web import links
 from recorder.core.loop_tree import tree_order
 from recorder.models import LoopRecord, Project, Session
@@ -61,7 +61,7 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         "sub_agents": found.sub_agents,
         "events": found.events,
         "waiting": found.waiting,
-        **spent(found),
+        **usage_and_cost(found),
         **inclusive(whole),
         "parent": parent if found.has_spawn else None,
         "is_demo": found.is_demo,

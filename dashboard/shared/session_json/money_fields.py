@@ -1,4 +1,4 @@
-"""Tokens and money in what the read API answers."""
+"""Schemas of tokens and costs in JSON documents."""
 
 from typing import Literal
 
@@ -8,7 +8,7 @@ CostSource = Literal["reported", "computed", "mixed", "none"]
 
 
 class Usage(Schema):
-    """Raw counts in phi-core's names, as the runtime said them, summed; `input` is with cache or without."""
+    """Tokens as reported by the runtime, in phi-core's names, summed; `input` may include the cache."""
 
     input: int
     output: int
@@ -29,20 +29,20 @@ class Buckets(Schema):
 
 
 class Money(Schema):
-    """What has no price costs null, which is not 0; a sum that leaves some out says `unpriced`."""
+    """A cost; null, not 0, without a price. `unpriced` is true if a sum leaves out parts without a price."""
 
     cost_usd: str | None
     cost_source: CostSource
     unpriced: bool
 
 
-class Spent(Money):
-    """`buckets` are null when the usage of a call in it cannot be told apart."""
+class Metered(Money):
+    """Usage and cost; `buckets` are null when the usage of a call cannot be reconciled."""
 
     usage: Usage
     buckets: Buckets | None
 
 
-class WithSubAgents(Spent):
+class WithSubAgents(Metered):
     inclusive_cost_usd: str | None
     inclusive_unpriced: bool

@@ -1,4 +1,4 @@
-"""A loop as a JSON document. Unknown is null; times are RFC 3339 UTC; a record is named by its `id`."""
+"""A loop as a JSON document. Unknown is null; times are RFC 3339 UTC; `id` identifies a record."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
 
 
 def rfc3339(moment: datetime) -> str:
-    """Write a moment in UTC with all its digits."""
+    """Format a time in UTC with microseconds."""
     return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
-# JSON encoders of Django cut microseconds to milliseconds.
+# Django's JSON encoder truncates to milliseconds.
 Moment = Annotated[
     datetime, PlainSerializer(rfc3339), Field(json_schema_extra={"type": "string", "format": "date-time"})
 ]
 
 
 class Config(Schema):
-    """A model config; `label` is what the screen shows."""
+    """A model config; `label` is its name on pages."""
 
     key: str
     label: str

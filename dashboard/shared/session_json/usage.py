@@ -21,7 +21,7 @@ def usage(record: Tokens) -> money_fields.Usage:
 
 
 def money(record: HasCost) -> dict[str, Any]:
-    """Return what a record cost."""
+    """Return the cost fields of a record."""
     return {
         "cost_usd": usd(record.cost_nano),
         "cost_source": record.cost_source,
@@ -29,18 +29,18 @@ def money(record: HasCost) -> dict[str, Any]:
     }
 
 
-def spent(record: Spend) -> dict[str, Any]:
-    """Return a record's tokens and what they cost."""
+def usage_and_cost(record: Spend) -> dict[str, Any]:
+    """Return the usage and cost fields of a record."""
     return {**money(record), "usage": usage(record), "buckets": buckets(record)}
 
 
 def inclusive(whole: HasCost) -> dict[str, Any]:
-    """Return what something cost with its sub-agents."""
+    """Return the fields of a cost that includes sub-agents."""
     return {"inclusive_cost_usd": usd(whole.cost_nano), "inclusive_unpriced": whole.unpriced > 0}
 
 
 def buckets(record: Spend) -> money_fields.Buckets | None:
-    """Return the disjoint buckets; None when there is a call in them that does not reconcile."""
+    """Return the disjoint buckets; None when the usage of a call cannot be reconciled."""
     if record.unreconciled or record.uncached_tokens is None or record.visible_tokens is None:
         return None
     return money_fields.Buckets(

@@ -1,4 +1,4 @@
-"""A project that programs read: events go in through the real ingest, answers come out of the real API."""
+"""A project for API tests: events go in through the real ingest, responses come from the real API."""
 
 import json
 from pathlib import Path

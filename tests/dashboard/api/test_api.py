@@ -1,4 +1,4 @@
-"""The read API: who may read, what is said when something is wrong, and how pages follow each other."""
+"""The read API: authentication, error responses, pagination, session ids."""
 
 import json
 from urllib.parse import quote, unquote
@@ -13,30 +13,39 @@ from recorder.access import tokens
 from recorder.models import Project
 from tests.support.small_loop import Loop
 
-DOORS = ("sessions", "loops", "groups", "configs", "compactions", "approvals", "quarantine", "openapi.json")
+ENDPOINTS = (
+    "sessions",
+    "loops",
+    "groups",
+    "configs",
+    "compactions",
+    "approvals",
+    "quarantine",
+    "openapi.json",
+)
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_nobody_reads_without_a_token_or_a_sign_in(client, project, door):
-    answer = client.get(f"/api/v1/{door}")
-    assert (answer.status_code, answer.json()["code"]) == (401, "unauthorized")
-    assert answer["WWW-Authenticate"] == "Bearer"
+@pytest.mark.parametrize("path", ENDPOINTS)
+def test_a_request_without_token_or_session_cookie_is_unauthorized(client, project, path):
+    response = client.get(f"/api/v1/{path}")
+    assert (response.status_code, response.json()["code"]) == (401, "unauthorized")
+    assert response["WWW-Authenticate"] == "Bearer"
 
 
 @pytest.mark.parametrize("bearer", ["Bearer lsk_x_y", "Bearer ", "Basic YTpi", "Bearer \x7f"])
-def test_a_token_nobody_issued_is_refused(client, project, bearer):
+def test_an_unknown_token_is_unauthorized(client, project, bearer):
     assert client.get("/api/v1/sessions", headers={"Authorization": bearer}).status_code == 401
 
 
-def test_a_token_that_may_only_send_may_not_read(client, project):
+def test_a_token_with_scope_ingest_only_is_forbidden(client, project):
     bearer = f"Bearer {tokens.issue(project, 'sends', ['ingest'])}"
-    answer = client.get("/api/v1/sessions", headers={"Authorization": bearer})
-    assert (answer.status_code, answer.json()["code"]) == (403, "forbidden")
+    response = client.get("/api/v1/sessions", headers={"Authorization": bearer})
+    assert (response.status_code, response.json()["code"]) == (403, "forbidden")
 
 
-@pytest.mark.parametrize("door", DOORS)
-def test_every_door_opens_to_a_token_that_may_read(get, door):
-    assert get(door)
+@pytest.mark.parametrize("path", ENDPOINTS)
+def test_every_endpoint_answers_a_token_with_scope_read(get, path):
+    assert get(path)
 
 
 def test_a_signed_in_user_reads_their_own_projects_only(client, project, feed):
@@ -49,19 +58,19 @@ def test_a_signed_in_user_reads_their_own_projects_only(client, project, feed):
     assert client.get("/api/v1/sessions?project=other").status_code == 404
 
 
-def test_records_of_another_project_do_not_exist(get, feed):
+def test_records_of_another_project_are_not_found(get, feed):
     other = Project.objects.create(slug="other")
     theirs = Loop("theirs")
     feed(theirs.start(), theirs.end(), into=other)
     pk = other.sessions.get().loop_records.get().pk
 
-    for door in ("sessions/theirs", "sessions/theirs/events", "sessions/theirs/export", f"loops/{pk}"):
-        assert get(door, expect=404)["code"] == "not_found"
+    for path in ("sessions/theirs", "sessions/theirs/events", "sessions/theirs/export", f"loops/{pk}"):
+        assert get(path, expect=404)["code"] == "not_found"
     assert get("sessions")["total"] == get("loops")["total"] == 0
 
 
 @pytest.mark.parametrize(
-    ("door", "query"),
+    ("path", "query"),
     [
         ("sessions", {"limit": 201}),
         ("sessions", {"limit": "many"}),
@@ -71,7 +80,7 @@ def test_records_of_another_project_do_not_exist(get, feed):
         ("sessions", {"since": "2026-01-01T00:00:00"}),
         ("sessions", {"since": "0001-01-01T00:00:00+14:00"}),
         ("sessions", {"status": "asleep"}),
-        ("sessions", {"sort": "dear"}),
+        ("sessions", {"sort": "expensive"}),
         ("sessions", {"min_cost": "much"}),
         ("sessions", {"min_cost": "-1"}),
         ("sessions", {"min_cost": "NaN"}),
@@ -87,8 +96,8 @@ def test_records_of_another_project_do_not_exist(get, feed):
         ("loops", {"session_id": "a\0b"}),
     ],
 )
-def test_what_makes_no_sense_is_a_400_that_says_why(get, door, query):
-    problem = get(door, expect=400, **query)
+def test_an_invalid_parameter_is_a_400_with_a_message(get, path, query):
+    problem = get(path, expect=400, **query)
     assert problem["code"] == "bad_query"
     assert problem["message"]
 
@@ -96,12 +105,12 @@ def test_what_makes_no_sense_is_a_400_that_says_why(get, door, query):
 @pytest.mark.parametrize(
     "name", "status outcome agent model config q since until min_cost sort cursor limit".split()
 )
-def test_a_name_without_a_value_asks_for_nothing(get, feed, name):
+def test_an_empty_parameter_is_ignored(get, feed, name):
     feed(Loop("s").start())
     assert get("sessions", **{name: ""})["total"] == 1
 
 
-def test_a_project_or_session_whose_name_holds_nul_is_not_there_on_any_database(client, project):
+def test_a_project_or_session_id_with_nul_is_not_found_on_any_database(client, project):
     client.force_login(User.objects.create_superuser("root"))
 
     for path in ("sessions?project=%00", "sessions/a%00b", "sessions/%00/events", "sessions/%00/export"):
@@ -109,30 +118,30 @@ def test_a_project_or_session_whose_name_holds_nul_is_not_there_on_any_database(
 
 
 @pytest.mark.parametrize("path", ["nothing", "sessions/none", "loops/1", "groups/1", "sessions/"])
-def test_what_is_not_there_is_a_404_in_json(get, path):
+def test_an_unknown_path_or_record_is_a_404_in_json(get, path):
     assert get(path, expect=404)["code"] == "not_found"
 
 
-def test_the_description_names_every_door(get):
-    described = get("openapi.json")
-    assert {"/api/v1/sessions", "/api/v1/loops/{pk}", "/api/v1/groups"} <= set(described["paths"])
-    assert described["paths"]["/api/v1/lifecycle"]["get"]["responses"].keys() == {
+def test_the_openapi_document_has_every_endpoint(get):
+    document = get("openapi.json")
+    assert {"/api/v1/sessions", "/api/v1/loops/{pk}", "/api/v1/groups"} <= set(document["paths"])
+    assert document["paths"]["/api/v1/lifecycle"]["get"]["responses"].keys() == {
         "200",
         "401",
         "403",
         "404",
         "503",
     }
-    json.dumps(described)
+    json.dumps(document)
 
 
 def test_pages_follow_each_other_without_gaps_or_repeats(get, feed):
     for name in "abcdefg":
         feed(Loop(name).start())
-    for door, name in (("sessions", "session_id"), ("loops", "session_id")):
+    for path, name in (("sessions", "session_id"), ("loops", "session_id")):
         seen, cursor = [], None
         while True:
-            page = get(door, limit=3, **({"cursor": cursor} if cursor else {}))
+            page = get(path, limit=3, **({"cursor": cursor} if cursor else {}))
             assert page["total"] == 7
             seen += [item[name] for item in page["items"]]
             cursor = page["next"]
@@ -143,7 +152,7 @@ def test_pages_follow_each_other_without_gaps_or_repeats(get, feed):
 
 
 @pytest.mark.parametrize("sort", ["-activity", "activity", "-created", "created"])
-def test_sessions_come_in_the_order_asked_for(get, feed, sort):
+def test_sessions_are_sorted_by_the_sort_parameter(get, feed, sort):
     for name in "abc":
         feed(Loop(name).start())
     order = [item["session_id"] for item in get("sessions", sort=sort)["items"]]
@@ -154,7 +163,7 @@ NAMES = ["a/b", "a//b", "/a", "a b?c#d%25", "ß€😀", "a.b:c@d;e=f", "x/event
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_session_is_found_whatever_its_id_holds(get, feed, name):
+def test_a_session_is_found_by_an_id_with_any_characters(get, feed, name):
     feed(Loop(name).start())
     path = f"sessions/{quote(name, safe='')}"
     assert get(path)["session_id"] == name
@@ -163,20 +172,20 @@ def test_a_session_is_found_whatever_its_id_holds(get, feed, name):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_an_id_that_ends_like_a_door_is_told_from_the_door(project, feed):
+def test_an_id_that_ends_like_an_endpoint_is_distinguished_by_its_encoding(project, feed):
     feed(Loop("x").start(), Loop("x/events").start())
     bearer = f"Bearer {tokens.issue(project, 'reads', ['read'])}"
 
     @async_to_sync
     async def read(raw_path):
         headers = [(b"authorization", bearer.encode()), (b"host", b"localhost")]
-        reading = HttpCommunicator(get_asgi_application(), "GET", unquote(raw_path), headers=headers)
-        reading.scope["raw_path"] = raw_path.encode()
-        await reading.send_input({"type": "http.request", "body": b""})
-        parts = [await reading.receive_output()]
+        communicator = HttpCommunicator(get_asgi_application(), "GET", unquote(raw_path), headers=headers)
+        communicator.scope["raw_path"] = raw_path.encode()
+        await communicator.send_input({"type": "http.request", "body": b""})
+        parts = [await communicator.receive_output()]
         while parts[-1]["type"] == "http.response.start" or parts[-1].get("more_body"):
-            parts.append(await reading.receive_output())
-        await reading.wait()
+            parts.append(await communicator.receive_output())
+        await communicator.wait()
         return json.loads(b"".join(part.get("body", b"") for part in parts))
 
     assert read("/api/v1/sessions/x%2Fevents")["session_id"] == "x/events"

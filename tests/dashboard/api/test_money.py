@@ -1,4 +1,4 @@
-"""What the read API says of money: sums, sub-agents, configs by day, the dearest sessions."""
+"""Costs in the read API: sums, sub-agents, usage by config and day, the most expensive sessions."""
 
 from decimal import Decimal
 
@@ -11,13 +11,13 @@ LOCAL = {"model": "qwen2.5-coder:14b", "provider": "local", "api": "open_ai_comp
 
 
 def loop(name, tokens=1_000, config=SONNET, at=0, **start):
-    """Return a loop of one turn; a thousand tokens of Sonnet's cost 0.3 cents."""
-    said = build.assistant(tokens=tokens, model=config["model"], provider=config["provider"])
+    """Return a loop of one turn; 1,000 tokens of Sonnet cost 0.3 cents."""
+    message = build.assistant(tokens=tokens, model=config["model"], provider=config["provider"])
     return [
         build.agent_start(name, config_snapshot=config, at=at, **start),
         build.turn_start(name, at=at + 1),
-        build.turn_end(name, tokens=tokens, message=said, at=at + 8),
-        build.agent_end(name, tokens=tokens, messages=[said], at=at + 9),
+        build.turn_end(name, tokens=tokens, message=message, at=at + 8),
+        build.agent_end(name, tokens=tokens, messages=[message], at=at + 9),
     ]
 
 
@@ -25,7 +25,7 @@ def money(item, name="cost_usd"):
     return None if item[name] is None else Decimal(item[name])
 
 
-def test_a_sum_with_unpriced_parts_says_so_and_nothing_priced_is_null(get, feed):
+def test_a_sum_with_unpriced_parts_is_unpriced_and_null_without_any_price(get, feed):
     feed(*loop("s.a.1"), *loop("s.b.2", config=LOCAL), *loop("t.a.1", config=LOCAL))
     known, unknown = get("sessions", sort="created")["items"]
 
@@ -33,7 +33,7 @@ def test_a_sum_with_unpriced_parts_says_so_and_nothing_priced_is_null(get, feed)
     assert (money(unknown), unknown["cost_source"], unknown["unpriced"]) == (None, "none", True)
 
 
-def test_a_cost_that_the_runtime_says_is_reported(get, feed):
+def test_a_cost_in_the_event_has_the_source_reported(get, feed):
     start, turn, end, done = loop("s.a.1", config=LOCAL)
     feed(start, turn, {**end, "cost": 0.0206}, done)
     (item,) = get("loops")["items"]
@@ -41,7 +41,7 @@ def test_a_cost_that_the_runtime_says_is_reported(get, feed):
     assert (item["cost_usd"], item["cost_source"], item["unpriced"]) == ("0.0206", "reported", False)
 
 
-def test_sub_agents_are_in_the_inclusive_cost_once_however_they_are_linked(get, feed):
+def test_the_inclusive_cost_counts_each_sub_agent_once(get, feed):
     feed(
         build.agent_start("s.a.1", config_snapshot=SONNET),
         build.tool_end("s.a.1", child="t.sub.1"),
@@ -63,7 +63,7 @@ def test_sub_agents_are_in_the_inclusive_cost_once_however_they_are_linked(get, 
 
 
 @pytest.mark.parametrize("sort", ["-cost", "cost"])
-def test_sessions_come_by_their_cost_page_by_page(get, feed, sort):
+def test_sessions_are_paged_in_the_order_of_their_cost(get, feed, sort):
     for name, tokens in (("a", 3_000), ("b", 0), ("c", 2_000), ("d", 2_000)):
         feed(*loop(f"{name}.x.1", tokens))
     feed(*loop("e.x.1", config=LOCAL))
@@ -76,7 +76,7 @@ def test_sessions_come_by_their_cost_page_by_page(get, feed, sort):
     assert seen == list("adcbe" if sort == "-cost" else "ebcda")
 
 
-def test_only_sessions_that_cost_as_much_are_listed(get, feed):
+def test_min_cost_is_a_lower_bound(get, feed):
     feed(*loop("a.x.1", 3_000), *loop("b.x.1", 1_000), *loop("c.x.1", config=LOCAL))
 
     assert [item["session_id"] for item in get("sessions", min_cost="0.009")["items"]] == ["a"]
@@ -84,7 +84,7 @@ def test_only_sessions_that_cost_as_much_are_listed(get, feed):
     assert get("sessions", min_cost="0")["total"] == 2
 
 
-def test_usage_by_config_adds_up_to_what_the_sessions_say(get, feed):
+def test_usage_by_config_adds_up_to_the_totals_of_the_sessions(get, feed):
     for scenario in ("01-tools-two-prompts", "03-parallel-judge", "12-total-tokens-zero"):
         feed(scenario=scenario, flush=True)
     rows = get("usage")
@@ -96,7 +96,7 @@ def test_usage_by_config_adds_up_to_what_the_sessions_say(get, feed):
     assert sum(row["loops"] for row in rows["items"]) == sum(item["loops"] for item in sessions)
 
 
-def test_usage_by_day_counts_a_call_where_it_ended(get, feed):
+def test_usage_by_day_counts_a_call_on_the_day_it_ended(get, feed):
     day = 24 * 3_600
     feed(*loop("s.a.1", 1_000), *loop("s.a.2", 2_000, at=day), *loop("s.a.3", 4_000, at=2 * day))
     rows = get("usage", group_by="config,day")["items"]
@@ -111,13 +111,13 @@ def test_usage_by_day_counts_a_call_where_it_ended(get, feed):
         9_000,
         SONNET["model"],
     )
-    (some,) = get("usage", since="2026-02-12T00:00:00Z", until="2026-02-13T00:00:00Z")["items"]
-    assert (some["turns"], some["cost_usd"], some["day"]) == (1, "0.006", None)
+    (row,) = get("usage", since="2026-02-12T00:00:00Z", until="2026-02-13T00:00:00Z")["items"]
+    assert (row["turns"], row["cost_usd"], row["day"]) == (1, "0.006", None)
     page = get("usage", group_by="config,day", limit=2)
     assert get("usage", group_by="config,day", limit=2, cursor=page["next"])["items"] == rows[2:]
 
 
-def test_usage_takes_the_same_few_queries_however_much_there_is(get, feed, django_assert_num_queries):
+def test_usage_takes_a_fixed_number_of_queries(get, feed, django_assert_num_queries):
     get("usage")  # the first request after a start reads more
     for number in range(50):
         feed(*loop(f"s{number}.a.1", config={**SONNET, "temperature": number / 100}, at=number * 3_600))
@@ -125,7 +125,7 @@ def test_usage_takes_the_same_few_queries_however_much_there_is(get, feed, djang
         assert len(get("usage", group_by="config,day", limit=200)["items"]) == 50
 
 
-def test_the_price_of_choosing_without_a_judges_loop_is_unknown(get, feed):
+def test_the_overhead_of_a_group_without_a_recorded_judge_is_unknown(get, feed):
     feed(build.parallel_start(), *loop("s.a.1"), *loop("s.b.2"), build.parallel_end(tokens=9))
     (group,) = get("groups")["items"]
 

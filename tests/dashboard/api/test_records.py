@@ -1,4 +1,4 @@
-"""What the read API says of the twelve phi-core scenarios, recorded through the real ingest."""
+"""The read API on the twelve phi-core scenarios, recorded through the real ingest."""
 
 import json
 from decimal import Decimal
@@ -16,23 +16,23 @@ from tests.support import build
 from tests.support.small_loop import Loop
 
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
-# Two rounds with the same loop ids: phi-core gives the first round's records the second's group, and the
-# second's none. Ours are further runs: protocol 7, item 1.
+# Two rounds with the same loop ids: phi-core assigns the second group to the first round's records and none
+# to the second round's. Loopscope records further runs: protocol 7, item 1.
 TWICE = "04-parallel-twice-same-loop-ids"
 
 
-def lines_of(answer):
-    return b"".join(answer.streaming_content)
+def lines_of(response):
+    return b"".join(response.streaming_content)
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_the_export_is_what_phi_core_made(get, feed, scenario):
+def test_the_export_equals_phi_cores_own_file(get, feed, scenario):
     feed(scenario=scenario, flush=True)
     theirs = json.loads((TAPES / f"{scenario}.sessions.json").read_text())
-    found = [said for one in theirs for said in differences(one, get(f"sessions/{one['session_id']}/export"))]
+    found = [text for one in theirs for text in differences(one, get(f"sessions/{one['session_id']}/export"))]
     if scenario == TWICE:
         assert len(found) == 4
-        assert all(".parallel_group: " in said for said in found)
+        assert all(".parallel_group: " in text for text in found)
     else:
         assert found == []
 
@@ -52,7 +52,7 @@ def test_events_come_back_byte_for_byte_in_recorded_order(get, feed, scenario):
         assert all(line in order for line in lines)
 
 
-def test_an_envelope_says_where_each_line_belongs(get, feed, project):
+def test_an_envelope_has_the_lines_id_producer_and_loop(get, feed, project):
     feed(scenario="01-tools-two-prompts")
     session = Session.objects.get()
     raw = lines_of(get(f"sessions/{session.session_id}/events")).splitlines()
@@ -78,7 +78,7 @@ def test_a_line_that_json_would_change_comes_back_as_it_was_sent(get, project, f
     assert odd in lines_of(get("sessions/s/events", envelope=1))
 
 
-def test_a_session_has_what_its_list_says_and_its_loops_in_tree_order(get, feed):
+def test_a_session_has_the_fields_of_its_list_and_its_loops_in_tree_order(get, feed):
     feed(scenario="02-continue-rerun-branch")
     (item,) = get("sessions")["items"]
     detail = get(f"sessions/{item['session_id']}")
@@ -97,13 +97,13 @@ def test_a_session_has_what_its_list_says_and_its_loops_in_tree_order(get, feed)
     assert loops[0]["url"] == f"{item['url']}/loops/{placed[0]}"
 
 
-def test_usage_is_phi_cores_and_buckets_stand_beside_it(get, feed):
+def test_usage_is_phi_cores_with_buckets_beside_it(get, feed):
     feed(scenario="01-tools-two-prompts")
     theirs = json.loads((TAPES / "01-tools-two-prompts.sessions.json").read_text())[0]
     loops = get(f"sessions/{theirs['session_id']}")["loops"]
 
     assert [loop["usage"] for loop in loops] == [loop["usage"] for loop in theirs["loops"]]
-    assert loops[1]["buckets"] == {  # one turn of Anthropic's: nothing has to be taken apart
+    assert loops[1]["buckets"] == {  # one turn of Anthropic's: its counts are disjoint already
         "uncached_input": 690,
         "cache_read": 1920,
         "cache_write": 210,
@@ -115,7 +115,7 @@ def test_usage_is_phi_cores_and_buckets_stand_beside_it(get, feed):
     assert (loops[1]["cost_source"], loops[1]["unpriced"]) == ("computed", False)
 
 
-def test_an_open_loop_shows_what_its_finished_turns_used(get, feed):
+def test_the_usage_of_a_running_loop_is_that_of_its_finished_turns(get, feed):
     loop = Loop("s")
     feed(loop.start(), *loop.whole_turn("one"), *loop.whole_turn("two"), loop.turn())
     (item,) = get("loops")["items"]
@@ -129,7 +129,7 @@ def test_an_open_loop_shows_what_its_finished_turns_used(get, feed):
     assert (item["usage"]["input"], item["usage"]["total_tokens"], item["turns"]) == (20, 30, 2)
 
 
-def test_a_group_with_a_judge_was_judged(get, feed):
+def test_a_group_with_a_judge_has_the_verdict_judged(get, feed):
     feed(scenario="03-parallel-judge")
     (group,) = get("groups")["items"]
 
@@ -206,7 +206,7 @@ def test_sub_agents_are_linked_both_ways_and_one_is_not_recorded(get, feed):
 
 
 @pytest.mark.parametrize("scenario", ["06-compaction-block-based", "07-compaction-in-memory"])
-def test_a_compaction_says_what_was_claimed_and_what_was_sent(get, feed, scenario):
+def test_a_compaction_has_the_reported_counts_and_those_of_the_next_request(get, feed, scenario):
     feed(scenario=scenario)
     compactions = get("compactions")["items"]
     events = [json.loads(line) for line in (TAPES / f"{scenario}.events.jsonl").read_bytes().splitlines()]
@@ -223,26 +223,30 @@ def test_a_compaction_says_what_was_claimed_and_what_was_sent(get, feed, scenari
         assert compaction["content"] == "request"
 
 
-def test_an_open_question_is_listed_until_it_is_answered(get, feed):
+def test_an_open_approval_is_listed_until_it_is_resolved(get, feed):
     loop = Loop("s")
     feed(loop.start(), loop.turn(), loop.tool("t1"), loop.approval("t1", "rm -r build"))
-    (asked,) = get("approvals", open=1)["items"]
-    assert (asked["command"], asked["session_id"], asked["resolved_at"]) == ("rm -r build", "s", None)
+    (approval,) = get("approvals", open=1)["items"]
+    assert (approval["command"], approval["session_id"], approval["resolved_at"]) == (
+        "rm -r build",
+        "s",
+        None,
+    )
     assert get("sessions")["items"][0]["waiting"] == 1
     assert get("loops")["items"][0]["waiting"] == get("loops")["items"][0]["approvals"] == 1
 
-    answer = {
+    resolved = {
         "type": "ApprovalResolved",
         "loop_id": loop.id,
         "approval_id": "approve-t1",
         "decision": "granted",
     }
-    feed(answer)
+    feed(resolved)
     assert get("approvals", open=1)["items"] == []
     assert get("approvals")["items"][0]["decision"] == "granted"
 
 
-def test_a_refused_line_is_listed_with_the_reason(get, project):
+def test_a_rejected_line_is_listed_with_its_code(get, project):
     ingest(Batch(project=project.pk, producer="p", first=0, lines=[b'{"type": "AgentStart"\xff}']))
     (line,) = get("quarantine")["items"]
     assert (line["producer"], line["seq"], line["code"], line["size"]) == ("p", 0, "bad_utf8", 23)
@@ -255,7 +259,7 @@ def test_a_refused_line_is_listed_with_the_reason(get, project):
         ({"outcome": "completed"}, {"a"}),
         ({"outcome": ["completed", "failed"]}, {"a"}),
         ({"agent": "coder"}, {"a", "b"}),
-        ({"agent": "nobody"}, set()),
+        ({"agent": "unknown"}, set()),
         ({"model": "claude-sonnet-4-5"}, {"a", "b"}),
         ({"model": "gpt-5"}, set()),
         ({"source": "phi-core"}, {"a", "b"}),
@@ -267,7 +271,7 @@ def test_a_refused_line_is_listed_with_the_reason(get, project):
         ({"until": "2020-01-01T00:00:00Z"}, set()),
     ],
 )
-def test_sessions_are_narrowed_by(get, feed, query, expected):
+def test_sessions_are_filtered_by(get, feed, query, expected):
     one, two = Loop("a"), Loop("b")
     feed(*one.whole("one"), two.start(), *two.whole_turn("two"))
     found = get("sessions", **query)
@@ -282,17 +286,15 @@ def test_a_config_key_finds_the_sessions_that_used_it(get, feed):
     assert get("sessions", config="f" * 32)["total"] == 0
 
 
-@pytest.mark.parametrize("door", ["sessions", "loops", "groups", "compactions", "approvals"])
-def test_a_page_takes_as_many_queries_for_many_records_as_for_few(get, feed, door, django_assert_num_queries):
+@pytest.mark.parametrize("path", ["sessions", "loops", "groups", "compactions", "approvals"])
+def test_a_page_takes_as_many_queries_for_many_records_as_for_few(get, feed, path, django_assert_num_queries):
     for scenario in ("03-parallel-judge", "05-sub-agents", "06-compaction-block-based"):
         feed(scenario=scenario)
-    with CaptureQueriesContext(
-        connection,
-    ) as few:
-        get(door)
+    with CaptureQueriesContext(connection) as few:
+        get(path)
     for scenario in SCENARIOS:
         feed(scenario=scenario)
     for n in range(50):
         feed(Loop(f"s{n}").start())
     with django_assert_num_queries(len(few)):
-        get(door)
+        get(path)

@@ -1,4 +1,4 @@
-"""Long answers against a real server: as fast as the reader reads, and never held whole."""
+"""Long responses of a real server: sent as fast as the reader reads, never buffered whole."""
 
 import json
 import select
@@ -32,8 +32,8 @@ def server(tmp_path_factory):
 def post(server, events):
     body = "\n".join(map(json.dumps, events)).encode()
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/x-ndjson"}
-    with urlopen(Request(f"{server.url}/ingest/v1/events", body, headers)) as answer:
-        assert json.load(answer)["accepted"] == len(events)
+    with urlopen(Request(f"{server.url}/ingest/v1/events", body, headers)) as response:
+        assert json.load(response)["accepted"] == len(events)
 
 
 def rss_kb(server):
@@ -41,26 +41,26 @@ def rss_kb(server):
     return int(status.split("VmRSS:")[1].split()[0])
 
 
-def ask(server):
-    """Ask for all events and read none."""
-    asked = socket.create_connection(("127.0.0.1", server.port))
-    asked.sendall(
+def request_events(server):
+    """Send a request for all events; return the unread socket."""
+    connection = socket.create_connection(("127.0.0.1", server.port))
+    connection.sendall(
         f"GET /api/v1/sessions/s/events HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n"
         f"Authorization: Bearer {server.token}\r\nConnection: close\r\n\r\n".encode()
     )
-    return asked
+    return connection
 
 
-def test_events_are_not_held_for_a_reader_that_does_not_read(server):
+def test_events_are_not_buffered_for_a_reader_that_does_not_read(server):
     for _ in range(2):
-        with ask(server) as asked, asked.makefile("rb") as answer:
-            assert sum(map(len, iter(lambda: answer.read(65_536), b""))) > LINE * LINES
+        with request_events(server) as connection, connection.makefile("rb") as response:
+            assert sum(map(len, iter(lambda: response.read(65_536), b""))) > LINE * LINES
     before = rss_kb(server)
-    with ask(server) as asked:
-        asked.recv(1000)
+    with request_events(server) as connection:
+        connection.recv(1000)
         with urlopen(f"{server.url}/healthz") as health:  # others are served meanwhile
             assert health.status == 200
-        given_up = select.poll()
-        given_up.register(asked, select.POLLERR)
-        assert given_up.poll(20_000)
+        poll = select.poll()
+        poll.register(connection, select.POLLERR)
+        assert poll.poll(20_000)
     assert rss_kb(server) - before < GROWS_KB

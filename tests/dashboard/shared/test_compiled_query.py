@@ -1,4 +1,4 @@
-"""Queries that are worded once: they find what Django finds, whatever they are asked for and by whom."""
+"""Compiled queries return the rows of the same Django query, for any values and in any thread."""
 
 from collections.abc import Collection
 from datetime import UTC, datetime
@@ -8,7 +8,7 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import RowNumber
 
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import TOLD_APART, chips
+from dashboard.shared.config_labels import LABELLED_MAX, chips
 from recorder.models import LoopRecord, ModelConfig, Session
 from tests.dashboard.open_page import in_thread
 from tests.support.build import agent_start, small_loop
@@ -56,51 +56,51 @@ def loops(place):
     return list(LoopRecord.objects.order_by("pk").values_list("pk", flat=True))
 
 
-def test_it_finds_what_the_same_query_finds_unworded(loops):
-    asked = {"a": ["Initial"], "b": ("Initial", "Branch"), "c": {"Default"}, "d": KINDS}
-    for session, kinds in asked.items():
-        unworded = LoopRecord.objects.filter(session__session_id=session, continuation_kind__in=kinds)
+def test_a_compiled_query_returns_the_rows_of_the_plain_query(loops):
+    cases = {"a": ["Initial"], "b": ("Initial", "Branch"), "c": {"Default"}, "d": KINDS}
+    for session, kinds in cases.items():
+        plain = LoopRecord.objects.filter(session__session_id=session, continuation_kind__in=kinds)
         found = of_session(session, kinds)
-        assert found == list(unworded.order_by("pk"))
+        assert found == list(plain.order_by("pk"))
         assert len(found) == len(kinds) * (session != "d")
         assert all((loop.session.session_id, loop.n) == (session, 1) for loop in found)
 
 
-def test_its_relations_are_read_with_it(loops, django_assert_num_queries):
+def test_selected_relations_are_read_in_the_same_query(loops, django_assert_num_queries):
     with django_assert_num_queries(1):
         assert [loop.session.session_id for loop in of_session("a", KINDS)] == ["a"] * 3
 
 
-def test_several_may_be_any_number(loops):
+def test_a_collection_may_have_any_length(loops):
     for size in (1, 4, 9):
         assert len(titles(loops[:size])) == size
         assert len(titles(set(loops[:size]) | {10**9})) == size
 
 
-def test_where_several_are_none_nothing_is_asked(loops, django_assert_num_queries):
+def test_an_empty_collection_takes_no_query(loops, django_assert_num_queries):
     with django_assert_num_queries(0):
         assert titles([]) == titles(set()) == of_session("a", ()) == []
 
 
-def test_values_are_told_and_never_part_of_the_words(loops):
-    for told in ("' OR 1=1 --", "%s", "a%", "[1]"):
-        assert of_session(told, KINDS) == []
-        assert of_session("a", [told]) == []
+def test_values_are_bound_and_never_part_of_the_sql(loops):
+    for value in ("' OR 1=1 --", "%s", "a%", "[1]"):
+        assert of_session(value, KINDS) == []
+        assert of_session("a", [value]) == []
 
 
-def test_values_may_stand_in_sums_and_windows(loops):
+def test_values_may_be_part_of_expressions_and_windows(loops):
     assert [pk for pk, _ in every(2, [0])] == loops[::2]
     assert [pk for pk, _ in every(4, [loops[1]])] == [loops[0], loops[1], loops[4], loops[8]]
     assert longer(-1) == loops
     assert longer(1) == []
 
 
-def test_a_moment_may_be_asked_for(loops):
+def test_a_value_may_be_a_datetime(loops):
     assert sorted(since(datetime(2000, 1, 1, tzinfo=UTC))) == ["a", "b", "c"]
     assert since(datetime(2100, 1, 1, tzinfo=UTC)) == []
 
 
-async def test_another_thread_asks_through_its_own_connection(place):
+async def test_another_thread_uses_its_own_connection(place):
     await in_thread(lambda: place.feed(*small_loop("a.a.0")))
     pks = await in_thread(lambda: list(LoopRecord.objects.values_list("pk", flat=True)))
     assert await in_thread(titles, pks) == ["Fix the parser."]
@@ -108,15 +108,15 @@ async def test_another_thread_asks_through_its_own_connection(place):
     assert await in_thread(titles, [*pks, pks[0] + 1]) == ["Fix the parser."] * 2
 
 
-def test_a_config_has_a_label_however_many_came_before_it(place):
-    snapshots = [CONFIG | {"config_id": f"m{n}", "model": f"m{n}"} for n in range(TOLD_APART + 3)]
+def test_a_config_beyond_the_maximum_has_a_label(place):
+    snapshots = [CONFIG | {"config_id": f"m{n}", "model": f"m{n}"} for n in range(LABELLED_MAX + 3)]
     place.feed(
         *(agent_start(f"s{n}.a.0", config_snapshot=each) for n, each in enumerate(snapshots)),
     )
     configs = list(ModelConfig.objects.order_by("pk").values_list("pk", flat=True))
-    assert len(configs) == TOLD_APART + 3
+    assert len(configs) == LABELLED_MAX + 3
     wanted = {configs[0], *configs[-2:]}
     assert {pk: chip.model for pk, chip in chips(wanted).items() if pk in wanted} == {
-        configs[n]: f"m{n}" for n in (0, TOLD_APART + 1, TOLD_APART + 2)
+        configs[n]: f"m{n}" for n in (0, LABELLED_MAX + 1, LABELLED_MAX + 2)
     }
     assert configs[-3] not in chips(wanted)

@@ -1,4 +1,4 @@
-"""A session in brief, out of its records; of what failed the words are read from the journal."""
+"""The session brief, read from records; only error messages of tools are read from the journal."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from recorder.core.handlers.lifecycle import CANCELLED
 from recorder.journal.read import texts
 from recorder.models import Approval, ChildLoopRef, LoopRecord, Project, Session, ToolCall, Turn
 
-ERROR = 400  # characters of what an error said
+ERROR = 400  # characters of an error message
 
 
 def brief(project: Project, session: Session) -> Brief:
-    """Return a session in brief. As many queries however long it is."""
+    """Return the brief of a session. The number of queries does not depend on its length."""
     tools, errors = _tools(session), _Errors(session)
     refs = ChildLoopRef.objects.filter(loop__session=session)
     return Brief(
@@ -57,9 +57,9 @@ def brief(project: Project, session: Session) -> Brief:
 
 
 def _roots(session: Session) -> QuerySet[LoopRecord]:
-    """Return the loops that people, or whoever spawned the session, asked for."""
-    asked = Q(role__in=("normal", "sub_agent")) | Q(is_selected=True)
-    return LoopRecord.objects.filter(asked, session=session)
+    """Return the loops that a user or a parent agent started, not the judges and losing branches."""
+    is_root = Q(role__in=("normal", "sub_agent")) | Q(is_selected=True)
+    return LoopRecord.objects.filter(is_root, session=session)
 
 
 def _task(loops: QuerySet[LoopRecord]) -> BriefTask | None:
@@ -78,7 +78,7 @@ def _task(loops: QuerySet[LoopRecord]) -> BriefTask | None:
 
 
 def _tools(session: Session) -> list[BriefTool]:
-    """Return the tools that ran, those called most first."""
+    """Return the tools that ran, most called first."""
     ran = ToolCall.objects.filter(loop__session=session, start_event__isnull=False).order_by()
     counted = ran.values("tool_name").annotate(
         calls=Count("pk"),
@@ -92,20 +92,20 @@ def _tools(session: Session) -> list[BriefTool]:
 
 
 def _approvals(session: Session) -> BriefApprovals:
-    every = Approval.objects.filter(session=session)
-    counts = every.aggregate(
+    approvals = Approval.objects.filter(session=session)
+    counts = approvals.aggregate(
         total=Count("pk"),
         granted=Count("pk", filter=Q(decision="granted")),
         denied=Count("pk", filter=Q(decision="denied")),
         open=Count("pk", filter=Q(resolved_at=None)),
     )
-    known = counts["granted"] + counts["denied"] + counts["open"]
+    counted = counts["granted"] + counts["denied"] + counts["open"]
     return BriefApprovals(
         granted=counts["granted"],
         denied=counts["denied"],
-        other=counts["total"] - known,
+        other=counts["total"] - counted,
         open=counts["open"],
-        newest=[_approval(row) for row in every.order_by("-pk")[:SHOWN]],
+        newest=[_approval(row) for row in approvals.order_by("-pk")[:SHOWN]],
     )
 
 
@@ -135,7 +135,7 @@ def _sub_agent(ref: ChildLoopRef) -> BriefSubAgent:
 
 
 class _Errors:
-    """What failed in a session, and whether the same thing worked later in it."""
+    """The errors of a session, and whether the same tool, model call or loop succeeded later in it."""
 
     def __init__(self, session: Session) -> None:
         self._is_running = session.status == "running"
@@ -156,19 +156,19 @@ class _Errors:
     def newest(self) -> list[BriefError]:
         """Return the newest errors, oldest of these first."""
         tools = list(self._tools.order_by("-pk")[:SHOWN])
-        said = _results([call.end_event for call in tools if call.end_event])
-        found = [(call.end_event or 0, self._of_tool(call, said)) for call in tools]
+        messages = _results([call.end_event for call in tools if call.end_event])
+        found = [(call.end_event or 0, self._of_tool(call, messages)) for call in tools]
         found += [(turn.end_event or 0, self._of_turn(turn)) for turn in self._turns.order_by("-pk")[:SHOWN]]
         found += [(loop.end_event or 0, self._of_loop(loop)) for loop in self._loops.order_by("-pk")[:SHOWN]]
         found.sort(key=lambda each: each[0])
         return [error for _, error in found[-SHOWN:]]
 
-    def _of_tool(self, call: ToolCall, said: Mapping[int, str]) -> BriefError:
+    def _of_tool(self, call: ToolCall, messages: Mapping[int, str]) -> BriefError:
         return BriefError(
             kind="tool",
             name=call.tool_name,
             asked=call.summary or None,
-            error=said.get(call.end_event or 0),
+            error=messages.get(call.end_event or 0),
             at=call.ended_at,
             loop=call.loop_id,
             recovered=self._has(self._tool_worked.get(call.tool_name, 0) > call.pk),
@@ -196,16 +196,16 @@ class _Errors:
             recovered=self._has(self._loop_worked > loop.pk),
         )
 
-    def _has(self, worked: bool) -> bool | None:  # noqa: FBT001  the word is its meaning
+    def _has(self, worked: bool) -> bool | None:  # noqa: FBT001  the only argument
         return worked or (None if self._is_running else False)
 
 
 def _results(events: Collection[int]) -> dict[int, str]:
-    """Return what failed tools said; nothing of those whose lines were pruned."""
+    """Return the error messages of failed tools by event; pruned ones are missing."""
     found = {}
     for event, raw in texts(events).items():
         result = read_object(strip_sse_framing(raw), NO_LIMITS).get("result")
-        said = text_of(result) if isinstance(result, dict) else str(result or "")
-        if said:
-            found[event] = excerpt(said, ERROR)
+        message = text_of(result) if isinstance(result, dict) else str(result or "")
+        if message:
+            found[event] = excerpt(message, ERROR)
     return found

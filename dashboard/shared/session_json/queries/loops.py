@@ -1,4 +1,4 @@
-"""Loops as JSON documents, with what stands around them."""
+"""Loops as JSON documents, with their children, sub-agents and approvals."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, loops_with_sub_agents
 from dashboard.shared.session_json import schemas
-from dashboard.shared.session_json.usage import inclusive, loop_config, spent
+from dashboard.shared.session_json.usage import inclusive, loop_config, usage_and_cost
 from dashboard.web import links
 from recorder.models import Approval, ChildLoopRef, LoopRecord, Project
 
@@ -21,7 +21,7 @@ MS = timedelta(milliseconds=1)
 
 
 def loop_item(project: Project, pk: int) -> schemas.LoopItem | None:
-    """Return one loop."""
+    """Return one loop; None when the project has no loop with this id."""
     return next(iter(loop_items(project, LoopRecord.objects.filter(session__project=project, pk=pk))), None)
 
 
@@ -29,19 +29,19 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
     """Return the items of some loops in recorded order, in a fixed number of queries."""
     found = list(rows.select_related("session", "config").order_by("pk"))
     keys = rows.values("pk")
-    around = Around(
+    related = Related(
         chips({row.config_id for row in found if row.config_id is not None}),
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
         loops_with_sub_agents(found),
     )
-    return [item(project, row, around) for row in found]
+    return [item(project, row, related) for row in found]
 
 
 @dataclass(frozen=True, slots=True)
-class Around:
-    """What stands around loops, by loop."""
+class Related:
+    """Related records by loop, read once for all loops."""
 
     chips: Mapping[int, Chip]
     children: Mapping[int, list[int]]
@@ -50,9 +50,9 @@ class Around:
     whole: Mapping[int, Cost]  # with sub-agents
 
 
-def item(project: Project, row: LoopRecord, around: Around) -> schemas.LoopItem:
+def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopItem:
     """Return the item of one loop."""
-    approvals, waiting = around.approvals.get(row.pk, (0, 0))
+    approvals, waiting = related.approvals.get(row.pk, (0, 0))
     return schemas.LoopItem(
         id=row.pk,
         loop_id=row.loop_id,
@@ -69,15 +69,15 @@ def item(project: Project, row: LoopRecord, around: Around) -> schemas.LoopItem:
         continuation_tag=row.continuation_tag,
         parent_loop_id=row.parent_loop_id,
         parent_loop=row.parent_id,
-        children=around.children.get(row.pk, []),
-        child_loop_refs=around.refs.get(row.pk, []),
+        children=related.children.get(row.pk, []),
+        child_loop_refs=related.refs.get(row.pk, []),
         parallel_group=row.group_id,
         branch_index=row.branch_index,
         is_selected=row.is_selected,
-        config=loop_config(row.config, around.chips.get(row.config_id or 0)),
+        config=loop_config(row.config, related.chips.get(row.config_id or 0)),
         segment=row.segment,
-        **spent(row),
-        **inclusive(around.whole[row.pk]),
+        **usage_and_cost(row),
+        **inclusive(related.whole[row.pk]),
         started_at=row.started_at,
         ended_at=row.ended_at,
         duration_ms=duration_ms(row.started_at, row.ended_at),
@@ -93,7 +93,7 @@ def item(project: Project, row: LoopRecord, around: Around) -> schemas.LoopItem:
 
 
 def duration_ms(started_at: datetime | None, ended_at: datetime | None) -> int | None:
-    """Return how long something took; None while it runs."""
+    """Return a duration in milliseconds, at least 0; None while it runs."""
     if started_at is None or ended_at is None:
         return None
     return max((ended_at - started_at) // MS, 0)
@@ -123,6 +123,8 @@ def _refs(rows: Iterable[ChildLoopRef]) -> Mapping[int, list[schemas.ChildRef]]:
 
 
 def _approvals(rows: QuerySet[Approval]) -> Mapping[int, tuple[int, int]]:
-    counted = rows.values("loop").annotate(asked=Count("pk"), waiting=Count("pk", filter=Q(resolved_at=None)))
-    found = counted.values_list("loop_id", "asked", "waiting")
-    return {loop: (asked, waiting) for loop, asked, waiting in found if loop}
+    counted = rows.values("loop").annotate(
+        requests=Count("pk"), waiting=Count("pk", filter=Q(resolved_at=None))
+    )
+    found = counted.values_list("loop_id", "requests", "waiting")
+    return {loop: (requests, waiting) for loop, requests, waiting in found if loop}

@@ -202,7 +202,7 @@ def test_the_session_in_brief_stands_beside_the_documents_of_a_loop(reader, feed
     page = reader.get(f"{place}?tab=json&of=brief").content.decode()
     answer = reader.get(f"{place}/record?of=brief")
 
-    assert "What stands in quotes was written by agents, tools and people." in page
+    assert "Quoted text was written by agents, tools and people." in page
     assert f'download="session-{loop.session_id}.txt"' in page
     assert answer["Content-Type"] == "text/plain; charset=utf-8"
     api = f"/api/v1/sessions/{loop.session.session_id}/context?as=text"
