@@ -1,4 +1,4 @@
-"""Partials that are drawn again and again of the same values: each is kept as it was drawn."""
+"""A tag that includes a partial and caches its HTML by the values it shows."""
 
 from collections.abc import Hashable
 from functools import lru_cache
@@ -8,11 +8,11 @@ from django.template.loader import render_to_string
 
 register = template.Library()
 
-KEPT = 2_000  # partials that a process keeps, with the values they show: 2 kB a row, at most 10 a tool
+CACHE_SIZE = 2_000  # partials per process: about 2 kB per row, at most 10 kB per tool call
 
 
-@register.simple_tag(name="kept")
-@lru_cache(maxsize=KEPT)
-def drawn(name: str, dom_id: str, panel: Hashable) -> str:
-    """Draw a panel inside another one. Its partial shows nothing but the panel, whose values are its key."""
+@register.simple_tag
+@lru_cache(maxsize=CACHE_SIZE)
+def cached_partial(name: str, dom_id: str, panel: Hashable) -> str:
+    """Render a panel inside another one. The partial shows only `dom_id` and `panel`: the cache key."""
     return render_to_string(name, {"id": dom_id, "panel": panel, "oob": False})

@@ -22,7 +22,6 @@ register.filter("money", number_format.money)
 register.filter("duration", number_format.duration)
 register.filter("ticks", number_format.ticks)
 register.filter("spoken", number_format.spoken)
-register.filter("money", number_format.money)
 register.filter("size", number_format.size)
 register.filter("percent", number_format.percent)
 register.filter("points", number_format.points)
@@ -68,21 +67,21 @@ class _Row(Protocol):
     @property
     def other_errors(self) -> int: ...
     @property
-    def spent(self) -> costs.HasCost | None: ...
+    def own_cost(self) -> costs.HasCost | None: ...
     @property
     def whole(self) -> costs.Cost | None: ...
 
 
 @register.filter
-def said(row: _Row) -> str:
-    """Say how a row of the tree stands: completed, 1 failed tool, 69.6 cents."""
+def status_summary(row: _Row) -> str:
+    """Describe a row of the tree for screen readers: completed, 1 failed tool, 69.6 cents."""
     words = [status_word(row.state).lower()]
     if row.failed_tools:
         words.append(number_format.plural(row.failed_tools, "failed tool"))
     if row.other_errors:
         words.append(number_format.plural(row.other_errors, "error"))
-    if row.spent and (row.spent.cost_nano is not None or row.spent.unpriced):
-        words.append(number_format.spoken(row.spent.cost_nano, row.spent.unpriced))
+    if row.own_cost and (row.own_cost.cost_nano is not None or row.own_cost.unpriced):
+        words.append(number_format.spoken(row.own_cost.cost_nano, row.own_cost.unpriced))
     if row.whole:
         words.append(f"with sub-agents {number_format.spoken(row.whole.cost_nano, row.whole.unpriced)}")
     return ", ".join(words)
@@ -139,8 +138,8 @@ def cost(record: costs.HasCost) -> SafeString:
 
 
 @register.filter
-def asking(url: str, query: str) -> str:
-    """Return an address that asks for more than it did."""
+def with_query(url: str, query: str) -> str:
+    """Append a query string to `url`, which may have one already."""
     return f"{url}{'&' if '?' in url else '?'}{query}"
 
 
@@ -163,8 +162,8 @@ def clock(moment: datetime | None) -> SafeString | str:
 
 
 @register.simple_tag
-def lasted(started: datetime | None, ended: datetime | None = None) -> SafeString | str:
-    """Write how long something took; while it runs, the page counts up from its start."""
+def elapsed(started: datetime | None, ended: datetime | None = None) -> SafeString | str:
+    """Format a duration; without an end, the page counts up from the start."""
     if started is None:
         return number_format.NONE
     if ended is None:

@@ -23,13 +23,13 @@ from recorder.models import Membership, Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what asks for a person."""
     user = require(request, project, Membership.Role.VIEWER)
-    asked = Params.parse(request.GET)
+    params = Params.parse(request.GET)
     context = {
         "project": project,
         "page": "attention",
-        "ws_url": links.live(project.slug, "attention", **asked.pairs()),
-        "asked": asked,
-        "drawn": AttentionPage(project.pk, user.pk, asked).draw(),
+        "ws_url": links.live(project.slug, "attention", **params.pairs()),
+        "params": params,
+        "drawn": AttentionPage(project.pk, user.pk, params).draw(),
     }
     return render(request, "attention/index.html", context)
 

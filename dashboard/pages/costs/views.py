@@ -46,7 +46,7 @@ def accounts(request: HtmxRequest, project: Project) -> HttpResponse:
     shown = {
         "project": project,
         "page": "costs",
-        "asked": params,
+        "params": params,
         "accounts": queries.accounts(project, params.period(timezone.now())),
     }
     return render(
@@ -100,7 +100,7 @@ def _page(
         "project": project,
         "page": "costs",
         "ws_url": links.live(project.slug, "costs", **params.pairs()),
-        "asked": params,
+        "params": params,
         "drawn": live.draw(page),
         "typed": form,
         "is_member": may(request.user, project, Membership.Role.MEMBER),

@@ -77,14 +77,14 @@ class Runs:
     try_at: datetime | None
 
 
-def matching(project: int, asked: Params) -> QuerySet[Insight]:
+def matching(project: int, params: Params) -> QuerySet[Insight]:
     """Return the insights that are asked for, in no order."""
     worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
     rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
-    rows = rows.filter(dismissed_at__isnull=not asked.dismissed)
-    if asked.kind:
-        rows = rows.filter(kind=asked.kind)
-    return rows.filter(agent_id=asked.agent) if asked.agent else rows
+    rows = rows.filter(dismissed_at__isnull=not params.dismissed)
+    if params.kind:
+        rows = rows.filter(kind=params.kind)
+    return rows.filter(agent_id=params.agent) if params.agent else rows
 
 
 def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
@@ -95,18 +95,18 @@ def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
     return [_with_evidence(row, evidence.get(row.pk, [])) for row in drawn]
 
 
-def undoable(project: int, asked: Params) -> Row | None:
+def undoable(project: int, params: Params) -> Row | None:
     """Return the insight that a reader has just dismissed, or put back. One query at most."""
-    if asked.undo is None:
+    if params.undo is None:
         return None
-    moved = Insight.objects.filter(project=project, pk=asked.undo, dismissed_at__isnull=asked.dismissed)
+    moved = Insight.objects.filter(project=project, pk=params.undo, dismissed_at__isnull=params.dismissed)
     row = moved.first()
     return _row(row) if row else None
 
 
-def agents(project: int, asked: Params) -> Sequence[str]:
+def agents(project: int, params: Params) -> Sequence[str]:
     """Return whose insights there are, of any kind. One query."""
-    rows = matching(project, replace(asked, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
+    rows = matching(project, replace(params, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
     return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
 
 

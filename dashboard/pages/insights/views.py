@@ -24,17 +24,17 @@ from recorder.operations import scheduler
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show what was learned."""
-    asked = Params.parse(request.GET)
-    found = listing(queries.matching(project.pk, asked), asked, NEWEST)
+    params = Params.parse(request.GET)
+    found = listing(queries.matching(project.pk, params), params, NEWEST)
     context = {
         "project": project,
         "page": "insights",
         "ws_url": links.live(project.slug, "insights"),
-        "asked": asked,
+        "params": params,
         "listing": found,
         "rows": queries.rows(project, found.pks),
-        "moved": queries.undoable(project.pk, asked),
-        "agents": queries.agents(project.pk, asked),
+        "moved": queries.undoable(project.pk, params),
+        "agents": queries.agents(project.pk, params),
         "runs": queries.runs(timezone.now()),
         "has_model": model() is not None,
         "is_member": may(request.user, project, Membership.Role.MEMBER),
@@ -74,6 +74,6 @@ def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
 
 def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Lead back to where the reader was, where the way back from this is offered, once."""
-    asked = Params.parse(request.POST)
-    undo = None if asked.undo == pk else pk
-    return redirect(links.insights(project.slug, **replace(asked, undo=undo).pairs()))
+    params = Params.parse(request.POST)
+    undo = None if params.undo == pk else pk
+    return redirect(links.insights(project.slug, **replace(params, undo=undo).pairs()))

@@ -43,7 +43,7 @@ def _context(project: Project, params: Params, found: Found, shown: Board) -> di
         "project": project,
         "page": "leaderboard",
         "ws_url": links.live(project.slug, "leaderboard"),
-        "asked": params,
+        "params": params,
         "board": shown,
         "enough": RANKED_FROM,
         "agents": sorted({*agents(project.pk), *params.agent}),

@@ -99,7 +99,7 @@ def _context(found: Session, loop: int | None, asked: Params) -> dict[str, Any]:
         "page": "sessions",
         "session": found,
         "loop": loop or 0,
-        "asked": asked,
+        "params": asked,
         "shown": shown,
         "earlier": shown.earlier,
         "drawn": shown.drawn,

@@ -55,10 +55,10 @@ def test_a_moment_reads_without_script_and_does_not_depend_on_the_clock():
 
 
 def test_what_runs_counts_from_its_start_and_what_ended_has_a_length():
-    assert "data-start>since 14:02</time>" in drawn("{% lasted at %}", at=START)
+    assert "data-start>since 14:02</time>" in drawn("{% elapsed at %}", at=START)
     ended = START + timedelta(seconds=64)
-    assert drawn("{% lasted at end %}", at=START, end=ended) == "1m 04s"
-    assert drawn("{% lasted end at %}", at=START, end=ended) == "0ms"
+    assert drawn("{% elapsed at end %}", at=START, end=ended) == "1m 04s"
+    assert drawn("{% elapsed end at %}", at=START, end=ended) == "0ms"
 
 
 def test_a_meter_has_its_five_numbers_in_its_label():

@@ -70,7 +70,7 @@ class LoopRow:
     waiting_since: datetime | None
     passes: Passes | None
     note: str  # how it ended, when that is no plain success
-    spent: Cost
+    own_cost: Cost
     whole: Cost | None  # with sub-agents, when that is more
     failed_tools: int
     started_at: datetime | None
@@ -129,7 +129,7 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         waiting_since=since,
         passes=facts.passes.get(loop.pk),
         note=_note(loop) or ("cut at length" if loop.pk in facts.cut else ""),
-        spent=own,
+        own_cost=own,
         whole=facts.whole[loop.pk] if facts.whole[loop.pk] != own else None,
         failed_tools=facts.failed.get(loop.pk, 0),
         started_at=loop.started_at,

@@ -54,7 +54,7 @@ class ChildRow:
     errors: int = 0
     started_at: datetime | None = None
     ended_at: datetime | None = None
-    spent: HasCost | None = None
+    own_cost: HasCost | None = None
     whole: Cost | None = None  # with its own sub-agents, when that is more
     failed_tools: int = 0  # its errors are not told apart
 

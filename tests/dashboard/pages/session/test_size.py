@@ -5,7 +5,7 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.live.panel import Panel
 from dashboard.pages.session.replay import queries as replay
-from dashboard.templatetags.cached_partial import drawn
+from dashboard.templatetags.cached_partial import cached_partial
 from recorder.models import EventRecord, LoopRecord, Session
 from tests.support import build
 
@@ -88,15 +88,15 @@ def test_what_did_not_change_is_drawn_once(feed, session):
     tool = [build.turn_start("s.a.0"), build.tool_start("s.a.0"), build.tool_end("s.a.0")]
     feed(*chain(*range(1, 4)), build.agent_start("s.a.0"), *tool)
     session()
-    before = drawn.cache_info().misses
+    before = cached_partial.cache_info().misses
 
     again = session()
-    assert drawn.cache_info().misses == before
+    assert cached_partial.cache_info().misses == before
 
     feed(build.tool_start("s.a.0", call="more"))
     more = session()
     assert again.html.count('id="session-tool-') + 1 == more.html.count('id="session-tool-')
-    assert drawn.cache_info().misses - before <= 2  # the new tool, and the row of its loop
+    assert cached_partial.cache_info().misses - before <= 2  # the new tool, and the row of its loop
 
 
 def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypatch):

@@ -92,7 +92,7 @@ def test_with_sub_agents_is_the_sum_of_what_each_loop_spent(feed):
     shown = {row.session_id: row for row in found.rows(found.found).values()}
     for name in "tuv":
         mine = sum(cost for each, cost in own.items() if each.startswith(name))
-        assert shown[name].spent.cost_nano == mine
+        assert shown[name].own_cost.cost_nano == mine
         whole = shown[name].whole.cost_nano if shown[name].whole else mine
         assert whole == sum(own[each] for each in below[name])
 
