@@ -12,6 +12,7 @@ from recorder.core.content.messages import role_of, text_of
 from recorder.core.events import MessageEnd
 from recorder.core.insights import facts
 from recorder.core.insights.facts import InvalidAnswer, Passage
+from recorder.core.records import FOREIGN_ORIGINS
 from recorder.insights import queries, store
 from recorder.insights.llm_client import Away, Model
 from recorder.insights.queries import Loop
@@ -98,7 +99,7 @@ def _waiting(projects: Sequence[int]) -> list[Loop]:
 
 def _messages(loop: int) -> Iterator[Passage]:
     """Yield the messages of users and model in a loop, in recorded order."""
-    rows = EventRecord.objects.filter(loop=loop, type="MessageEnd").exclude(origin__in=("told", "kept"))
+    rows = EventRecord.objects.filter(loop=loop, type="MessageEnd").exclude(origin__in=FOREIGN_ORIGINS)
     lines = list(rows.order_by("pk").values_list("pk", flat=True)[:EVENTS])
     for at in range(0, len(lines), queries.LINES):
         events = dict(queries.events(lines[at : at + queries.LINES]))

@@ -21,6 +21,7 @@ from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import READERS, SOURCE_OF
 from recorder.core.recorder import Line
+from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
 from recorder.journal import producers
 from recorder.journal.batch import (
@@ -220,7 +221,7 @@ class Journal:
         for raw in map(encode_event, events):
             line = next(self._ids)
             self._add(line, sender, None, "read", len(raw), (raw, None))
-            found.append(sender.line(line, parse(raw, limits=NO_LIMITS), "read"))
+            found.append(sender.line(line, parse(raw, limits=NO_LIMITS), ORIGIN_DERIVED))
         return found
 
     def _flush(self, sender: Sender) -> int:

@@ -20,6 +20,7 @@ from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import READERS, SOURCE_OF
 from recorder.core.recorder import Line
+from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal import append
 from recorder.journal.translation import ProjectTranslator
 from recorder.models import JournalEvent, Producer
@@ -95,7 +96,7 @@ class Replay:
             keys = append.read_anew(entry, keys, raws)
         for key, raw in zip(keys, raws, strict=True):
             event = parse(raw, limits=NO_LIMITS)
-            yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, "read")
+            yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, ORIGIN_DERIVED)
 
     def _reader(self, producer: Producer) -> Reader:
         return self._translation.reader(self._anew(producer))

@@ -10,6 +10,7 @@ from django.db.models import Count, F, IntegerField, Model, OuterRef, QuerySet, 
 from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
+from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal.delta.encoding import fault, sources
 from recorder.models import (
     Approval,
@@ -119,7 +120,7 @@ def _loops() -> Iterator[str]:
     counted = (
         EventRecord.objects.filter(pk__gte=OuterRef("start_event"))
         .exclude(type__in=GROUP_EVENTS)
-        .exclude(origin="read")
+        .exclude(origin=ORIGIN_DERIVED)
     )
     checks = {
         "events": _count(counted, "loop"),

@@ -13,13 +13,12 @@ from dashboard.compaction_analysis.message_zones import Comparison, compare
 from dashboard.compaction_analysis.messages import Message, message, messages
 from dashboard.compaction_analysis.queries.passes import Pass
 from recorder.core.formats.native import NO_LIMITS, read_object
-from recorder.core.records import Json
+from recorder.core.records import FOREIGN_ORIGINS, Json
 from recorder.journal.read import pruned, texts
 from recorder.models import Compaction, EventRecord, LoopRecord
 
 MESSAGE_EVENTS = ("MessageEnd", "TurnEnd")
 MOST = 2_000  # maximum number of lines read between two requests
-FOREIGN = ("told", "kept")
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,7 +72,7 @@ def _sent(raw: bytes) -> list[Message] | None:
 def _between(found: Pass, first: int, last: int) -> tuple[list[Message], list[Message]]:
     """Return the messages between two requests, before the compaction and after it."""
     rows = EventRecord.objects.filter(loop__in=found.line, type__in=MESSAGE_EVENTS, pk__gt=first, pk__lt=last)
-    pks = list(rows.exclude(origin__in=FOREIGN).order_by("pk").values_list("pk", flat=True)[:MOST])
+    pks = list(rows.exclude(origin__in=FOREIGN_ORIGINS).order_by("pk").values_list("pk", flat=True)[:MOST])
     between: list[tuple[int, Message]] = []
     for pk, raw in sorted(texts(pks).items()):
         event = read_object(raw, NO_LIMITS)

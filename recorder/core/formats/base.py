@@ -18,7 +18,7 @@ from recorder.core.events.base import construct
 from recorder.core.events.fields import is_id, parse_timestamp
 from recorder.core.formats import DEFAULT_LIMITS, ForeignLine, InvalidLineError, Limits
 from recorder.core.formats.native import read_object
-from recorder.core.records import Json, Origin
+from recorder.core.records import ORIGIN_NATIVE, ORIGIN_SILENT, ORIGIN_TRANSLATED, Json, Origin
 
 Fields = dict[str, Json]
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")  # phi-core's usage
@@ -37,8 +37,10 @@ class Translation:
 
     @property
     def origin(self) -> Origin:
-        """Say whether `events` retell the line; one that nobody understands is like a native one."""
-        return "" if not self.understood else "told" if self.events else "kept"
+        """Origin of the line's event record. A line that is not understood counts as a native one."""
+        if not self.understood:
+            return ORIGIN_NATIVE
+        return ORIGIN_TRANSLATED if self.events else ORIGIN_SILENT
 
     def original(self, source: str) -> SourceEvent:
         """Return the line as an event that changes nothing: what it means came in `events`."""

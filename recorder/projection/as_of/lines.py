@@ -17,7 +17,7 @@ from recorder.core.events.base import construct
 from recorder.core.formats.native import EVENT_TYPES
 from recorder.core.formats.registry import SOURCE_OF
 from recorder.core.recorder import Line
-from recorder.core.records import Origin
+from recorder.core.records import FOREIGN_ORIGINS, ORIGIN_DERIVED, Origin
 from recorder.database import sql
 from recorder.database.sql import Value
 from recorder.journal.replay import EndOfStream
@@ -127,7 +127,7 @@ class SessionLines:
             yield Line(row.line, row.producer, at, source.name, event, source.is_demo, row.origin)
 
     def _event(self, row: _Row, source: _Source, index: _Index, bodies: BodyReader, place: int) -> Event:
-        if source.form != "native" and row.origin != "read":
+        if source.form != "native" and row.origin != ORIGIN_DERIVED:
             return index.head(row, source.name)
         if self.tolerates_unreadable:
             try:
@@ -173,7 +173,7 @@ class _Index:
             # An orphan named no session that was known.
             session_id=None if came_before or row.loop_key else self._names.get(row.session),
             timestamp=_utc(row.occurred_at),
-            understood=row.origin in ("told", "kept"),
+            understood=row.origin in FOREIGN_ORIGINS,
         )
 
     def _prepared_by(self, loop: _Loop) -> str | None:

@@ -6,19 +6,17 @@ from dataclasses import dataclass
 
 from dashboard.pages.session.events.bodies import Body, Object, decode
 from dashboard.shared.compiled_query import Value, aware, select
+from recorder.core.records import FOREIGN_ORIGINS
 from recorder.journal.read import texts
 
 # A conversation never reads these: what was sent repeats everything, and what streamed is in its message.
 SILENT = ("MessageUpdate", "TurnRequest", "AgentStart", "AgentEnd", "UsageSnapshot", "SessionInfo")
 
-# Nor lines of another runtime: what they say is read from them.
-FOREIGN = ("told", "kept")
-
 # As SQL, like all that a turn is read by: an open page is drawn at every event, and to have Django word
 # these queries took three times as long as to run them.
 _READ = f"""SELECT e.id, e.type, e.turn_id, e.loop_id, e.occurred_at, e.late, j.received_at, j.pruned_on
 FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
-WHERE ({{}}) AND e.origin NOT IN {FOREIGN} AND e.type NOT IN {SILENT} ORDER BY e.id"""  # noqa: S608  names
+WHERE ({{}}) AND e.origin NOT IN {FOREIGN_ORIGINS} AND e.type NOT IN {SILENT} ORDER BY e.id"""  # noqa: S608  names
 
 
 @dataclass(frozen=True, slots=True)

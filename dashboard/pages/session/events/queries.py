@@ -24,6 +24,7 @@ from dashboard.pages.session.events.summaries import summary, tick
 from dashboard.web import links
 from recorder.core.content.text import clean
 from recorder.core.formats.native import EVENT_TYPES
+from recorder.core.records import ORIGIN_SILENT, ORIGIN_TRANSLATED
 from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
@@ -105,7 +106,7 @@ class Scope:
 
     @property
     def rows(self) -> QuerySet[EventRecord]:
-        found = EventRecord.objects.exclude(type=DELTA).exclude(origin="told")
+        found = EventRecord.objects.exclude(type=DELTA).exclude(origin=ORIGIN_TRANSLATED)
         found = found.filter(loop=self.loop) if self.loop else found.filter(session=self.session)
         return found.filter(_of_kind(self.kind))
 
@@ -245,7 +246,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         size=record.journal.size,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
-        is_unknown=record.type not in EVENT_TYPES and record.origin != "kept",
+        is_unknown=record.type not in EVENT_TYPES and record.origin != ORIGIN_SILENT,
         url=links.event(slug, record.pk),
         raw_url=links.event_raw(slug, record.pk),
         text_url=links.event_text(slug, record.pk, ""),

@@ -13,6 +13,7 @@ from django.db.models.functions import Coalesce
 from dashboard.pages.session.events.bodies import decode
 from dashboard.pages.session.events.summaries import summary
 from dashboard.web import links
+from recorder.core.records import ORIGIN_TRANSLATED
 from recorder.journal.read import texts
 from recorder.models import EventRecord, LoopRecord, Session, Turn
 
@@ -98,7 +99,7 @@ def hits(session: Session, q: str, after: int = 0) -> Hits:
     """Return the events whose lines hold all words of `q`, looking at so many at most."""
     words = [word.casefold() for word in q.split()]
     rows = EventRecord.objects.filter(session=session.pk, pk__gt=after).exclude(type__in=REPEATS)
-    rows = rows.exclude(origin="told").order_by("pk")
+    rows = rows.exclude(origin=ORIGIN_TRANSLATED).order_by("pk")
     columns = ("pk", "type", "occurred_at", "journal__received_at")
     chosen = list(rows.values_list(*columns)[: LOOKED_AT + 1])
     found: list[Hit] = []

@@ -12,6 +12,7 @@ from django.db.models.functions import RowNumber
 
 from dashboard.pages.session.replay.track import Course, Ran, Told, course
 from dashboard.shared.compiled_query import compiled
+from recorder.core.records import ORIGIN_TRANSLATED
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
 READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
@@ -35,7 +36,7 @@ RARE = tuple(name for name, kind in KINDS.items() if kind not in ("turn", "tool"
 By = Literal["event", "turn", "loop"]
 To = Literal["previous", "next"]
 STEPS: Mapping[By, Q] = {
-    "event": ~Q(type="MessageUpdate") & ~Q(origin="told"),
+    "event": ~Q(type="MessageUpdate") & ~Q(origin=ORIGIN_TRANSLATED),
     "turn": Q(type="TurnEnd"),
     "loop": Q(type__in=("AgentStart", "AgentEnd")),
 }
