@@ -37,7 +37,7 @@ def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> ob
     return JsonResponse(phi_session(_found(request, session_id)))
 
 
-@router.get("/sessions/{path:session_id}/context", response=Brief)
+@router.get("/sessions/{path:session_id}/context", response=Brief, by_alias=True)
 def context(request: HttpRequest, session_id: str, params: Query[OfContext]) -> object:
     """Return a brief of the session: tasks, tools, errors, approvals, sub-agents; `as=text` for a prompt."""
     if _is_part_of_id(request, session_id, "context"):

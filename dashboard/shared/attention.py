@@ -55,7 +55,7 @@ def _waiting(project: int) -> QuerySet[Approval, int]:
 
 @compiled
 def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
-    return _ended(project, FAILED, since).filter(~seen_by(user)).values_list("pk", flat=True)[: MOST + 1]
+    return _ended(project, FAILED, since).filter(~is_read_by(user)).values_list("pk", flat=True)[: MOST + 1]
 
 
 def waiting(project: int) -> QuerySet[Approval]:
@@ -84,6 +84,6 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
     return ended(project, FAILED, now)
 
 
-def seen_by(user: int) -> Exists:
+def is_read_by(user: int) -> Exists:
     """Return the condition that a user has read a failed session."""
     return Exists(Seen.objects.filter(user=user, loop=OuterRef("head")))

@@ -11,6 +11,7 @@ import json
 from collections.abc import Iterable, Iterator
 
 from ninja import Schema
+from pydantic import Field
 
 from dashboard.shared.session_json.schemas import Moment, rfc3339
 from recorder.core.content.text import excerpt
@@ -49,7 +50,7 @@ class BriefError(Schema):
 
     kind: str
     name: str | None
-    asked: str | None
+    request: str | None = Field(serialization_alias="asked")  # command, arguments or prompt
     error: str | None
     at: Moment | None
     loop: int
@@ -60,7 +61,7 @@ class BriefApproval(Schema):
     """An approval request; `decision` is null while it is open, or when it ended without a decision."""
 
     kind: str
-    asked: str | None
+    request: str | None = Field(serialization_alias="asked")
     decision: str | None
     reason: str | None
     is_inferred: bool
@@ -165,7 +166,7 @@ def _tool(tool: BriefTool) -> str:
 
 def _error(error: BriefError) -> str:
     recovery = {True: "recovered", False: "not recovered", None: "not recovered yet"}[error.recovered]
-    subject = f" with {quoted(error.asked)}" if error.asked else ""
+    subject = f" with {quoted(error.request)}" if error.request else ""
     return f"{error.kind} {quoted(error.name)}{subject}, error {quoted(error.error)}: {recovery}"
 
 
@@ -173,7 +174,7 @@ def _approval(approval: BriefApproval) -> str:
     ended = approval.decision or ("open" if approval.resolved_at is None else "ended without a decision")
     inferred = " (inferred)" if approval.is_inferred else ""
     reason = f", because {quoted(approval.reason)}" if approval.reason else ""
-    return f"{approval.kind} {quoted(approval.asked)}: {ended}{inferred}{reason}"
+    return f"{approval.kind} {quoted(approval.request)}: {ended}{inferred}{reason}"
 
 
 def _sub_agent(run: BriefSubAgent) -> str:

@@ -71,7 +71,7 @@ class FailuresOf:
 
 def _failures(project: int, slug: str, user: int, after: Place | None) -> Failures:
     failed = attention.failed(project, timezone.now())
-    rows = failed.annotate(has_seen=attention.seen_by(user)).only(*COLUMNS)
+    rows = failed.annotate(has_seen=attention.is_read_by(user)).only(*COLUMNS)
     if after is not None:
         rows = rows.filter(_after(after))
     found = [(each, each.has_seen) for each in rows.order_by("has_seen", "-last_event_at", "-pk")[: PAGE + 1]]
@@ -80,7 +80,7 @@ def _failures(project: int, slug: str, user: int, after: Place | None) -> Failur
     return Failures(
         [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
         total=count(failed, COUNT_MAX),
-        unseen=count(failed.filter(~attention.seen_by(user)), COUNT_MAX),
+        unseen=count(failed.filter(~attention.is_read_by(user)), COUNT_MAX),
         more=_end(shown) if len(found) > PAGE else None,
         newest=Cursor(*newest) if newest else None,
         seen_url=links.seen(slug),
@@ -105,7 +105,7 @@ def failed_loop(project: int, user: int, session: int) -> Sequence[int]:
 
 
 def _unseen(project: int, user: int, which: Q) -> Sequence[int]:
-    failed = attention.failed(project, timezone.now()).filter(which, ~attention.seen_by(user))
+    failed = attention.failed(project, timezone.now()).filter(which, ~attention.is_read_by(user))
     return list(failed.order_by("-last_event_at").values_list("head_id", flat=True)[:MARKED_MAX])
 
 

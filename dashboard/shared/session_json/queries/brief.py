@@ -112,7 +112,7 @@ def _approvals(session: Session) -> BriefApprovals:
 def _approval(row: Approval) -> BriefApproval:
     return BriefApproval(
         kind=row.kind,
-        asked=row.command or None,
+        request=row.command or None,
         decision=row.decision or None,
         reason=row.reason or None,
         is_inferred=row.inferred,
@@ -167,7 +167,7 @@ class _Errors:
         return BriefError(
             kind="tool",
             name=call.tool_name,
-            asked=call.summary or None,
+            request=call.summary or None,
             error=messages.get(call.end_event or 0),
             at=call.ended_at,
             loop=call.loop_id,
@@ -178,7 +178,7 @@ class _Errors:
         return BriefError(
             kind="model",
             name=turn.model or None,
-            asked=None,
+            request=None,
             error=excerpt(turn.error, ERROR),
             at=turn.ended_at,
             loop=turn.loop_id,
@@ -189,7 +189,7 @@ class _Errors:
         return BriefError(
             kind="loop",
             name=loop.loop_id,
-            asked=loop.title or None,
+            request=loop.title or None,
             error=excerpt(loop.error, ERROR) or None,
             at=loop.ended_at,
             loop=loop.pk,
