@@ -19,7 +19,7 @@ from dashboard.web.query_params import Address, whole_number
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Wants
+    from dashboard.live.viewer import DirtyPanels
     from recorder.pubsub.invalidation import Invalidation
 
 PAGE = 50
@@ -170,7 +170,7 @@ class OpenList:
         rows = ".".join(map(str, self.rows))
         return links.live(slug, self.of.page, **self.asked.pairs(), rows=rows, newest=self.newest)
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the rows and the strip, those that a bell made dirty."""
         if touched is None:
             return [(self._row, list(self.rows)), (self._strip, [self.newest])]

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -20,7 +20,7 @@ class StillPage:
 
     project: int
 
-    def dirty_panels(self, _: Invalidation | None) -> Wants:
+    def dirty_panels(self, _: Invalidation | None) -> DirtyPanels:
         return []
 
 

@@ -15,7 +15,7 @@ WINDOW_BYTES = 1024 * 1024
 NEVER = float("inf")
 
 Key = tuple[Panel, int]
-Wants = list[tuple[Panel, list[int]]]
+DirtyPanels = list[tuple[Panel, list[int]]]
 
 
 class Page(Protocol):
@@ -27,7 +27,7 @@ class Page(Protocol):
     @property
     def project(self) -> int: ...
 
-    def dirty_panels(self, touched: Invalidation | None, /) -> Wants: ...
+    def dirty_panels(self, touched: Invalidation | None, /) -> DirtyPanels: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +114,6 @@ def is_slow(key: Key) -> bool:
     return key[0].min_interval_ms > 0
 
 
-def keys(dirty_panels: Wants) -> list[Key]:
+def keys(dirty_panels: DirtyPanels) -> list[Key]:
     """Return each wanted panel once, in the page's order: a container comes before what goes into it."""
     return list(dict.fromkeys((panel, pk) for panel, pks in dirty_panels for pk in pks))

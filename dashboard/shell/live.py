@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from dashboard.live.panel import Panel
-from dashboard.live.viewer import Page, Wants
+from dashboard.live.viewer import DirtyPanels, Page
 from dashboard.shared.attention import Counts
 from dashboard.shell.queries import live_now
 from recorder.pubsub.invalidation import Invalidation
@@ -27,8 +27,8 @@ class ShellPage:
     def project(self) -> int:
         return self.page.project
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
-        shell: Wants = []
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
+        shell: DirtyPanels = []
         if touched is None or touched.sessions or self.user in touched.people:
             shell.append((attention_of(self.project), [self.user]))
         if touched is None or touched.sessions:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -30,8 +30,8 @@ class AttentionPage:
     user: int
     asked: Params
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
-        wanted: Wants = []
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
+        wanted: DirtyPanels = []
         if touched is None or touched.sessions:
             waiting = Panel("attention/waiting", WaitingAfter(self.asked.waiting), min_interval_ms=SOON_MS)
             wanted += [(waiting, [self.project]), (FINISHED, [self.project])]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -28,7 +28,7 @@ class CompactionPage:
     session: int
     pk: int
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         if touched is not None and self.session not in touched.sessions:
             return []
         return [(CONTENT, [self.pk]), (EFFECT, [self.pk])]

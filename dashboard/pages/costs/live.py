@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -38,7 +38,7 @@ class CostsPage:
     project: int
     params: Params
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         prices = (PRICES, [self.project])
         if touched is None or touched.loops or touched.groups:
             return [(figures_panel(self.params), [self.project]), prices]

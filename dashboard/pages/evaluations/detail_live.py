@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -48,13 +48,13 @@ class EvaluationPage:
     _judges: set[int] = field(default_factory=set)
     _judge_turns: set[int] = field(default_factory=set)
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the panels that an invalidation makes dirty; all of them for None."""
         if touched is None:
             return self._all_panels()
         self._judges.update(loop for loop, group in touched.judges.items() if group == self.group)
         self._judge_turns.update(turn for turn, loop in touched.turns.items() if loop in self._judges)
-        wanted: Wants = []
+        wanted: DirtyPanels = []
         if self.group in touched.groups:  # changes of the group itself are not throttled
             wanted += [(panel, [self.group]) for panel in self._panels]
         else:
@@ -66,16 +66,16 @@ class EvaluationPage:
         blocks = [block for block, turn in touched.blocks.items() if turn in self._judge_turns]
         return [*wanted, (BLOCK, blocks)]
 
-    def _loop_panels(self, touched: Invalidation) -> Wants:
+    def _loop_panels(self, touched: Invalidation) -> DirtyPanels:
         branches, judges = self._branches & touched.loops.keys(), self._judges & touched.loops.keys()
-        wanted: Wants = [(LANE, sorted(branches | judges))]
+        wanted: DirtyPanels = [(LANE, sorted(branches | judges))]
         if branches:
             wanted.append((table_panel(self.params, LATER_MS), [self.group]))
         if judges:
             wanted.append((JUDGE, [self.group]))
         return wanted
 
-    def _all_panels(self) -> Wants:
+    def _all_panels(self) -> DirtyPanels:
         place = lookup.place(self.group)
         self._session, self._branches = place.session, place.branches
         self._judges = {place.judge} if place.judge else set()

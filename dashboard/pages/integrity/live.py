@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -40,7 +40,7 @@ class IntegrityPage:
     project: int
     lists: tuple[str, ...] = tuple(LISTS)
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         return [(panel, [self.project]) for panel in (COUNTS, *(LISTS[name] for name in self.lists))]
 
 

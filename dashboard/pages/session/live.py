@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
     from dashboard.live.panel import Panel
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -61,14 +61,14 @@ class SessionPage:
     _branches: dict[int, int] = field(default_factory=dict)  # branch or judge: its parallel group
     _new_groups: set[int] = field(default_factory=set)  # that came since: a bell does not say whose they are
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the panels that a bell made dirty, or all of them."""
         if touched is None:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
             return self.everything()
-        wanted: Wants = []
+        wanted: DirtyPanels = []
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
         is_moved, boxes = self._is_moved(touched), self._boxes(touched, rows)
         if is_moved or self.session in touched.sessions:
@@ -86,7 +86,7 @@ class SessionPage:
             wanted.append((panels.head_panel(self.tab), [self.loop]))
         return wanted + self._of_tab(touched)
 
-    def _of_tab(self, touched: Invalidation) -> Wants:
+    def _of_tab(self, touched: Invalidation) -> DirtyPanels:
         if self.tab == "conversation" and self.loop:
             return self._conversation(touched)
         if self.tab == "events":
@@ -116,9 +116,9 @@ class SessionPage:
         known = {self._branches[loop] for loop in rows if loop in self._branches}
         return sorted(known | self._new_groups if is_new else known)
 
-    def everything(self) -> Wants:
+    def everything(self) -> DirtyPanels:
         """Return all that the page shows. One query."""
-        wanted: Wants = [
+        wanted: DirtyPanels = [
             (panels.HEADER, [self.session]),
             (panels.INTEGRITY, [self.session]),
             (panels.tree_panel(self.loop, self.at, self.shape), [self.session]),
@@ -141,7 +141,7 @@ class SessionPage:
             wanted.append((panels.TRACK, [self.session]))
         return wanted
 
-    def _conversation(self, touched: Invalidation) -> Wants:
+    def _conversation(self, touched: Invalidation) -> DirtyPanels:
         turns = [turn for turn, loop in touched.turns.items() if loop == self.loop]
         if self.last is not None:
             turns = [turn for turn in turns if turn in self._turns]  # what comes is not on this page
@@ -158,7 +158,7 @@ class SessionPage:
             block for block, turn in touched.blocks.items() if turn in self._turns and turn not in turns
         ]
         asked = [pk for pk, loop in touched.approvals.items() if loop == self.loop]
-        wanted: Wants = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
+        wanted: DirtyPanels = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
         wanted.append((panels.QUESTION, asked))
         if self.loop in touched.loops or self.loop in touched.events.values():
             wanted += self._tail()
@@ -174,11 +174,11 @@ class SessionPage:
     def _turn(self) -> Panel:
         return panels.RAW_TURN if self.is_raw else panels.TURN
 
-    def _tail(self) -> Wants:
+    def _tail(self) -> DirtyPanels:
         tail = panels.RAW_TAIL if self.is_raw else panels.TAIL
         return [(tail, [self.loop])] if self.last is None else []
 
-    def _events(self, touched: Invalidation) -> Wants:
+    def _events(self, touched: Invalidation) -> DirtyPanels:
         if self.last is not None:
             return []
         if self.scope.loop:
@@ -199,7 +199,7 @@ class PastPage:
     project: int
     session: int
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the line, if there may be more of it."""
         is_longer = touched is None or self.session in touched.sessions
         return [(panels.TRACK, [self.session])] if is_longer else []

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
-    from dashboard.live.viewer import Page, Wants
+    from dashboard.live.viewer import DirtyPanels, Page
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -70,7 +70,7 @@ class SessionsPage:
     filters: Filters
     list: OpenList
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         wanted = self.list.dirty_panels(touched)
         if touched is None or touched.sessions or touched.new_sessions:
             wanted += [(panel, [self.project]) for panel in (self.summary, self.views)]

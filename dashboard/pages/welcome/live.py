@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import QueryDict
 
 from dashboard.live.panel import Panel
-from dashboard.live.viewer import Page, Wants
+from dashboard.live.viewer import DirtyPanels, Page
 from dashboard.pages.welcome.queries import first_session
 from recorder.models import Project
 from recorder.pubsub.invalidation import Invalidation
@@ -20,7 +20,7 @@ class WelcomePage:
 
     project: int
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         return [(FIRST, [self.project])] if touched is None or touched.new_sessions else []
 
 

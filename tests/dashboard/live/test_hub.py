@@ -11,7 +11,7 @@ import pytest
 from dashboard.live.hub import Hub
 from dashboard.live.panel import Panel
 from dashboard.live.project_topic import TICK_S
-from dashboard.live.viewer import WINDOW_FRAMES, Viewer, Wants
+from dashboard.live.viewer import WINDOW_FRAMES, DirtyPanels, Viewer
 from dashboard.pages.welcome.queries import First
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation
@@ -47,7 +47,7 @@ class Sessions:
     shown: list[int]
     project: int = PROJECT
 
-    def dirty_panels(self, touched: Invalidation | None) -> Wants:
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         return [
             (
                 self.panel,
