@@ -1,8 +1,8 @@
-"""Records what an agent written by hand does; needs the standard library only, and no settings.
+"""Client that records the runs of an agent; needs the standard library only, and no settings.
 
     from loopscope_client import Client
 
-Calls return at once and never raise: lines wait on disk until the server has stored them.
+Recording calls return at once and never raise: lines wait on disk until the server has stored them.
 docs/reference/python-client.md lists all calls.
 """
 

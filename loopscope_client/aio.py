@@ -1,4 +1,4 @@
-"""The client for asyncio: the same core, and whatever waits is awaited."""
+"""The client for asyncio: a `Client` whose waiting methods are coroutines that run in a thread."""
 
 from __future__ import annotations
 
@@ -13,7 +13,16 @@ from loopscope_client.never_raise import Done
 
 
 class AsyncClient(ScopeFactory):
-    """A Client with `async with`. Its calls return at once: awaiting them is allowed and needless."""
+    """A `Client` with `async with`; recording calls return at once, so awaiting them is optional.
+
+    Arguments are those of `Client`. Raises ValueError when `url` is not an HTTP or HTTPS URL.
+
+    Example::
+
+        async with AsyncClient(url, token) as client:
+            async with client.loop(agent="cook", model="my-model") as loop, loop.turn() as turn:
+                turn.answer("Soup.", input=18, output=5)
+    """
 
     def __init__(
         self,
@@ -30,20 +39,46 @@ class AsyncClient(ScopeFactory):
         )
 
     def send(self, event: Mapping[str, object]) -> Done:
-        """Record one event."""
+        """Record one event, see `Client.send`.
+
+        Example::
+
+            async with AsyncClient(url, token) as client:
+                client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Started"})
+        """
         return self._client.send(event)
 
     @property
     def status(self) -> Status:
-        """How it goes now."""
+        """Delivery state and counters at this moment, see `Status`.
+
+        Example::
+
+            async with AsyncClient(url, token) as client:
+                assert client.status.ok
+        """
         return self._client.status
 
     async def flush(self, timeout: float = CLOSE_S) -> bool:  # noqa: ASYNC109  as Client.flush
-        """Wait until everything so far is stored; False when that took too long."""
+        """Wait until the server has stored all lines so far; return False on timeout (in seconds).
+
+        Example::
+
+            async with AsyncClient(url, token) as client:
+                assert await client.flush(timeout=10)
+        """
         return await asyncio.to_thread(self._client.flush, timeout)
 
     async def close(self, timeout: float | None = None) -> bool:  # noqa: ASYNC109  as Client.close
-        """Wait a bounded time until everything is stored, then stop."""
+        """Wait at most `timeout` seconds (default `close_s`) until all lines are stored, then stop.
+
+        Returns whether all lines are stored. The end of `async with` calls it.
+
+        Example::
+
+            client = AsyncClient(url, token)
+            assert await client.close(timeout=10)
+        """
         return await asyncio.to_thread(self._client.close, timeout)
 
     async def __aenter__(self) -> Self:

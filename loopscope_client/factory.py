@@ -1,4 +1,4 @@
-"""Opens the outermost blocks of an agent: what `Client` and `AsyncClient` have in common."""
+"""The methods that `Client` and `AsyncClient` share: open a loop, open a parallel group."""
 
 from __future__ import annotations
 
@@ -14,7 +14,12 @@ class ScopeFactory:
     """Opens the outermost blocks of a client: loops and parallel groups."""
 
     def send(self, event: Mapping[str, object]) -> Done:
-        """Record one event."""
+        """Record one event, see `Client.send`.
+
+        Example::
+
+            client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Hi"})
+        """
         raise NotImplementedError
 
     def loop(
@@ -29,9 +34,18 @@ class ScopeFactory:
         metadata: object = None,
         **settings: object,
     ) -> Loop:
-        """Record one loop of an agent; `parent` is the id of the loop that it continues.
+        """Return a block that records one loop of an agent; use it with `with` or `async with`.
 
-        `settings` are what else the model was told, such as `temperature` or `thinking_level`.
+        `session` is the id that joins several loops; without it the loop has a session of its own. `parent`
+        is the id of the loop that this one continues. `settings` such as `temperature` or `thinking_level`
+        become part of the model config. Ids are cut to 200 bytes. Never raises.
+
+        Example::
+
+            with client.loop(agent="cook", model="my-model", session="chat", temperature=0.2) as first:
+                first.user("What can I make of leeks?")
+            with client.loop(agent="cook", session="chat", parent=first.id) as second:
+                second.user("And without cream?")
         """
         return Loop(
             self,
@@ -46,5 +60,18 @@ class ScopeFactory:
     def parallel(
         self, configs: Sequence[Mapping[str, object]], agent: str = "agent", session: str | None = None
     ) -> Group:
-        """Record several loops at the same task, one a config, of which one is selected."""
+        """Return a block that records a parallel group: one branch per config, all on the same task.
+
+        A config is a mapping with `model`, `provider` and settings. The branches share the session. Without
+        `select` the first branch that completed is selected. Raises TypeError or AttributeError when
+        `configs` is not a sequence of mappings.
+
+        Example::
+
+            with client.parallel([{"model": "small"}, {"model": "large"}], agent="writer") as group:
+                for branch in group:
+                    with branch as loop, loop.turn() as turn:
+                        turn.answer("An essay.", input=10, output=3)
+                group.select(1)
+        """
         return Group(self, configs, agent, session or str(uuid4()))

@@ -1,4 +1,4 @@
-"""What every call of an agent keeps: it never raises, and there is nothing to wait for."""
+"""The rule of recording calls: they log their errors, never raise, and their result can be awaited."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ S = TypeVar("S")
 
 
 class Done:
-    """The answer of a call; an asyncio program may await it."""
+    """Result of a recording call; awaiting it returns at once, so asyncio programs may."""
 
     def __await__(self) -> Generator[None, None, None]:
         return
@@ -27,7 +27,7 @@ DONE = Done()
 
 
 def quiet(call: Callable[Concatenate[S, P], object]) -> Callable[Concatenate[S, P], Done]:
-    """Make a method that records: whatever goes wrong in it is logged, the agent goes on."""
+    """Return a method that logs every exception instead of raising it, so that the agent continues."""
 
     @wraps(call)
     def recorded(self: S, /, *args: P.args, **kwargs: P.kwargs) -> Done:

@@ -1,7 +1,7 @@
-"""`loopscope-tail FILE|-`: send the lines of a growing file or of a pipe, so that no runtime needs a client.
+"""`loopscope-tail FILE|-`: send the lines of a growing file or of a pipe, for runtimes without a client.
 
-A file is its own spool: reading waits while the server is away. A pipe is never held up; its lines wait in
-the client's spool.
+Reading a file waits while the server is away. Reading a pipe never waits; its lines wait in the client's
+spool.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from typing import TextIO
 
 from loopscope_client.client import Client
 from loopscope_client.transport import spool_folders
-from loopscope_client.transport.tail import LONGEST, Following
+from loopscope_client.transport.tail import LONGEST, FileFollower
 
 POLL_S, LAST_S = 0.2, 30.0
 FORMAT = re.compile(r"[a-z][a-z0-9-]*")
 
 
 class TailError(Exception):
-    """Why nothing, or not everything, was sent; the text is for the person who started the command."""
+    """Lines could not be sent; the message is printed for the user."""
 
 
 class _Stopped(Exception):
@@ -39,7 +39,7 @@ class _Stopped(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the command line says."""
+    """Parsed arguments of the command line."""
 
     file: str  # "-" for standard input
     url: str | None
@@ -60,7 +60,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", default="native", type=_format, help="format of the lines (default native)"
     )
-    parser.add_argument("--spool", type=Path, help="folder of lines that wait (default: of the user)")
+    parser.add_argument("--spool", type=Path, help="folder of lines that wait (default: one per user)")
     parser.add_argument("--once", action="store_true", help="stop at the end of the file")
     parser.add_argument("--flush", action="store_true", help="at the end, abort loops that are still open")
 
@@ -83,7 +83,7 @@ def run(options: Options, stderr: TextIO) -> None:
     """Send lines until the end of the input, SIGTERM or SIGINT.
 
     Must run in the main thread, because it replaces signal handlers while it runs. Raises TailError when the
-    options cannot be used, or when lines are left that are not stored 30 s after the end.
+    options are invalid, or when lines are left that are not stored 30 s after the end.
     """
     tail = _Tail(stderr)
     with tail.stopped_by_signals():
@@ -96,7 +96,7 @@ def run(options: Options, stderr: TextIO) -> None:
 
 
 class _Tail:
-    """One run of the command, and whether it was told to stop."""
+    """One run of the command and its stop flag."""
 
     def __init__(self, stderr: TextIO) -> None:
         self._stderr = stderr
@@ -132,30 +132,30 @@ class _Tail:
                 if self._stop.wait(POLL_S):
                     raise _Stopped
 
-        following = Following(path, Path(client.status.spool) / "tail.json", lambda: client.position, take)
+        follower = FileFollower(path, Path(client.status.spool) / "tail.json", lambda: client.position, take)
         try:
             while not self._stop.is_set():
-                if not following.step():
+                if not follower.step():
                     if is_once:
-                        following.finish()
+                        follower.finish()
                         return
                     self._report_error(client)
                     self._stop.wait(POLL_S)
         except _Stopped:
             pass
         finally:
-            following.close()
+            follower.close()
 
     def end(self, client: Client, *, is_done: bool) -> None:
         if is_done:
             client.finish()
         stored = client.close(LAST_S)
         status = client.status
-        self._say(f"{status.sent} lines stored, {status.rejected} rejected")
+        self._print(f"{status.sent} lines stored, {status.rejected} rejected")
         if status.rejected:
-            self._say(f"The last one: {status.last_rejection}")
+            self._print(f"The last one: {status.last_rejection}")
         if status.dropped:
-            self._say(f"Not recorded, the spool was full: {status.dropped}")
+            self._print(f"Not recorded, the spool was full: {status.dropped}")
         if not stored:
             raise TailError(f"{status.queued} lines wait in {status.spool}: {status.error}")
 
@@ -168,13 +168,13 @@ class _Tail:
         return line
 
     def _report_error(self, client: Client) -> None:
-        """Say once why lines wait; the file may be followed for days."""
+        """Print once why lines wait; the file may be followed for days."""
         error = client.status.error
         if error and error != self._reported:
-            self._say(f"Lines wait: {error}")
+            self._print(f"Lines wait: {error}")
         self._reported = error
 
-    def _say(self, text: str) -> None:
+    def _print(self, text: str) -> None:
         self._stderr.write(f"{text}\n")
         self._stderr.flush()
 
@@ -231,7 +231,7 @@ def _name(path: Path) -> str:
 
 def _format(name: str) -> str:
     if not FORMAT.fullmatch(name):
-        raise argparse.ArgumentTypeError(f"{name!r} is no name of a format")
+        raise argparse.ArgumentTypeError(f"{name!r} is not the name of a format")
     return name
 
 

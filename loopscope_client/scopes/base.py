@@ -1,4 +1,4 @@
-"""What a with-block of an agent is, and what the blocks inside a loop use of it and of its turn."""
+"""Base class of the blocks, and the protocols through which the blocks of a loop use one another."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ Outcome = Literal["completed", "failed", "cancelled"]
 
 
 class Sends(Protocol):
-    """Something that records events."""
+    """An object that records events."""
 
     def send(self, event: Mapping[str, object]) -> Done: ...
 
 
 class OpenTurn(Protocol):
-    """What a tool uses of the turn that asked for it."""
+    """The methods of a turn that its tools use."""
 
     def called(self, call: str, name: str, args: object) -> Done: ...
     def returned(self, result: Message) -> Done: ...
 
 
 class OpenLoop(Protocol):
-    """What turns, tools and compactions use of their loop."""
+    """The methods of a loop that its turns, tools and compactions use."""
 
     @property
     def config(self) -> dict[str, object] | None: ...
@@ -36,13 +36,16 @@ class OpenLoop(Protocol):
     def turn_open(self) -> OpenTurn | None: ...
     def event(self, /, type: str, **fields: object) -> Done: ...
     def message(self, message: Message) -> Done: ...
-    def said(self, message: Message) -> Done: ...
+    def message_ended(self, message: Message) -> Done: ...
     def turn_began(self, turn: OpenTurn, trigger: str | None) -> Done: ...
     def turn_ended(self, usage: Mapping[str, int]) -> Done: ...
 
 
 class Scope:
-    """Something that begins and ends: `with` and `async with` do the same."""
+    """A block that records a start and an end; `with` and `async with` do the same.
+
+    Entering and leaving never raise; an exception of the body propagates.
+    """
 
     def __enter__(self) -> Self:
         self._open()
@@ -81,19 +84,19 @@ def now() -> str:
 
 
 def ids(text: object, spare: str) -> str:
-    """Return text that may stand as an id."""
-    kept = "".join(c for c in str(text) if c.isprintable()) if text is not None else ""
-    return kept.encode(errors="ignore")[:200].decode(errors="ignore") or spare
+    """Return `text` as an id: printable, at most 200 bytes; `spare` when nothing of it is left."""
+    printable = "".join(c for c in str(text) if c.isprintable()) if text is not None else ""
+    return printable.encode(errors="ignore")[:200].decode(errors="ignore") or spare
 
 
 def outcome_of(error: BaseException | None) -> Outcome:
-    """Say how a block ended: an interrupted one was cancelled."""
+    """Return the outcome of a block that ended with `error`; cancellation and interrupts are cancelled."""
     if error is None:
         return "completed"
     cancelled = (CancelledError, KeyboardInterrupt, GeneratorExit)
     return "cancelled" if isinstance(error, cancelled) else "failed"
 
 
-def told(error: BaseException) -> str:
-    """Name an exception in one line."""
+def error_text(error: BaseException) -> str:
+    """Return type and message of an exception."""
     return f"{type(error).__name__}: {error}".removesuffix(": ")

@@ -1,4 +1,4 @@
-"""A compaction: how large the context was, how large it is, what is left of it."""
+"""Block for a compaction: messages and tokens of the context before and after, and the summary."""
 
 from __future__ import annotations
 
@@ -8,7 +8,15 @@ from loopscope_client.transport.encoding import text_of
 
 
 class Compaction(Scope):
-    """A context that is being shortened; one that ends without `done` says nothing of its result."""
+    """A compaction of the context; `loop.compaction()` returns it.
+
+    Without `done` the size after it stays unknown. After an exception in its block no end is recorded.
+
+    Example::
+
+        with client.loop() as loop, loop.compaction(messages=40, tokens=9_000) as compaction:
+            compaction.done(messages=3, tokens=700)
+    """
 
     def __init__(self, loop: OpenLoop, messages: int, tokens: int) -> None:
         self._loop, self._before = loop, (_count(messages) or 0, _count(tokens) or 0)
@@ -19,7 +27,13 @@ class Compaction(Scope):
     def done(
         self, *, messages: int | None = None, tokens: int | None = None, summary: str | None = None
     ) -> None:
-        """The context is shorter now: what it holds, and the text that stands for the rest."""
+        """Set the number of messages and tokens after it, and the summary that replaces the rest.
+
+        Example::
+
+            with client.loop() as loop, loop.compaction(messages=40, tokens=9_000) as compaction:
+                compaction.done(messages=3, tokens=700, summary="We made soup.")
+        """
         self._after = (_count(messages), _count(tokens))
         self._summary = None if summary is None else text_of(summary)
 
@@ -28,7 +42,7 @@ class Compaction(Scope):
         self._loop.event("CompactionStarted", estimated_tokens=tokens, message_count=count, timestamp=now())
 
     def _end(self, error: BaseException | None) -> None:
-        if error is not None:  # the loop's end says that it was cut
+        if error is not None:  # the loop's end records the error
             return
         self._loop.event(
             "CompactionEnded",

@@ -1,4 +1,4 @@
-"""A parallel group: branches at the same task, a judge, the one that was selected."""
+"""Block for a parallel group: branches on the same task, a judge, the selected branch."""
 
 from __future__ import annotations
 
@@ -12,7 +12,20 @@ from loopscope_client.scopes.loops import Loop, snapshot
 
 
 class Group(Scope):
-    """Several loops at the same task. Without `select` the first that completed is selected."""
+    """Several loops on the same task; `client.parallel()` returns it, and iterating it yields its branches.
+
+    Without `select` the first branch that completed is selected; without a completed one, none is.
+
+    Example::
+
+        with client.parallel([{"model": "small"}, {"model": "large"}]) as group:
+            for branch in group:
+                with branch as loop, loop.turn() as turn:
+                    turn.answer("An essay.")
+            with group.judge("wise") as judge, judge.turn() as turn:
+                turn.answer("2", input=90, output=1)
+            group.select(1)
+    """
 
     def __init__(
         self, client: Sends, configs: Sequence[Mapping[str, object]], agent: str, session: str
@@ -42,7 +55,19 @@ class Group(Scope):
         return len(self.branches)
 
     def judge(self, model: str | None = None, provider: str | None = None, **settings: object) -> Loop:
-        """Record the loop that compares the branches; its answer names the number of the best, from 1."""
+        """Return the block of the judge's loop; its answer is the number of the best branch, counted from 1.
+
+        Its usage counts as the group's cost of evaluation.
+
+        Example::
+
+            with client.parallel([{"model": "small"}, {"model": "large"}]) as group:
+                for branch in group:
+                    with branch:
+                        pass
+                with group.judge("wise") as judge, judge.turn() as turn:
+                    turn.answer("1", input=90, output=1)
+        """
         self._judge = Loop(
             self._client,
             agent=f"{self._agent}-judge",
@@ -54,7 +79,13 @@ class Group(Scope):
 
     @quiet
     def select(self, branch: int | Loop) -> None:
-        """Say which branch won: the loop, or its place counted from 0."""
+        """Set the winner: a branch, or its index from 0. An index out of range is ignored.
+
+        Example::
+
+            with client.parallel([{"model": "small"}, {"model": "large"}]) as group:
+                group.select(group.branches[1])
+        """
         index = self.branches.index(branch) if isinstance(branch, Loop) else branch
         if 0 <= index < len(self.branches):
             self._selected = index
@@ -73,24 +104,24 @@ class Group(Scope):
         index = self._selected
         if index is None:
             index = next((n for n, branch in enumerate(self.branches) if branch.is_completed), None)
-        if index is None:  # no branch came to an end: nothing was selected
+        if index is None:  # no branch completed: none is selected
             return
-        spent = self._judge.usage if self._judge is not None else dict.fromkeys(messages.COUNTS, 0)
+        usage = self._judge.usage if self._judge is not None else dict.fromkeys(messages.COUNTS, 0)
         self._client.send(
             {
                 "type": "ParallelLoopEnd",
                 "session_id": self.session,
                 "selected_loop_id": self.branches[index].id,
                 "selected_config_index": index,
-                "evaluation_usage": spent,
+                "evaluation_usage": usage,
                 "timestamp": now(),
             }
         )
 
 
-def _config(given: Mapping[str, object]) -> dict[str, object] | None:
-    settings = {name: value for name, value in given.items() if name not in ("model", "provider")}
-    model, provider = given.get("model"), given.get("provider")
+def _config(config: Mapping[str, object]) -> dict[str, object] | None:
+    settings = {name: value for name, value in config.items() if name not in ("model", "provider")}
+    model, provider = config.get("model"), config.get("provider")
     return snapshot(
         model if isinstance(model, str) else None, provider if isinstance(provider, str) else None, settings
     )

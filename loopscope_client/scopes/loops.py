@@ -1,4 +1,4 @@
-"""A loop of an agent: prompts, turns, tools, compactions, its end; and a sub-agent, which is a loop too."""
+"""Blocks for a loop of an agent, and for a sub-agent: a loop that a tool call of its parent started."""
 
 from __future__ import annotations
 
@@ -7,18 +7,30 @@ from uuid import uuid4
 
 from loopscope_client.never_raise import quiet
 from loopscope_client.scopes import messages
-from loopscope_client.scopes.base import OpenTurn, Scope, Sends, ids, now, outcome_of, told
+from loopscope_client.scopes.base import OpenTurn, Scope, Sends, error_text, ids, now, outcome_of
 from loopscope_client.scopes.compaction import Compaction
 from loopscope_client.scopes.messages import Message
 from loopscope_client.scopes.tools import Tool
 from loopscope_client.scopes.turns import Turn
 from loopscope_client.transport.encoding import text_of
 
-_KEPT_BYTES = 1 << 20
+_MESSAGE_BYTES = 1 << 20
 
 
 class Loop(Scope):
-    """One loop, from AgentStart to AgentEnd; an exception in its block ends it as failed."""
+    """One loop, from AgentStart to AgentEnd; `client.loop()` returns it.
+
+    An exception in its block ends it as failed, KeyboardInterrupt or asyncio's cancellation as cancelled.
+    `id`, `session` and `agent` are its ids, `usage` the sum of its turns' tokens.
+
+    Example::
+
+        with client.loop(agent="cook", model="my-model") as loop:
+            loop.user("What can I make of leeks?")
+            with loop.turn() as turn:
+                turn.answer("Soup.", input=18, output=5)
+        print(loop.id, loop.usage["output"])
+    """
 
     def __init__(
         self,
@@ -40,16 +52,25 @@ class Loop(Scope):
         self.turn_open: OpenTurn | None = None
         self._title, self._parent, self._metadata = title, parent, metadata
         self._kind = kind or ("Default" if parent else "Initial")
-        self._turns = self._kept = 0
+        self._turns = self._message_bytes = 0
         self._prompts: list[Message] = []
-        self._said: list[Message] = []
+        self._messages: list[Message] = []
         self._rejection: str | None = None
         self._error: str | None = None
         self.is_completed = False
 
     @quiet
     def user(self, content: object) -> None:
-        """A person said something: text, or a list of content blocks."""
+        """Record a message of the user: text, or a list of content blocks.
+
+        Inside a turn's block it belongs to that turn, else to the next one.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.user("What can I make of leeks?")
+                loop.user([{"type": "text", "text": "And potatoes?"}])
+        """
         message = messages.user(content)
         if self.turn_open is None:
             self._prompts.append(message)
@@ -57,11 +78,30 @@ class Loop(Scope):
             self.message(message)
 
     def turn(self, trigger: str | None = None) -> Turn:
-        """Record one model call and the tools it asks for."""
+        """Return a block that records one model call and its tool calls.
+
+        `trigger` is why it runs: `User`, `Continuation` or another name of phi-core; by default `User` when a
+        prompt waits, else `Continuation`.
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                turn.answer("Soup.", input=18, output=5)
+        """
         return Turn(self, self._turns, trigger)
 
     def tool(self, name: str, args: object = None, *, call: str | None = None) -> Tool:
-        """Record a tool at work; inside a turn's block it belongs to that turn."""
+        """Return a block that records one tool call; inside a turn's block it belongs to that turn.
+
+        `args` is any JSON value, `call` the model's id of the call (default: a random one).
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                turn.text("I list the files.")
+                with loop.tool("bash", {"command": "ls"}, call="call-1") as tool:
+                    tool.result("README.md")
+        """
         return Tool(self, name, args, call)
 
     def sub_agent(
@@ -75,75 +115,139 @@ class Loop(Scope):
         tool: str = "sub_agent",
         **settings: object,
     ) -> SubAgent:
-        """Record another agent that this one calls as a tool; it has a session of its own."""
+        """Return a block that records a sub-agent: a loop in a session of its own, linked in both directions.
+
+        Its tool call in this loop is named `tool`. `task` becomes its first prompt, its last answer the
+        tool's result. Without `model`, `provider` and settings it has this loop's config.
+
+        Example::
+
+            with client.loop(agent="chef", model="my-model") as chef, chef.turn():
+                with chef.sub_agent("baker", "Bake bread") as baker, baker.turn() as turn:
+                    turn.answer("Bread.", input=12, output=2)
+        """
         config = snapshot(model, provider, settings)
         return SubAgent(self, self.tool(tool, {"agent": agent, "task": task}), agent, task, session, config)
 
     def compaction(self, *, messages: int = 0, tokens: int = 0) -> Compaction:
-        """Record that the context is being shortened; `messages` and `tokens` are what it holds before."""
+        """Return a block that records a compaction; `messages` and `tokens` count the context before it.
+
+        Example::
+
+            with client.loop() as loop, loop.compaction(messages=40, tokens=9_000) as compaction:
+                compaction.done(messages=3, tokens=700, summary="We made soup.")
+        """
         return Compaction(self, messages, tokens)
 
     @quiet
     def reject(self, reason: str) -> None:
-        """An input was refused; the loop will end as rejected."""
+        """Record that an input filter refused the input; the loop ends as rejected.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.reject("The prompt contains a password")
+        """
         self._rejection = text_of(reason)
         self.event("InputRejected", reason=self._rejection)
 
     @quiet
     def fail(self, message: str) -> None:
-        """The loop failed without an exception."""
+        """Mark the loop as failed with a message, where no exception leaves its block.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.fail("The model gave no valid answer in 3 attempts")
+        """
         self._error = text_of(message)
 
     @quiet
     def notice(self, text: str, *, kind: str = "note", severity: str = "info") -> None:
-        """Something worth knowing that changes nothing."""
+        """Record a notice on the loop's page; it changes no record.
+
+        `severity` is `info`, `warning` or `error`; `kind` is a name of your own.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.notice("Cache miss", kind="cache", severity="warning")
+        """
         self.event("Notice", kind=kind, severity=severity, text=text_of(text), timestamp=now())
 
     @quiet
     def event(self, /, type: str, **fields: object) -> None:
-        """Record any other event of this loop."""
+        """Record any other event of `docs/reference/events.md`; `loop_id` is added.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.event("Notice", kind="note", text="Checkpoint reached")
+        """
         self.client.send({"type": type, "loop_id": self.id, **fields})
 
     @quiet
     def message(self, message: Message) -> None:
-        """Record a whole message that was not streamed."""
+        """Record a complete message in phi-core's form that was not streamed.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.message({"role": "user", "content": [{"type": "text", "text": "Hi"}]})
+        """
         self.event("MessageStart", message=message)
-        self.said(message)
+        self.message_ended(message)
 
     @quiet
-    def said(self, message: Message) -> None:
-        """A message is whole."""
+    def message_ended(self, message: Message) -> None:
+        """Record the end of a message and keep it for the loop's end; turns call it."""
         self.event("MessageEnd", message=message)
-        self._kept += sum(len(text_of(block)) for block in messages.blocks(message.get("content")))
-        if self._kept > _KEPT_BYTES:  # the end of a long loop repeats its last message only
-            self._said.clear()
-        self._said.append(message)
+        self._message_bytes += sum(len(text_of(block)) for block in messages.blocks(message.get("content")))
+        if self._message_bytes > _MESSAGE_BYTES:  # the end of a long loop repeats its last message only
+            self._messages.clear()
+        self._messages.append(message)
 
     @quiet
     def turn_began(self, turn: OpenTurn, trigger: str | None) -> None:
-        """A turn opened: the prompts that wait belong to it."""
+        """Record the start of a turn and, in it, the prompts that wait; turns call it."""
         self.turn_open, prompts = turn, self._prompts
         self._prompts = []
-        asked = trigger or ("User" if prompts else "Continuation")
-        self.event("TurnStart", turn_index=self._turns, timestamp=now(), triggered_by=asked)
+        triggered_by = trigger or ("User" if prompts else "Continuation")
+        self.event("TurnStart", turn_index=self._turns, timestamp=now(), triggered_by=triggered_by)
         self._turns += 1
         for prompt in prompts:
             self.message(prompt)
 
     @quiet
     def turn_ended(self, usage: Mapping[str, int]) -> None:
+        """Add the usage of a turn that ended; turns call it."""
         self.turn_open = None
         messages.add(self.usage, usage)
 
     @property
     def answered(self) -> str:
-        """The text of the last answer."""
-        said = [message for message in self._said if message.get("role") == "assistant"]
-        content = messages.blocks(said[-1].get("content")) if said else []
+        """Text of the last answer, empty when there is none.
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                turn.answer("Soup.")
+            assert loop.answered == "Soup."
+        """
+        answers = [message for message in self._messages if message.get("role") == "assistant"]
+        content = messages.blocks(answers[-1].get("content")) if answers else []
         return "\n".join(text_of(block.get("text")) for block in content if block.get("type") == "text")
 
     @property
     def is_failed(self) -> bool:
+        """Whether `fail` or `reject` was called.
+
+        Example::
+
+            with client.loop() as loop:
+                loop.fail("No answer")
+            assert loop.is_failed
+        """
         return self._error is not None or self._rejection is not None
 
     def _begin(self) -> None:
@@ -157,14 +261,14 @@ class Loop(Scope):
             "timestamp": now(),
             "metadata": self._metadata,
         }
-        given = {"config_snapshot": self.config, "title": text_of(self._title) if self._title else None}
-        self.client.send(start | {name: value for name, value in given.items() if value is not None})
+        optional = {"config_snapshot": self.config, "title": text_of(self._title) if self._title else None}
+        self.client.send(start | {name: value for name, value in optional.items() if value is not None})
 
     def _end(self, error: BaseException | None) -> None:
         for prompt in self._prompts:
             self.message(prompt)
-        end: dict[str, object] = {"messages": self._said, "usage": self.usage, "timestamp": now()}
-        problem = told(error) if error is not None else self._error
+        end: dict[str, object] = {"messages": self._messages, "usage": self.usage, "timestamp": now()}
+        problem = error_text(error) if error is not None else self._error
         if self._rejection is not None and error is None:
             end["rejection"] = self._rejection
         elif problem is not None:
@@ -174,7 +278,16 @@ class Loop(Scope):
 
 
 class SubAgent(Loop):
-    """A loop that its parent's tool call names, and that names its parent."""
+    """The loop of a sub-agent; `loop.sub_agent()` returns it.
+
+    It starts and ends with its tool call in the parent loop; an exception in its block fails both.
+
+    Example::
+
+        with client.loop(agent="chef") as chef:
+            with chef.sub_agent("baker", "Bake bread", model="small") as baker, baker.turn() as turn:
+                turn.answer("Bread.")
+    """
 
     def __init__(
         self,
@@ -224,7 +337,7 @@ class SubAgent(Loop):
 def snapshot(
     model: str | None, provider: str | None, settings: Mapping[str, object]
 ) -> dict[str, object] | None:
-    """Return the config of a loop, None when nothing of it is known."""
+    """Return the config of a loop; None without model, provider and settings."""
     if model is None and provider is None and not settings:
         return None
     named = {"model": text_of(model or "unknown"), "provider": text_of(provider or "unknown")}

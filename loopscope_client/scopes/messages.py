@@ -1,4 +1,4 @@
-"""Messages and usage as phi-core writes them, made of what an agent has at hand."""
+"""Builders of messages and usage in phi-core's form."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from loopscope_client.transport.encoding import text_of
 
 Message = dict[str, object]
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_tokens")
-# What the common model APIs call the same counts.
+# Names of the same counts in the common model APIs.
 _ALIASES = {
     "input_tokens": "input",
     "prompt_tokens": "input",
@@ -44,7 +44,7 @@ def assistant(
     stop: str,
     error: str,
 ) -> Message:
-    said = {
+    message = {
         "role": "assistant",
         "content": content,
         "stopReason": stop,
@@ -53,25 +53,25 @@ def assistant(
         "usage": dict(usage),
         "timestamp": _now(),
     }
-    return said | {"error_message": error} if error else said
+    return message | {"error_message": error} if error else message
 
 
 def blocks(content: object) -> list[Message]:
     """Return content blocks: text becomes one, a list of blocks stays, anything else is shown as text."""
     if content is None:
         return []
-    if isinstance(content, list) and all(isinstance(each, Mapping) and "type" in each for each in content):
-        return [dict(each) for each in content]
+    if isinstance(content, list) and all(isinstance(block, Mapping) and "type" in block for block in content):
+        return [dict(block) for block in content]
     return [{"type": "text", "text": text_of(content)}]
 
 
-def usage_of(given: Mapping[str, object] | None, counts: Mapping[str, object]) -> dict[str, int]:
-    """Return token counts; what is no count is 0."""
+def usage_of(fields: Mapping[str, object] | None, counts: Mapping[str, object]) -> dict[str, int]:
+    """Return token counts under phi-core's names; a value that is not a count becomes 0."""
     found = dict.fromkeys(COUNTS, 0)
-    for name, value in {**(given if isinstance(given, Mapping) else {}), **counts}.items():
-        known = _ALIASES.get(name, name)
-        if known in found and isinstance(value, int | float) and 0 <= value <= _MOST:
-            found[known] = int(value)
+    for name, value in {**(fields if isinstance(fields, Mapping) else {}), **counts}.items():
+        count = _ALIASES.get(name, name)
+        if count in found and isinstance(value, int | float) and 0 <= value <= _MOST:
+            found[count] = int(value)
     return found
 
 

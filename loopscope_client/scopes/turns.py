@@ -1,4 +1,4 @@
-"""A turn of an agent: what the model was asked, what it writes, its answer."""
+"""Block for a turn: the request to the model, the streamed text, the answer."""
 
 from __future__ import annotations
 
@@ -6,13 +6,25 @@ from collections.abc import Mapping
 
 from loopscope_client.never_raise import quiet
 from loopscope_client.scopes import messages
-from loopscope_client.scopes.base import OpenLoop, Scope, now, outcome_of, told
+from loopscope_client.scopes.base import OpenLoop, Scope, error_text, now, outcome_of
 from loopscope_client.scopes.messages import Message
 from loopscope_client.transport.encoding import text_of
 
 
 class Turn(Scope):
-    """One model call and its tools, from TurnStart to TurnEnd."""
+    """One model call and its tool calls, from TurnStart to TurnEnd; `loop.turn()` returns it.
+
+    Without `answer` the streamed text is the answer. An exception in its block ends it as an error, or as
+    aborted when it was cancelled.
+
+    Example::
+
+        with client.loop() as loop, loop.turn() as turn:
+            turn.request([{"role": "user", "content": "What can I make of leeks?"}], system="You cook.")
+            turn.thinking("Leeks and potatoes.")
+            turn.text("Soup.")
+            turn.answer(input=18, output=5)
+    """
 
     def __init__(self, loop: OpenLoop, index: int, trigger: str | None) -> None:
         self.index = index
@@ -27,7 +39,16 @@ class Turn(Scope):
 
     @quiet
     def request(self, prompt: object = None, *, system: str = "", tools: object = None) -> None:
-        """Record what the model is really sent: `prompt` is the list of its messages."""
+        """Record the request as sent to the model; `prompt` is the list of its messages.
+
+        `system` is the system prompt, `tools` the list of tool definitions. Around a compaction it shows the
+        changed context. Anything but a list is recorded as an empty list.
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                turn.request([{"role": "user", "content": "Leeks?"}], system="You cook.", tools=[])
+        """
         config = self._loop.config or {}
         payload = {
             "system_prompt": text_of(system),
@@ -44,12 +65,26 @@ class Turn(Scope):
 
     @quiet
     def text(self, delta: str) -> None:
-        """The model wrote a piece of its answer."""
+        """Record a part of the answer as it streams in; parts are joined without a separator.
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                for delta in ("Soup", ", of ", "course."):
+                    turn.text(delta)
+        """
         self._write("text", "Text", text_of(delta))
 
     @quiet
     def thinking(self, delta: str) -> None:
-        """The model thought a piece aloud."""
+        """Record a part of the model's thinking as it streams in.
+
+        Example::
+
+            with client.loop() as loop, loop.turn() as turn:
+                turn.thinking("Leeks and potatoes.")
+                turn.text("Soup.")
+        """
         self._write("thinking", "Thinking", text_of(delta))
 
     @quiet
@@ -64,23 +99,38 @@ class Turn(Scope):
         error: str = "",
         **counts: object,
     ) -> None:
-        """The answer is whole; without `text` it is what was streamed. `input=`, `output=`, … are tokens."""
+        """Record the complete answer; without `text` it is the streamed text.
+
+        `usage` is a model API's usage object as a mapping; `input`, `output`, `reasoning`, `cache_read` and
+        `cache_write` are counts in tokens and take precedence. `input` excludes cached tokens. A value
+        other than a number from 0 to 2**53 - 1 becomes 0. `cost` is the price in US dollars, if the API
+        states it. `stop` is phi-core's stop reason; `error` marks the answer as failed.
+
+        Example::
+
+            with client.loop() as loop:
+                with loop.turn() as turn:
+                    turn.answer("Soup.", input=18, output=5, cache_read=200)
+                with loop.turn() as turn:
+                    turn.answer("More soup.", usage={"prompt_tokens": 30, "completion_tokens": 4})
+        """
         if text is not None:
             self._written["text"] = [text_of(text)]
         self._usage, self._cost = messages.usage_of(usage, counts), cost
         self._message = self._assistant(stop or ("error" if error else "stop"), text_of(error))
-        self._say()
+        self._end_message()
 
     @quiet
     def called(self, call: str, name: str, args: object) -> None:
-        """A tool runs that the model asked for; with that its answer is whole."""
+        """Record the start of a tool call, which ends the answer; tools call it."""
         self._calls.append({"type": "toolCall", "id": call, "name": name, "arguments": args})
         self._message = self._assistant("toolUse", "")
         if not self._is_answered:
-            self._say()
+            self._end_message()
 
     @quiet
     def returned(self, result: Message) -> None:
+        """Add the result of a tool call to the turn's end; tools call it."""
         self._results.append(result)
 
     def _begin(self) -> None:
@@ -89,7 +139,7 @@ class Turn(Scope):
     def _end(self, error: BaseException | None) -> None:
         if error is not None and not self._is_answered:
             stop = "aborted" if outcome_of(error) == "cancelled" else "error"
-            self._message = self._assistant(stop, told(error))
+            self._message = self._assistant(stop, error_text(error))
         elif not self._is_answered and any(self._written.values()):
             self.answer()
         end = {
@@ -117,10 +167,10 @@ class Turn(Scope):
                 "MessageStart", message=messages.assistant([], self._loop.config, {}, "stop", "")
             )
 
-    def _say(self) -> None:
+    def _end_message(self) -> None:
         self._start_message()
         self._is_streaming, self._is_answered = False, True
-        self._loop.said(self._message)
+        self._loop.message_ended(self._message)
 
     def _assistant(self, stop: str, error: str) -> Message:
         thought, text = ("".join(self._written[kind]) for kind in ("thinking", "text"))

@@ -1,6 +1,6 @@
-"""Events as lines of JSON, whatever a program puts into them: nothing here is refused.
+"""Encoding of events as lines of JSON; it accepts every value.
 
-NaN and Infinity become null, values that JSON does not know their repr, lone surrogates stay as escapes.
+NaN and Infinity become null, values without a JSON form their `repr`, lone surrogates stay as escapes.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ _CUTS = (1 << 18, 1 << 14, 1 << 10)
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"')
 _STEP = {"{": 1, "[": 1, "}": -1, "]": -1}
 _SMALL = 2_000
-# What is computed with; it stays even when everything else of a huge event goes.
-_KEPT = frozenset(("usage", "evaluation_usage", "config_snapshot", "continuation_kind", "loop_ids"))
+# Fields that the server computes with: they stay in the shortest form of a huge event.
+_COMPUTED = frozenset(("usage", "evaluation_usage", "config_snapshot", "continuation_kind", "loop_ids"))
 
 
 def line_of(event: Mapping[str, object]) -> bytes:
@@ -34,11 +34,11 @@ def line_of(event: Mapping[str, object]) -> bytes:
 
 
 def shortened(line: bytes, limit: int) -> bytes:
-    """Return a line of at most `limit` bytes that says the same with less content, and that it was cut."""
+    """Return the line with its texts cut to at most `limit` bytes; `cut_from_bytes` has its former size."""
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
-        return line[:limit]  # no event anyway: the server keeps the beginning where people see it
+        return line[:limit]  # not an event: the server rejects it and shows its beginning
     if not isinstance(event, dict):
         return line[:limit]
     event["cut_from_bytes"] = len(line)
@@ -108,7 +108,7 @@ def _cut(value: object, longest: int) -> object:
 def _head(name: str, value: object) -> object:
     if isinstance(value, str):
         return value[:_SMALL]
-    if isinstance(value, dict | list) and (name not in _KEPT or len(_dumped({name: value})) > 1 << 16):
+    if isinstance(value, dict | list) and (name not in _COMPUTED or len(_dumped({name: value})) > 1 << 16):
         role = value.get("role") if isinstance(value, dict) else None
         return (
             {"role": role, "content": "[cut]"}

@@ -1,4 +1,4 @@
-"""One request to the HTTP door, answered or given up within a time, whatever the server does."""
+"""HTTP requests to the ingest endpoint; each ends within a time limit, whatever the server does."""
 
 from __future__ import annotations
 
@@ -20,43 +20,45 @@ PATH = "/ingest/v1/events"
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """What the server said; status 0 when it said nothing."""
+class Response:
+    """Status, JSON body and waiting time of a response; status 0 when none came."""
 
     status: int
-    said: dict[str, object] = field(default_factory=dict)
+    body: dict[str, object] = field(default_factory=dict)
     retry_after_s: float | None = None
     error: str = ""
 
     def number(self, name: str) -> int | None:
-        found = self.said.get(name)
+        """Return an integer of the body, None when it has none of this name."""
+        found = self.body.get(name)
         return found if isinstance(found, int) and not isinstance(found, bool) else None
 
 
-class Wire:
-    """A connection that is kept while it works."""
+class Connection:
+    """A persistent connection to the ingest endpoint. Raises ValueError when `url` is not a URL."""
 
     def __init__(self, url: str, token: str, form: str = "native") -> None:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise ValueError(f"{url} is no address such as http://127.0.0.1:8000")
+            raise ValueError(f"{url} is not a URL such as http://127.0.0.1:8000")
         self._host, self._port, self._is_tls = parts.hostname, parts.port, parts.scheme == "https"
         self._path = f"{parts.path.rstrip('/')}{PATH}?format={form}"
         self._token = token
         self._connection: http.client.HTTPConnection | None = None
 
-    def post(self, producer: str, first: int, lines: list[bytes], *, flush: bool = False) -> Answer:
-        """Send lines and return what became of them."""
+    def post(self, producer: str, first: int, lines: list[bytes], *, flush: bool = False) -> Response:
+        """Send lines, numbered from `first`, and return the response; `flush` ends the producer's stream."""
         headers = {
             "Authorization": f"Bearer {self._token}",
             "Content-Type": "application/x-ndjson",
             "X-Producer": producer.encode().decode("latin-1"),
             "X-First-Seq": str(first),
         }
-        kept = self._connection is not None
-        answer = self._try(headers, b"\n".join(lines), flush=flush)
-        # A connection that rested may have been closed meanwhile; numbers make asking twice harmless.
-        return self._try(headers, b"\n".join(lines), flush=flush) if kept and not answer.status else answer
+        is_reused = self._connection is not None
+        body = b"\n".join(lines)
+        response = self._try(headers, body, flush=flush)
+        # The server may have closed an idle connection; line numbers make a second request harmless.
+        return self._try(headers, body, flush=flush) if is_reused and not response.status else response
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -64,20 +66,20 @@ class Wire:
             with suppress(OSError):
                 connection.close()
 
-    def _try(self, headers: dict[str, str], body: bytes, *, flush: bool) -> Answer:
+    def _try(self, headers: dict[str, str], body: bytes, *, flush: bool) -> Response:
         path = self._path + ("&flush=1" if flush else "")
         try:
             connection = self._connection = self._connection or self._connect()
             _timed(connection).deadline = monotonic() + ANSWER_S
             connection.request("POST", path, body, headers)
-            response = connection.getresponse()
-            answer = _read(response)
-            if response.will_close:
+            received = connection.getresponse()
+            response = _read(received)
+            if received.will_close:
                 self.close()
-            return answer
+            return response
         except (OSError, http.client.HTTPException, ValueError) as error:
             self.close()
-            return Answer(0, error=f"{type(error).__name__}: {error}")
+            return Response(0, error=f"{type(error).__name__}: {error}")
 
     def _connect(self) -> http.client.HTTPConnection:
         kind = http.client.HTTPSConnection if self._is_tls else http.client.HTTPConnection
@@ -88,7 +90,7 @@ class Wire:
 
 
 class _Timed:
-    """A socket whose whole exchange has a deadline: one byte a second does not extend it."""
+    """A socket with one deadline for the whole exchange, which bytes that trickle in do not extend."""
 
     def __init__(self, sock: socket.socket | ssl.SSLSocket) -> None:
         self._sock = sock
@@ -108,7 +110,7 @@ class _Timed:
     def left(self) -> float:
         left = self.deadline - monotonic()
         if left <= 0:
-            raise TimeoutError("the server takes too long")
+            raise TimeoutError("the server did not answer in time")
         return left
 
     def close(self) -> None:
@@ -129,23 +131,23 @@ class _Reading(io.RawIOBase):
 def _timed(connection: http.client.HTTPConnection) -> _Timed:
     sock = connection.sock
     if not isinstance(sock, _Timed):
-        raise ConnectionError("the connection is gone")
+        raise ConnectionError("the connection was closed")
     return sock
 
 
-def _read(response: http.client.HTTPResponse) -> Answer:
-    body = response.read(ANSWER_BYTES)
+def _read(response: http.client.HTTPResponse) -> Response:
+    content = response.read(ANSWER_BYTES)
     try:
-        said = json.loads(body)
+        parsed = json.loads(content)
     except (ValueError, RecursionError):
-        said = None
-    words = said if isinstance(said, dict) else {}
-    error = "" if response.status == 200 else f"{response.status} {words.get('code', response.reason)}"
-    return Answer(response.status, words, _wait(response.headers.get("Retry-After")), error)
+        parsed = None
+    body = parsed if isinstance(parsed, dict) else {}
+    error = "" if response.status == 200 else f"{response.status} {body.get('code', response.reason)}"
+    return Response(response.status, body, _wait(response.headers.get("Retry-After")), error)
 
 
 def _wait(header: str | None) -> float | None:
-    """Read seconds or a date."""
+    """Return the seconds of a Retry-After header, which is a number or a date."""
     if header is None:
         return None
     with suppress(ValueError):

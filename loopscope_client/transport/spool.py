@@ -1,8 +1,9 @@
-"""Lines that wait for the server, on disk: append-only segments in a folder of one producer.
+"""The spool: lines that wait for the server, in append-only segment files of one producer's folder.
 
-A line's position is its place among all lines this folder ever held; its number at the server is `base` plus
-that. When `append` returns, the operating system has the line, so it outlives the program. What is dropped
-gets no position, so numbers have no holes.
+A line's position is its index among all lines that the folder ever had; its number at the server is `base`
+plus the position. When `append` returns, the operating system has the line, so it survives the process, but
+not a power failure: nothing is synced. A dropped line gets no position, so numbers have no gaps. `append` and
+`take` cost one system call or two; `done` deletes whole segments only.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from threading import RLock
 
 from loopscope_client.transport.encoding import line_of
 
-# Shares of the budget up to which a line is taken: what streams goes first, what frames a run goes last.
+# Shares of the budget up to which a line is accepted: streamed text is dropped first, starts and ends last.
 STREAMING = frozenset(("MessageUpdate", "ToolExecutionUpdate", "ProgressMessage"))
 LIFECYCLE = frozenset(
     (
@@ -28,13 +29,13 @@ LIFECYCLE = frozenset(
     ).split()
 )
 QUARTER, HALF, MOST, ALL = 0.25, 0.5, 0.875, 1.0
-_PLACES = 1_000  # loops whose drops are told apart
-_SEGMENT = 8 * 1024 * 1024  # to begin a file costs a call more than to write a line
+_PLACES = 1_000  # loops and sessions whose drops are counted separately
+_SEGMENT = 8 * 1024 * 1024  # bytes; a new file costs one system call more than a line
 
 
 @dataclass(slots=True)
 class Segment:
-    """One file of lines and the position of its first."""
+    """One file of lines, and the position of its first line."""
 
     path: Path
     first: int
@@ -44,45 +45,46 @@ class Segment:
 
 @dataclass(slots=True)
 class State:
-    """What outlives the program besides the lines."""
+    """The part of a spool that survives the process besides its lines, stored in `producer.json`."""
 
     producer: str
     url: str
-    base: int | None  # the number of position 0; None until the server has said how far it is
-    acked: int = 0  # positions below are stored at the server
-    kept: bool = False  # the producer has a name: it goes on where it stopped
+    base: int | None  # the number of position 0; None until the server has answered with the last number
+    acked: int = 0  # positions below are stored on the server
+    kept: bool = False  # the producer has a name, so a later process continues it
 
     @classmethod
     def read(cls, folder: Path) -> State | None:
-        """Return the state of a folder, None if it has none that can be read."""
+        """Return the state of a folder, None if it has no readable one."""
         try:
             return cls(**json.loads((folder / "producer.json").read_bytes()))
         except (OSError, ValueError, TypeError):
             return None
 
     def write(self, folder: Path) -> None:
-        """Replace the file at once, so that a crash leaves the old or the new one."""
-        said = {name: getattr(self, name) for name in ("producer", "url", "base", "acked", "kept")}
+        """Replace the file atomically, so that a crash leaves the old or the new one."""
+        fields = {name: getattr(self, name) for name in ("producer", "url", "base", "acked", "kept")}
         fresh = folder / "producer.json.new"
-        fresh.write_bytes(json.dumps(said).encode())
+        fresh.write_bytes(json.dumps(fields).encode())
         fresh.replace(folder / "producer.json")
 
 
 @dataclass(slots=True)
 class Drops:
-    """What was not taken, by type, in all and by the loop or session that has not been told yet."""
+    """Dropped events by type: all of them, and those that no notice has reported, by loop or session."""
 
     all: Counter[str] = field(default_factory=Counter)
-    untold: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    unreported: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
 
     def add(self, kind: str, place: tuple[str, str] | None) -> None:
         self.all[kind] += 1
-        if place is not None and (place in self.untold or len(self.untold) < _PLACES):
-            self.untold.setdefault(place, Counter())[kind] += 1
+        if place is not None and (place in self.unreported or len(self.unreported) < _PLACES):
+            self.unreported.setdefault(place, Counter())[kind] += 1
 
     def notices(self, places: Iterable[tuple[str, str]]) -> list[bytes]:
-        """Return a line for each place that says what it lacks."""
+        """Return a Notice line for each loop or session with its number of dropped events."""
         now = datetime.now(UTC).isoformat()
+        total = {place: self.unreported[place].total() for place in places}
         return [
             line_of(
                 {
@@ -90,17 +92,17 @@ class Drops:
                     name: id_,
                     "kind": "dropped",
                     "severity": "warning",
-                    "text": f"{self.untold[name, id_].total()} events were not recorded: the spool was full",
-                    "data": dict(self.untold[name, id_]),
+                    "text": f"{count} events were not recorded: the spool was full",
+                    "data": dict(self.unreported[name, id_]),
                     "timestamp": now,
                 }
             )
-            for name, id_ in places
+            for (name, id_), count in total.items()
         ]
 
 
 class Spool:
-    """The lines of one producer; `append` is for any thread, the rest for the one that sends."""
+    """The lines of one producer; any thread may call `append`, only the sending thread the rest."""
 
     def __init__(self, folder: Path, state: State, budget: int) -> None:
         self.folder, self.state, self.budget = folder, state, budget
@@ -110,24 +112,24 @@ class Spool:
         last = self._segments[-1] if self._segments else None
         self.next = last.first + last.lines if last else state.acked
         state.acked = min(max(state.acked, self._segments[0].first if last else 0), self.next)
-        self._at = state.acked  # the position that is taken next
+        self._at = state.acked  # the position that `take` returns next
         self._offset = self._offset_of(self._at)
         self.queued = self._unsent()
         self._out = -1
         self._limit = max(4096, min(_SEGMENT, budget // 8))
 
     def append(self, line: bytes, kind: str, place: tuple[str, str] | None) -> bool:
-        """Take a line; False when there is no room for its kind, which is counted."""
+        """Append a line; return False, and count it as dropped, when there is no room for its type."""
         with self._lock:
-            if self.drops.untold:
-                self._tell(kind, place)
+            if self.drops.unreported:
+                self._write_notices(kind, place)
             if self.queued + len(line) > self.budget * _share(kind) or not self._write(line):
                 self.drops.add(kind, place)
                 return False
             return True
 
-    def again(self, lines: Iterable[bytes]) -> None:
-        """Put lines at the end once more: their numbers were taken by others."""
+    def append_again(self, lines: Iterable[bytes]) -> None:
+        """Append lines whose numbers another program has used, so that they get new ones."""
         with self._lock:
             for line in lines:
                 self._write(line)
@@ -149,7 +151,7 @@ class Spool:
         return at, lines
 
     def done(self, upto: int) -> None:
-        """Forget the lines below a position: they are stored."""
+        """Mark the lines below a position as stored, and delete segments without other lines."""
         with self._lock:
             self.state.acked = max(self.state.acked, min(upto, self.next))
             while len(self._segments) > 1 and self._segments[1].first <= self.state.acked:
@@ -159,7 +161,7 @@ class Spool:
             self.queued = self._unsent()
 
     def back_to(self, position: int) -> bool:
-        """Take from an earlier position again; False when its line is gone."""
+        """Continue from an earlier position; return False when its line was deleted."""
         with self._lock:
             first = self.oldest
             self.state.acked = min(self.state.acked, max(first, position))
@@ -168,27 +170,28 @@ class Spool:
             return position >= first
 
     def rebase(self, base: int) -> None:
-        """Say which number position 0 has, and keep that before a line is sent under it."""
+        """Set and store the number of position 0, before a line is sent under it."""
         self.state.base = base
         self.state.write(self.folder)
 
-    def tell(self) -> None:
-        """Write down what was dropped, when there is room again."""
+    def report_drops(self) -> None:
+        """Append notices of dropped events once three quarters of the spool are free."""
         with self._lock:
-            if self.drops.untold and self.queued < self.budget * QUARTER:
-                self._tell("", None)
+            if self.drops.unreported and self.queued < self.budget * QUARTER:
+                self._write_notices("", None)
 
     @property
     def oldest(self) -> int:
-        """The first position whose line is still here."""
+        """The first position whose line is not deleted."""
         return self._segments[0].first if self._segments else self.next
 
     @property
     def waiting(self) -> int:
+        """Number of lines that the server has not acknowledged."""
         return self.next - self.state.acked
 
     def close(self, *, remove: bool) -> None:
-        """Let go of the files; remove them when nothing waits and nobody will come back."""
+        """Close the files; with `remove` delete them when no line waits and the producer has no name."""
         with self._lock:
             if self._out >= 0:
                 os.close(self._out)
@@ -201,22 +204,22 @@ class Spool:
                 self.state.write(self.folder)
 
     def abandon(self) -> None:
-        """Close the file without a word; another process goes on with it."""
+        """Close the file without writing the state; another process continues with it."""
         if self._out >= 0:
             os.close(self._out)
             self._out = -1
 
-    def _tell(self, kind: str, place: tuple[str, str] | None) -> None:
-        """Say what is missing: everywhere when there is room, of a loop at the latest before it ends."""
+    def _write_notices(self, kind: str, place: tuple[str, str] | None) -> None:
+        """Report drops: of all loops when there is room, of one loop at the latest before its end."""
         if self.queued < self.budget * QUARTER:
-            places = list(self.drops.untold)
-        elif kind == "AgentEnd" and place in self.drops.untold:
+            places = list(self.drops.unreported)
+        elif kind == "AgentEnd" and place in self.drops.unreported:
             places = [place]
         else:
             return
-        for told, line in zip(places, self.drops.notices(places), strict=True):
+        for reported, line in zip(places, self.drops.notices(places), strict=True):
             if self.queued + len(line) <= self.budget and self._write(line):
-                del self.drops.untold[told]
+                del self.drops.unreported[reported]
 
     def _write(self, line: bytes) -> bool:
         try:
@@ -271,9 +274,9 @@ class Spool:
         acked = self.state.acked
         for n, segment in enumerate(self._segments):
             if acked < segment.first + segment.lines:
-                known = self._offset if acked == self._at else self._offset_of(acked)
-                gone = 0 if acked == segment.first else known
-                return sum(each.size for each in self._segments[n:]) - gone
+                offset = self._offset if acked == self._at else self._offset_of(acked)
+                stored = 0 if acked == segment.first else offset
+                return sum(part.size for part in self._segments[n:]) - stored
         return 0
 
 
@@ -286,7 +289,7 @@ def _segments(folder: Path) -> list[Segment]:
     for path in sorted(folder.glob("*.jsonl")):
         body = path.read_bytes()
         whole = body.rfind(b"\n") + 1
-        if whole < len(body):  # the program died while it wrote this line; nobody was told that it is kept
+        if whole < len(body):  # the process ended inside this write, before `append` returned
             os.truncate(path, whole)
         found.append(Segment(path, int(path.stem), body.count(b"\n"), whole))
     return found

@@ -1,6 +1,6 @@
-"""Which folder of a spool is whose: one process works on a producer's folder, and the dead leave theirs.
+"""Locks on the producers' folders of a spool: at most one process works on a folder.
 
-A lock on the folder dies with its process, so what a crash left behind is found and sent by the next client.
+A lock ends with its process, so the next client claims the folder of a crashed process and sends its lines.
 """
 
 from __future__ import annotations
@@ -19,53 +19,56 @@ from loopscope_client.transport.spool import Spool, State
 
 
 @dataclass(slots=True)
-class Held:
+class LockedSpool:
     """A spool whose folder is locked by this process."""
 
     spool: Spool
     lock: int
 
     def close(self) -> None:
-        """Let it go, and remove it when it is empty and anonymous."""
+        """Unlock the folder; remove it when no line waits and its producer has no name."""
         with suppress(OSError):
             self.spool.close(remove=True)
         with suppress(OSError):
             os.close(self.lock)
 
     def abandon(self) -> None:
-        """Let it go in a forked process: the files and the lock stay the parent's."""
+        """Close the files in a forked process; the folder and its lock stay the parent's."""
         self.spool.abandon()
         os.close(self.lock)
 
 
 def default_root(url: str, token: str) -> Path:
-    """Return a folder of this user for this server and token: leftovers never go to another project."""
+    """Return this user's folder for a server and token, so that no line goes to another project.
+
+    Raises RuntimeError when the user has no home.
+    """
     state = os.environ.get("XDG_STATE_HOME")
     base = Path(state) if state else Path.home() / ".local" / "state"
     whose = hashlib.sha256(f"{url}\n{token}".encode(errors="replace")).hexdigest()[:16]
     return base / "loopscope" / "spool" / whose
 
 
-def own(root: Path, url: str, producer: str | None, budget: int, *, base: int | None = None) -> Held:
-    """Return the folder of a producer, taken up where it stopped, or a new one. Raises OSError."""
+def claim(root: Path, url: str, producer: str | None, budget: int, *, base: int | None = None) -> LockedSpool:
+    """Lock the folder of a producer, or a new one, and open its spool. Raises OSError."""
     named = producer is not None
     name = producer or str(uuid4())
-    held = _claim(root, name)
-    if held is None:  # another process is this producer now
+    locked = _claim(root, name)
+    if locked is None:  # another process has this producer
         name = f"{name[:190]}-{uuid4().hex[:8]}"
-        held = _claim(root, name)
-    if held is None:
+        locked = _claim(root, name)
+    if locked is None:
         raise OSError("the spool's folder cannot be locked")
-    folder, lock = held
+    folder, lock = locked
     state = State.read(folder)
     if state is None:
         state = State(name, url, (base if named else 0), kept=named)
         state.write(folder)
-    return Held(Spool(folder, state, budget), lock)
+    return LockedSpool(Spool(folder, state, budget), lock)
 
 
-def left_over(root: Path, url: str, budget: int) -> Iterator[Held]:
-    """Claim what dead programs left for this server."""
+def claim_abandoned(root: Path, url: str, budget: int) -> Iterator[LockedSpool]:
+    """Lock and yield the spools of terminated processes that have lines for this server."""
     for folder in sorted(path for path in root.iterdir() if path.is_dir()):
         state = State.read(folder)
         if state is None or state.url != url:
@@ -77,15 +80,15 @@ def left_over(root: Path, url: str, budget: int) -> Iterator[Held]:
         if fresh is None:
             os.close(claimed[1])
             continue
-        held = Held(Spool(claimed[0], fresh, budget), claimed[1])
-        if held.spool.waiting:
-            yield held
+        locked = LockedSpool(Spool(claimed[0], fresh, budget), claimed[1])
+        if locked.spool.waiting:
+            yield locked
         else:
-            held.close()
+            locked.close()
 
 
 def temporary() -> Path:
-    """Return a folder for when no other can be written."""
+    """Create and return a temporary folder, for when no other is writable."""
     return Path(tempfile.mkdtemp(prefix="loopscope-spool-"))
 
 

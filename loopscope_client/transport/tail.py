@@ -1,7 +1,7 @@
-"""A growing file of lines, followed through rotation and truncation, each line handed over once.
+"""Follower of a growing file: each line is forwarded once, through rotation and truncation.
 
-Which lines were handed over is not written down beside the file: their count is the spool's own, so a crash
-between the two cannot lose or double a line.
+The position in the file is not stored: it is the number of lines in the spool, so that a crash between the
+two can neither lose nor repeat a line. A note beside the spool says at which position the file began.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from typing import BinaryIO
 LONGEST = 16 * 1024 * 1024
 
 
-class Following:
-    """One file, by its path. `take` is asked again until it says that it has the line."""
+class FileFollower:
+    """Follows one path. `take` forwards a line and returns once the spool has it."""
 
     def __init__(
         self, path: Path, notes: Path, position: Callable[[], int], take: Callable[[bytes], None]
@@ -29,20 +29,20 @@ class Following:
         self._is_noted = False
 
     def step(self) -> bool:
-        """Hand over what is new; False when nothing was."""
+        """Forward the lines that are new; return whether there were any, or another file."""
         if self._file is None and not self._opened():
             return False
         assert self._file is not None
         moved = False
         for line in self._whole(self._file):
-            self._hand(line)
+            self._forward(line)
             moved = True
         return self._followed() or moved
 
     def finish(self) -> None:
-        """The file will not grow: what stands after its last line break is a line too."""
+        """Forward the text after the last line break as a line and close: the file will not grow."""
         rest, self._rest = self._rest, b""
-        self._hand(rest)
+        self._forward(rest)
         self.close()
 
     def close(self) -> None:
@@ -60,7 +60,7 @@ class Following:
         return True
 
     def _skip(self, file: BinaryIO) -> None:
-        """Pass over the lines that were handed over, if this is the file that was followed last."""
+        """Skip the lines that were forwarded, if this is the file that was followed last."""
         self._is_noted = False
         noted = _noted(self._notes)
         head = _head(file)
@@ -70,7 +70,7 @@ class Following:
         left = self._position() - first if isinstance(first, int) else 0
         while left > 0:
             line = file.readline()
-            if not line:  # it is shorter than what was read of it: another file that begins alike
+            if not line:  # shorter than what was read: another file with the same first line
                 file.seek(0)
                 return
             left -= bool(line.strip())
@@ -83,7 +83,7 @@ class Following:
                 line, self._rest = self._rest, b""
                 yield line
 
-    def _hand(self, line: bytes) -> None:
+    def _forward(self, line: bytes) -> None:
         line = line.strip()
         if not line:
             return
@@ -92,19 +92,19 @@ class Following:
         self._take(line)
 
     def _note(self) -> None:
-        """Write down which file begins at this position, before its first line is handed over."""
+        """Store which file begins at this position, before its first line is forwarded."""
         if self._file is not None:
-            said = {
+            note = {
                 "file": [os.fstat(self._file.fileno()).st_ino, _head(self._file)],
                 "first": self._position(),
             }
             fresh = self._notes.with_suffix(".new")
-            fresh.write_text(json.dumps(said))
+            fresh.write_text(json.dumps(note))
             fresh.replace(self._notes)
         self._is_noted = True
 
     def _followed(self) -> bool:
-        """Turn to the file that the path names now, if it is another one or was emptied."""
+        """Switch to the file that the path names now, if it is another one or was truncated."""
         assert self._file is not None
         mine = os.fstat(self._file.fileno())
         try:
@@ -121,7 +121,7 @@ class Following:
 
 
 def _head(file: BinaryIO) -> str | None:
-    """Return what tells a file apart: its first line; None while that is not whole."""
+    """Return the hash of the first line, which identifies a file; None while the line is incomplete."""
     at = file.tell()
     file.seek(0)
     line = file.readline(4096)
@@ -132,6 +132,6 @@ def _head(file: BinaryIO) -> str | None:
 
 def _noted(notes: Path) -> dict[str, object] | None:
     with suppress(OSError, ValueError):
-        said = json.loads(notes.read_bytes())
-        return said if isinstance(said, dict) else None
+        note = json.loads(notes.read_bytes())
+        return note if isinstance(note, dict) else None
     return None

@@ -1,4 +1,4 @@
-"""A server that fails in every way, and clients of it that leave nothing behind."""
+"""Fixtures: a faulty server, and clients of it that are closed after each test."""
 
 import pytest
 

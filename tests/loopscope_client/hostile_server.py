@@ -1,4 +1,4 @@
-"""A server as bad as they come: it keeps to the protocol's numbers, and answers as its script says."""
+"""An ingest endpoint for tests: it stores numbered lines, and fails as its script says."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 
 class Hostile:
-    """Keeps lines by producer. `script` gives, request by request, what to do instead of answering well."""
+    """Stores lines in `kept`, by producer. `script` has a fault per request, `always` that of the rest."""
 
     def __init__(self) -> None:
         self.kept: dict[str, list[bytes]] = {}
         self.script: list[Callable[[BaseHTTPRequestHandler, list[bytes]], bool]] = []
         self.always: Callable[[BaseHTTPRequestHandler, list[bytes]], bool] | None = None
         self.requests = 0
-        self.asked = threading.Event()
+        self.requested = threading.Event()
         self.released = threading.Event()
         self._lock = threading.Lock()
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
@@ -27,7 +27,7 @@ class Hostile:
         threading.Thread(target=self._server.serve_forever, args=(0.05,), daemon=True).start()
 
     def events(self, producer: str | None = None) -> list[dict]:
-        """Return what is stored, of one producer or of all."""
+        """Return the stored events of one producer or of all."""
         with self._lock:
             names = [producer] if producer else list(self.kept)
             return [json.loads(line) for name in names for line in self.kept.get(name, [])]
@@ -62,7 +62,7 @@ class Hostile:
                 self.lines = [line for line in body.split(b"\n") if line.strip()]
                 hostile.requests += 1
                 act = hostile.script.pop(0) if hostile.script else hostile.always
-                hostile.asked.set()
+                hostile.requested.set()
                 if act is None or act(self, self.lines):
                     answer(self, *self.stored())
 
@@ -75,8 +75,8 @@ class Hostile:
         return Handler
 
 
-def answer(handler, status, said, **headers):
-    body = json.dumps(said).encode()
+def answer(handler, status, fields, **headers):
+    body = json.dumps(fields).encode()
     handler.send_response(status)
     for name, value in {"Content-Length": str(len(body)), **headers}.items():
         handler.send_header(name.replace("_", "-"), value)
@@ -101,7 +101,7 @@ def resets(handler, _):
 
 
 def stores_and_resets(handler, _):
-    """Store everything and cut the connection before the answer."""
+    """Store everything and cut the connection before the response."""
     handler.stored()
     _cut(handler)
     return False
@@ -120,7 +120,7 @@ def refuses_over(size):
 
 
 def hangs(hostile):
-    """Read the request and never answer, until the server is let go."""
+    """Read the request and never answer, until `released` is set."""
 
     def act(_handler, _lines):
         hostile.released.wait(60)
@@ -130,7 +130,7 @@ def hangs(hostile):
 
 
 def trickles(hostile):
-    """Answer one byte and then another, for as long as anybody listens."""
+    """Answer byte by byte, until the client closes the connection."""
 
     def act(handler, _):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\n")

@@ -1,4 +1,4 @@
-"""A client against a server that fails in every way: no loss, no duplicates, the order kept."""
+"""A client against a faulty server: no loss, no duplicates, unchanged order."""
 
 import os
 import subprocess
@@ -37,7 +37,7 @@ LONG_S = 60
         stores_and_resets,
     ],
 )
-def test_whatever_goes_wrong_every_event_arrives_once_and_in_order(server, connect, fault):
+def test_every_event_arrives_once_and_in_order_after_faults(server, connect, fault):
     server.script = [fault, fault, says(500), fault]
     client = connect()
 
@@ -51,7 +51,7 @@ def test_a_call_returns_and_raises_nothing_while_the_server_hangs(server, connec
     server.always = hangs(server)
     client = connect()
     client.send({"type": "Step"})
-    assert server.asked.wait(LONG_S)
+    assert server.requested.wait(LONG_S)
 
     send(client, numbered(1_000))
 
@@ -59,7 +59,7 @@ def test_a_call_returns_and_raises_nothing_while_the_server_hangs(server, connec
     assert not client.close(timeout=0)
 
 
-def test_an_answer_that_comes_byte_by_byte_is_given_up(server, connect, monkeypatch):
+def test_a_response_that_trickles_in_times_out(server, connect, monkeypatch):
     monkeypatch.setattr("loopscope_client.transport.http.ANSWER_S", 0.3)
     server.script = [trickles(server)]
     client = connect()
@@ -70,7 +70,7 @@ def test_an_answer_that_comes_byte_by_byte_is_given_up(server, connect, monkeypa
     assert server.events() == numbered(3)
 
 
-def test_nobody_listening_is_no_error_of_the_agent(connect):
+def test_a_refused_connection_raises_nothing(connect):
     client = connect(url="http://127.0.0.1:9")
 
     send(client, numbered(100))
@@ -78,11 +78,11 @@ def test_nobody_listening_is_no_error_of_the_agent(connect):
     assert client.status.queued == 100
 
 
-def test_after_a_gap_it_sends_from_where_the_server_says(server, connect):
+def test_after_a_gap_it_sends_from_the_number_of_the_server(server, connect):
     client = connect(producer="p")
     send(client, numbered(10))
     assert client.flush(LONG_S)
-    del server.kept["p"][4:]  # a server that was put back to a backup
+    del server.kept["p"][4:]  # a server restored from a backup
 
     send(client, numbered(5, start=10))
 
@@ -90,7 +90,7 @@ def test_after_a_gap_it_sends_from_where_the_server_says(server, connect):
     assert server.events("p") == numbered(15)
 
 
-def test_a_server_that_lost_more_than_the_spool_has_gets_what_is_left(server, connect):
+def test_a_server_that_lost_more_than_the_spool_has_gets_the_remaining_lines(server, connect):
     client = connect(producer="p", spool_bytes=32 * 1024)
     for start in range(0, 1_000, 100):
         send(client, numbered(100, start))
@@ -106,7 +106,7 @@ def test_a_server_that_lost_more_than_the_spool_has_gets_what_is_left(server, co
     assert client.status.renumbered == 1
 
 
-def test_even_a_spool_that_is_full_takes_what_frames_a_run(server, connect):
+def test_a_full_spool_accepts_starts_and_ends(server, connect):
     server.always = says(401)
     client = connect(spool_bytes=64 * 1024)
     send(client, [{"type": "TurnRequest", "loop_id": "l", "payload": "x" * 1_000}] * 100)
@@ -117,7 +117,7 @@ def test_even_a_spool_that_is_full_takes_what_frames_a_run(server, connect):
 
 
 @pytest.mark.parametrize(("status", "state"), [(401, "unauthorized"), (403, "forbidden")])
-def test_without_leave_it_keeps_the_events_and_says_so(server, connect, status, state):
+def test_a_refused_token_keeps_the_events_in_the_spool(server, connect, status, state):
     server.script = [says(status)]
     client = connect()
     send(client, numbered(3))
@@ -141,7 +141,7 @@ def test_a_body_that_is_too_large_is_split(server, connect):
     assert server.events() == numbered(1_000)
 
 
-def test_an_event_that_is_too_large_alone_is_cut_and_says_so(server, connect):
+def test_an_event_above_the_limit_is_shortened_and_marked(server, connect):
     server.always = refuses_over(20_000)
     client = connect()
 
@@ -155,7 +155,7 @@ def test_an_event_that_is_too_large_alone_is_cut_and_says_so(server, connect):
     assert client.status.cut >= 1
 
 
-def test_a_line_that_was_half_written_is_forgotten(server, connect, tmp_path):
+def test_a_partly_written_line_is_discarded(server, connect, tmp_path):
     server.always = says(401)
     client = connect(producer="p")
     send(client, numbered(3))
@@ -171,7 +171,7 @@ def test_a_line_that_was_half_written_is_forgotten(server, connect, tmp_path):
     assert server.events("p") == numbered(4)
 
 
-def test_a_full_spool_drops_streaming_text_first_and_says_how_much(server, connect):
+def test_a_full_spool_drops_streamed_text_first_and_reports_the_count(server, connect):
     server.script = [says(503, Retry_After="1")]
     client = connect(spool_bytes=64 * 1024)
     delta = {"type": "MessageUpdate", "loop_id": "l", "message": {}, "delta": {"Text": {"delta": "x" * 200}}}
@@ -212,7 +212,7 @@ def test_threads_share_a_client(server, connect):
     ] * 4
 
 
-def test_what_is_open_at_the_end_of_a_program_is_sent(server, tmp_path):
+def test_a_client_left_open_is_flushed_at_exit(server, tmp_path):
     program = f"""
         from loopscope_client import Client
         client = Client("{server.url}", "token", spool="{tmp_path / "spool"}")
@@ -223,10 +223,10 @@ def test_what_is_open_at_the_end_of_a_program_is_sent(server, tmp_path):
     assert server.events() == numbered(1)
 
 
-def test_it_needs_no_settings_and_no_package(tmp_path):
+def test_importing_needs_no_settings_and_no_package(tmp_path):
     program = "import sys, loopscope_client; print([n for n in sys.modules if n in ('django', 'pydantic')])"
     environment = {name: value for name, value in os.environ.items() if not name.startswith("DJANGO")}
-    said = subprocess.run(
+    done = subprocess.run(
         [sys.executable, "-S", "-c", program],
         cwd=ROOT,
         env=environment,
@@ -234,15 +234,15 @@ def test_it_needs_no_settings_and_no_package(tmp_path):
         text=True,
         check=True,
     )
-    assert said.stdout.strip() == "[]"
+    assert done.stdout.strip() == "[]"
 
 
-def test_an_address_that_is_none_is_said_at_once():
-    with pytest.raises(ValueError, match="is no address"):
+def test_an_invalid_url_raises_at_once():
+    with pytest.raises(ValueError, match="is not a URL"):
         Client("ftp://example", "token")
 
 
-async def test_asyncio_has_the_same_client(server, tmp_path):
+async def test_the_asyncio_client_records_the_same_events(server, tmp_path):
     async with AsyncClient(server.url, "token", spool=tmp_path / "spool") as client:
         await client.send({"type": "Step", "loop_id": "l", "n": 0})
         client.send({"type": "Step", "loop_id": "l", "n": 1})

@@ -1,4 +1,4 @@
-"""What an agent writes with blocks is what the recorder makes of it."""
+"""Events of the client's blocks give the expected records in the recorder."""
 
 import asyncio
 import json
@@ -17,7 +17,7 @@ from tests.support.memory_store import Records
 
 
 class Notebook(ScopeFactory):
-    """Keeps what is sent, as lines, and feeds it to a recorder."""
+    """A client that feeds its lines to a recorder."""
 
     def __init__(self):
         self.lines, self.records = [], Records()
@@ -84,7 +84,7 @@ def test_a_loop_has_its_turns_its_usage_and_its_tools(client):
 def test_a_block_that_fails_ends_everything_in_it_as_failed(client):
     def work():
         with client.loop() as loop, loop.turn() as turn, loop.tool("divide", {"by": 0}):
-            turn.text("never said")
+            turn.text("never ended")
             raise ZeroDivisionError("by zero")
 
     with pytest.raises(ZeroDivisionError):
@@ -114,8 +114,8 @@ def test_a_model_that_fails_is_the_turns_error(client):
 def test_a_sub_agent_is_linked_both_ways(client):
     with client.loop(agent="chef", model="m") as chef, chef.turn() as turn:
         turn.answer("I ask the baker.", input=1, output=1)
-        with chef.sub_agent("baker", "bread") as baker, baker.turn() as asked:
-            asked.answer("Bread.", input=2, output=2)
+        with chef.sub_agent("baker", "bread") as baker, baker.turn() as inner:
+            inner.answer("Bread.", input=2, output=2)
 
     records = client.records
     above, below = records.of(Loop)
@@ -193,7 +193,7 @@ def test_an_input_that_was_refused_ends_the_loop_as_rejected(client):
     assert client.records.one(Loop).outcome == "rejected"
 
 
-def test_whatever_is_passed_no_call_raises(client):
+def test_no_value_makes_a_call_raise(client):
     odd = object()
     with client.loop(agent=None, model=odd, session="\ud800\n", title=odd) as loop:
         loop.user(odd)

@@ -1,4 +1,4 @@
-"""The client and `tail` against the real server: what was handed over is there, once and in order."""
+"""The client and `tail` against the real server: each line is stored once and in order."""
 
 import json
 import re
@@ -122,7 +122,7 @@ def test_a_file_is_sent_once_however_often_it_is_followed(server, tmp_path):
     assert events(server, "file")[1:] == steps("file", 300)
 
 
-def test_a_file_is_followed_by_one_process_until_it_is_told_to_stop(server, tmp_path):
+def test_a_file_is_followed_by_one_process_until_a_signal(server, tmp_path):
     path = tmp_path / "events.jsonl"
     path.write_text(json.dumps(begin("followed")) + "\n")
     command = [sys.executable, "manage.py", "tail", str(path), "--token", server.token, "--url", server.url]
@@ -141,15 +141,15 @@ def test_a_file_is_followed_by_one_process_until_it_is_told_to_stop(server, tmp_
         assert "1 lines stored, 0 rejected" in first.stderr.read()
 
 
-def pipe(server, said, *options):
-    """Send what a program says through `tail -`, to its end."""
+def pipe(server, text, *options):
+    """Send text through `tail -`, to its end."""
     command = [sys.executable, "manage.py", "tail", "-", "--flush", *options]
     environment = server.environment | {"LOOPSCOPE_TOKEN": server.token, "LOOPSCOPE_URL": server.url}
     done = subprocess.run(
         command,
         cwd=ROOT,
         env=environment,
-        input=said,
+        input=text,
         text=True,
         check=False,
         timeout=LONG_S,
@@ -169,7 +169,7 @@ def test_a_pipe_of_another_runtime_may_be_server_sent_events(server):
     tape = ROOT / "tests/tapes/cagent/two-turns.reconstructed.events.jsonl"
     pipe(server, "".join(f"data: {line}\n\n" for line in tape.read_text().splitlines()), "--format", "cagent")
 
-    (session,) = [each for each in server.read("/api/v1/sessions")["items"] if each["source"] == "cagent"]
+    (session,) = [item for item in server.read("/api/v1/sessions")["items"] if item["source"] == "cagent"]
     assert (session["outcome"], session["loops"], session["turns"]) == ("completed", 1, 2)
 
 

@@ -1,4 +1,4 @@
-"""`loopscope-tail` without a server: what it asks for, and what it says while lines wait."""
+"""`loopscope-tail` without a server: refused arguments, and the message while lines wait."""
 
 import os
 import subprocess
@@ -13,7 +13,7 @@ ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_set(monkeypatch):
+def _no_environment(monkeypatch):
     for name in ("LOOPSCOPE_URL", "LOOPSCOPE_TOKEN"):
         monkeypatch.delenv(name, raising=False)
 
@@ -23,14 +23,14 @@ def _nothing_is_set(monkeypatch):
     [
         (["-"], "LOOPSCOPE_URL"),
         (["-", "--url", "http://127.0.0.1:9"], "LOOPSCOPE_TOKEN"),
-        (["-", "--url", "ftp://127.0.0.1", "--token", "t"], "is no address"),
+        (["-", "--url", "ftp://127.0.0.1", "--token", "t"], "is not a URL"),
         (
             ["nowhere", "--once", "--url", "http://127.0.0.1:9", "--token", "t", "--spool", "SPOOL"],
             "does not exist",
         ),
     ],
 )
-def test_what_cannot_be_sent_is_refused_in_one_line(arguments, missing, capsys, tmp_path):
+def test_an_invalid_argument_is_refused_in_one_line(arguments, missing, capsys, tmp_path):
     assert tail.main([word.replace("SPOOL", str(tmp_path)) for word in arguments]) == 1
 
     printed = capsys.readouterr().err
@@ -39,12 +39,12 @@ def test_what_cannot_be_sent_is_refused_in_one_line(arguments, missing, capsys, 
     assert printed.count("\n") == 1
 
 
-def test_a_format_is_a_word(capsys):
+def test_a_format_is_a_single_name(capsys):
     with pytest.raises(SystemExit) as end:
         tail.main(["-", "--format", "cagent&flush=1"])
 
     assert end.value.code == 2
-    assert "is no name of a format" in capsys.readouterr().err
+    assert "is not the name of a format" in capsys.readouterr().err
 
 
 def test_without_a_home_folder_the_spool_must_be_named(monkeypatch):
@@ -57,7 +57,7 @@ def test_without_a_home_folder_the_spool_must_be_named(monkeypatch):
         tail._spool(tail.Options("events.jsonl", "http://127.0.0.1:9", "t"))
 
 
-def test_it_says_why_the_lines_of_a_file_wait(tmp_path):
+def test_it_prints_why_the_lines_of_a_file_wait(tmp_path):
     lines = tmp_path / "events.jsonl"
     lines.write_text('{"type":"Notice"}\n')
     command = [

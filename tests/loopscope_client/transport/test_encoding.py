@@ -1,4 +1,4 @@
-"""Whatever a program puts into an event becomes one line of JSON."""
+"""Every value becomes one line of JSON."""
 
 import json
 from datetime import UTC, datetime
@@ -31,7 +31,7 @@ class Broken:
         ("\n\x00\u2028", "\n\x00\u2028"),
     ],
 )
-def test_what_is_no_json_becomes_the_nearest_that_is(value, becomes):
+def test_a_value_without_a_json_form_is_converted(value, becomes):
     line = line_of({"type": "Step", "value": value})
 
     assert b"\n" not in line
@@ -39,14 +39,14 @@ def test_what_is_no_json_becomes_the_nearest_that_is(value, becomes):
     assert parse(line).name == "Step"
 
 
-def test_a_circle_ends():
+def test_a_circular_value_ends():
     around = {}
     around["again"] = [around]
 
     assert "..." in json.loads(line_of({"value": around}))["value"]["again"][0]
 
 
-def test_what_is_nested_too_deep_is_told_in_words():
+def test_values_below_the_depth_limit_become_text():
     deep = value = []
     for _ in range(5_000):
         value.append([])
@@ -56,7 +56,7 @@ def test_what_is_nested_too_deep_is_told_in_words():
     assert line_of({"value": deep}).count(b"[") <= DEPTH + 10_000
 
 
-def test_a_huge_event_keeps_what_is_computed_with():
+def test_a_shortened_event_keeps_its_ids_and_counts():
     usage = {"input": 1, "output": 2}
     end = {
         "type": "AgentEnd",

@@ -1,4 +1,4 @@
-"""The names under which clients send: kept over processes, shared by no two."""
+"""Producer names: continued by later processes, never shared by two at once."""
 
 import signal
 import subprocess
@@ -34,7 +34,7 @@ def test_events_of_a_program_that_was_killed_are_sent_by_the_next(server, connec
     assert len(list((tmp_path / "spool").iterdir())) == 1
 
 
-def test_a_named_producer_goes_on_after_its_last_number(server, connect):
+def test_a_named_producer_continues_after_its_last_number(server, connect):
     first = connect(producer="p")
     send(first, numbered(5))
     assert first.close(LONG_S)
@@ -46,7 +46,7 @@ def test_a_named_producer_goes_on_after_its_last_number(server, connect):
     assert server.events("p") == numbered(10)
 
 
-def test_a_named_producer_whose_spool_is_gone_asks_the_server_first(server, connect, tmp_path):
+def test_a_named_producer_without_its_spool_fetches_its_last_number(server, connect, tmp_path):
     first = connect(producer="p")
     send(first, numbered(5))
     assert first.close(LONG_S)
@@ -58,7 +58,7 @@ def test_a_named_producer_whose_spool_is_gone_asks_the_server_first(server, conn
     assert server.events("p") == numbered(10)
 
 
-def test_a_number_that_somebody_else_took_costs_nothing(server, connect):
+def test_a_number_that_another_program_used_loses_no_line(server, connect):
     client = connect(producer="p")
     send(client, numbered(3))
     assert client.flush(LONG_S)
@@ -71,7 +71,7 @@ def test_a_number_that_somebody_else_took_costs_nothing(server, connect):
     assert sorted(found, key=lambda event: event["n"]) == numbered(6)
 
 
-def test_a_second_process_of_the_same_name_gets_a_name_of_its_own(server, connect):
+def test_a_second_client_of_the_same_name_gets_another_name(server, connect):
     one, two = connect(producer="p"), connect(producer="p")
 
     send(one, numbered(3))
@@ -83,7 +83,7 @@ def test_a_second_process_of_the_same_name_gets_a_name_of_its_own(server, connec
     assert server.events(one.status.producer) == server.events(two.status.producer) == numbered(3)
 
 
-def test_a_name_of_any_length_and_letters_is_taken(server, connect):
+def test_a_name_of_any_length_and_letters_is_accepted(server, connect):
     client = connect(producer="\n " + "\u00e4" * 500)
     send(client, numbered(2))
 
@@ -91,7 +91,7 @@ def test_a_name_of_any_length_and_letters_is_taken(server, connect):
     assert len(server.kept) == 1
 
 
-def test_what_a_client_leaves_behind_is_sent_by_the_next_in_the_same_program(server, connect):
+def test_lines_of_a_closed_client_are_sent_by_the_next_in_the_same_process(server, connect):
     server.always = says(500)
     client = connect()
     send(client, numbered(3))

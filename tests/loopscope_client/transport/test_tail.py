@@ -1,38 +1,40 @@
-"""A growing file: each line is handed over once, whatever happens to the file."""
+"""A growing file: each line is forwarded once, through rotation, truncation and restarts."""
 
 import pytest
 
-from loopscope_client.transport.tail import Following
+from loopscope_client.transport.tail import FileFollower
 
 
 class Reader:
-    """Follows a file again and again, as programs that are started anew do."""
+    """Follows a file, and again after a restart."""
 
     def __init__(self, folder):
-        self.path, self.notes, self.got = folder / "events.jsonl", folder / "tail.json", []
+        self.path, self.notes, self.forwarded = folder / "events.jsonl", folder / "tail.json", []
         self.start()
 
     def start(self):
-        self.following = Following(self.path, self.notes, lambda: len(self.got), self.got.append)
+        self.follower = FileFollower(
+            self.path, self.notes, lambda: len(self.forwarded), self.forwarded.append
+        )
 
     def write(self, text, mode="a"):
         with self.path.open(mode) as file:
             file.write(text)
 
     def read(self):
-        while self.following.step():
+        while self.follower.step():
             pass
-        return [line.decode() for line in self.got]
+        return [line.decode() for line in self.forwarded]
 
 
 @pytest.fixture
 def reader(tmp_path):
     reader = Reader(tmp_path)
     yield reader
-    reader.following.close()
+    reader.follower.close()
 
 
-def test_lines_come_as_the_file_grows_and_only_whole(reader):
+def test_complete_lines_are_forwarded_as_the_file_grows(reader):
     assert reader.read() == []
     reader.write('{"n":1}\n\n{"n":2}\n{"n"')
     assert reader.read() == ['{"n":1}', '{"n":2}']
@@ -42,10 +44,10 @@ def test_lines_come_as_the_file_grows_and_only_whole(reader):
     assert reader.read() == ['{"n":1}', '{"n":2}', '{"n":3}']
 
 
-def test_started_again_it_goes_on_where_it_was(reader):
+def test_after_a_restart_it_continues_at_its_position(reader):
     reader.write("1\n2\n")
     reader.read()
-    reader.following.close()
+    reader.follower.close()
     reader.write("3\n")
 
     reader.start()
@@ -71,16 +73,16 @@ def test_a_truncated_file_is_read_from_its_beginning(reader):
     assert reader.read() == ["1", "2", "3", "4"]
 
 
-def test_a_file_that_was_replaced_while_nobody_looked_is_a_new_one(reader):
+def test_a_file_replaced_between_two_runs_is_read_from_its_beginning(reader):
     reader.write("1\n2\n")
     reader.read()
-    reader.following.close()
+    reader.follower.close()
     reader.write("3\n4\n", "w")
 
     reader.start()
 
     assert reader.read() == ["1", "2", "3", "4"]
-    reader.following.close()
+    reader.follower.close()
     reader.write("5\n")
     reader.start()
     assert reader.read() == ["1", "2", "3", "4", "5"]
