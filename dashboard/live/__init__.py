@@ -1,1 +1,1 @@
-"""Hub, viewers, panels and the page socket."""
+"""Live pages: hub, topics, viewers, panels and the page socket."""

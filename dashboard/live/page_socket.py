@@ -1,7 +1,10 @@
-"""The page socket: an open page connects here and is sent its panels, first all, then whatever changes.
+"""The page socket: an open page connects here and is sent its panels, first all, then those that change.
 
-A Channels consumer. Panels are not sent by the consumer's own accord: the hub draws each panel once a process
-and hands the text to every viewer.
+A Channels consumer. It receives acknowledgements and runs two tasks: `_write` sends the hub's frames to the
+socket, `_watch` checks sign-out and silence and sends heartbeats. It renders nothing itself: the hub renders
+each panel once per process and queues the text for every viewer.
+
+Invariant: the queue `_out` is bounded by the viewer's send window, as the hub queues no frame beyond it.
 """
 
 from __future__ import annotations
@@ -22,11 +25,11 @@ from dashboard.security.authenticate import NotAMember, SignedOut, authenticate,
 from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.models import Project
 
-# Reconnecting pages are told apart by close code: hx-ws comes back after 1006, never after 4xxx.
+# The close code decides whether a page reconnects: hx-ws does after 1006, never after 4xxx.
 SIGNED_OUT, REFUSED, ABNORMAL = 4401, 4403, 1006
-RECHECK_S = 3.0
-HEARTBEAT_S = 15.0
-SILENCE_S = 30.0
+RECHECK_S = 3.0  # between checks of the sign-in and of the oldest unacknowledged frame
+HEARTBEAT_S = 15.0  # after the last frame; proxies close idle connections
+SILENCE_S = 30.0  # without an acknowledgement, after which the connection is dropped
 
 OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page]
 
@@ -43,7 +46,7 @@ class PageConsumer(SocketConsumer):
         self._viewer: Viewer | None = None
 
     async def connect(self) -> None:
-        """Accept a member of the project and draw for the page from now on; refuse the handshake else."""
+        """Accept a member of the project and join the hub; otherwise refuse the handshake."""
         page = await self._open()
         await self.accept()
         self._viewer = Viewer(page, self._out.put_nowait, partial(self._out.put_nowait, None))
@@ -52,13 +55,13 @@ class PageConsumer(SocketConsumer):
         self.start_task(partial(self._watch, self._viewer))
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Take an acknowledgement; whatever else a page says is ignored."""
+        """Handle an acknowledgement, `{"ack": NUMBER}`; any other message is ignored."""
         number = _acknowledged(text_data)
         if number is not None and self._viewer is not None:
             hub.acknowledge(self._viewer, number)
 
     def release(self) -> None:
-        """Have nothing drawn for the page any more."""
+        """Leave the hub."""
         if self._viewer is not None:
             hub.leave(self._viewer)
 
@@ -78,22 +81,22 @@ class PageConsumer(SocketConsumer):
         return self._pages[self._name](project, user, QueryDict(self.scope["query_string"]))
 
     async def _write(self) -> None:
-        """Send the frames that the hub hands over until it gives the viewer up."""
+        """Send the frames that the hub queues, until it drops the viewer."""
         while (frame := await self._out.get()) is not None:
             await self.send(frame)
         raise Close(ABNORMAL)
 
     async def _watch(self, viewer: Viewer) -> None:
-        """Close when the viewer has signed out or fallen silent; meanwhile keep a quiet connection warm."""
+        """Close when the user has signed out or the page is silent; send heartbeats while nothing changes."""
         loop = asyncio.get_running_loop()
-        # A new session store each time: the one in the scope would remember who was signed in.
+        # A new session store each time: the one in the scope caches the user.
         recheck = partial(authenticate, self.scope["session"].session_key, self._slug)
         while True:
             await asyncio.sleep(RECHECK_S)
             if viewer.silent_for(loop.time()) > SILENCE_S:
                 raise Close(ABNORMAL)
             if viewer.is_ready and loop.time() - viewer.sent_at > HEARTBEAT_S:
-                viewer.hand("", loop.time())
+                viewer.send_frame("", loop.time())
             try:
                 await self._in_thread(recheck)
             except (SignedOut, NotAMember):
@@ -113,8 +116,8 @@ class PageConsumer(SocketConsumer):
 
 def _acknowledged(text: object) -> int | None:
     try:
-        said = json.loads(text) if isinstance(text, str) and len(text) < 100 else None
+        message = json.loads(text) if isinstance(text, str) and len(text) < 100 else None
     except ValueError:
         return None
-    number = said.get("ack") if isinstance(said, dict) else None
+    number = message.get("ack") if isinstance(message, dict) else None
     return number if type(number) is int else None

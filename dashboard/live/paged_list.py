@@ -1,4 +1,8 @@
-"""Lists page by page: which rows a page holds, where among how many, and what waits above them."""
+"""Live lists in keyset pages: the rows of a page, their position, and the count of new rows above them.
+
+Rows that are recorded later do not move the page; a strip above the list counts them and links to them. Each
+row is a panel. Counts stop at `COUNT_MAX`, so a list costs the same however large the project is.
+"""
 
 from __future__ import annotations
 
@@ -24,14 +28,14 @@ if TYPE_CHECKING:
 
 PAGE = 50
 COUNT_MAX = 10_000
-ROWS_MAX = 100  # that a socket may ask for; a page shows fewer
+ROWS_MAX = 100  # rows in a socket's URL; a page shows fewer
 
 M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """A number of rows; of more than `most` only that is known."""
+    """A number of rows, exact up to `most`; larger numbers are shown as "10,000+"."""
 
     value: int
     most: int = COUNT_MAX
@@ -42,17 +46,17 @@ class Count:
 
 
 def count(rows: QuerySet[M], most: int = COUNT_MAX) -> Count:
-    """Count rows without reading more than anyone wants to know."""
+    """Count rows, reading at most `most` + 1."""
     return Count(rows.order_by()[: most + 1].count(), most)
 
 
 def newest(every: QuerySet[M]) -> int:
-    """Return the last row recorded, 0 before the first; later ones wait above the list."""
+    """Return the primary key of the last recorded row, 0 without rows; later rows count as new."""
     return every.order_by("-pk").values_list("pk", flat=True).first() or 0
 
 
 class Paged(Protocol):
-    """What an address asks a list for; of the two cursors one is followed."""
+    """The cursors of an address; `after` takes precedence."""
 
     @property
     def before(self) -> Cursor | None: ...
@@ -63,7 +67,7 @@ class Paged(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """One page of a list; links are query strings, "" at an end."""
+    """One page of a list; `newer` and `older` are query strings of links, "" at an end."""
 
     pks: tuple[int, ...]
     total: Count
@@ -80,37 +84,37 @@ class Listing:
         return f"{self.above.value + len(self.pks):,}" if self.above.value <= COUNT_MAX else ""
 
 
-def listing(wanted: QuerySet[M], asked: Paged, order: Order = RECORDED) -> Listing:
-    """Return the page of the wanted rows that is asked for. One to four queries."""
-    page = order.page(wanted, PAGE, older=asked.before, newer=asked.after)
+def listing(rows: QuerySet[M], address: Paged, order: Order = RECORDED) -> Listing:
+    """Return the page of `rows` that the address selects, at most `PAGE` rows. One to four queries."""
+    page = order.page(rows, PAGE, older=address.before, newer=address.after)
     ends = page.cursors
     is_whole = not page.has_newer and not page.has_older
     return Listing(
         pks=tuple(cursor.pk for cursor in ends),
-        total=Count(len(ends)) if is_whole else count(wanted),
-        above=count(order.backwards.after(wanted, ends[0])) if page.has_newer else Count(0),
-        newer=asked.but(after=ends[0]).query if page.has_newer else "",
-        older=asked.but(before=ends[-1]).query if page.has_older else "",
+        total=Count(len(ends)) if is_whole else count(rows),
+        above=count(order.backwards.after(rows, ends[0])) if page.has_newer else Count(0),
+        newer=address.but(after=ends[0]).query if page.has_newer else "",
+        older=address.but(before=ends[-1]).query if page.has_older else "",
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Kind:
-    """What a list is of, and how an open one stays up to date."""
+    """The definition of a live list."""
 
-    page: str  # and its socket
+    page: str  # name of the page and of its socket
     what: str  # one row, in words
-    matching: Callable[[int, Any, datetime], QuerySet[Any]]  # rows of a project, asked for at a time
-    rows: Callable[[int, Collection[int]], Mapping[int, object]]  # of a project, as they are shown
-    sessions: Callable[[Collection[int]], Mapping[int, int]]  # of rows: a bell says which sessions moved
-    comes_with: Callable[[Invalidation], Any]  # whether there may be new ones
+    matching: Callable[[int, Any, datetime], QuerySet[Any]]  # project, filters, now -> rows
+    rows: Callable[[int, Collection[int]], Mapping[int, object]]  # project, keys -> roots of the row panels
+    sessions: Callable[[Collection[int]], Mapping[int, int]]  # session by row: invalidations name sessions
+    comes_with: Callable[[Invalidation], Any]  # truthy if the invalidation may have added rows
     rows_ms: int = 0
     strip_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Fresh:
-    """How many new rows wait; root of the panel _shared/new-items."""
+    """The number of new rows; root of the panel _shared/new-items."""
 
     count: Count
     what: str
@@ -119,19 +123,19 @@ class Fresh:
 
 @lru_cache(maxsize=256)
 def row_panel(of: Kind, project: int) -> Panel:
-    """Return the rows of one project: one of another is to its pages as one that is gone."""
+    """Return the panel of a project's rows; a row of another project counts as deleted."""
     return Panel(f"{of.page}/row", partial(of.rows, project), of.rows_ms)
 
 
 @lru_cache(maxsize=256)
-def strip_panel(of: Kind, project: int, asked: Address) -> Panel:
-    """Return the strip of new rows; its key is the last row that the page knows."""
-    return Panel("_shared/new-items", partial(_fresh, of, project, asked), of.strip_ms)
+def strip_panel(of: Kind, project: int, address: Address) -> Panel:
+    """Return the strip of new rows; its key is the newest row when the page was opened."""
+    return Panel("_shared/new-items", partial(_fresh, of, project, address), of.strip_ms)
 
 
-def _fresh(of: Kind, project: int, asked: Address, known: Collection[int]) -> Mapping[int, Fresh]:
-    matching = of.matching(project, asked, timezone.now())
-    return {pk: Fresh(count(matching.filter(pk__gt=pk)), of.what, asked.query) for pk in known}
+def _fresh(of: Kind, project: int, address: Address, newest_pks: Collection[int]) -> Mapping[int, Fresh]:
+    matching = of.matching(project, address, timezone.now())
+    return {pk: Fresh(count(matching.filter(pk__gt=pk)), of.what, address.query) for pk in newest_pks}
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,34 +148,34 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class OpenList:
-    """An open list: what was asked for, the rows it shows and the last one it knows of."""
+    """An open list: its address, the rows it shows, and the newest row when it was opened."""
 
     of: Kind
     project: int
-    asked: Address
+    address: Address
     rows: tuple[int, ...]
     newest: int
     sessions: Mapping[int, int]
 
     @classmethod
-    def opened(cls, of: Kind, project: int, asked: Address, rows: tuple[int, ...], newest: int) -> OpenList:
-        """Return it with the sessions of its rows; which page of the list they are does not matter."""
-        return cls(of, project, asked.but(), rows, newest, of.sessions(rows))
+    def opened(cls, of: Kind, project: int, address: Address, rows: tuple[int, ...], newest: int) -> OpenList:
+        """Return the open list of a page; the cursor is dropped, as its rows are listed. One query."""
+        return cls(of, project, address.but(), rows, newest, of.sessions(rows))
 
     @classmethod
-    def reopened(cls, of: Kind, project: int, asked: Address, params: QueryDict) -> OpenList:
-        """Return what a socket's URL stands for; numbers that are none are left out."""
+    def reopened(cls, of: Kind, project: int, address: Address, params: QueryDict) -> OpenList:
+        """Return the open list of a socket's URL; invalid numbers are ignored."""
         rows = [whole_number(word) for word in params.get("rows", "").split(".")[:ROWS_MAX]]
         newest = whole_number(params.get("newest", "")) or 0
-        return cls.opened(of, project, asked, tuple(pk for pk in rows if pk), newest)
+        return cls.opened(of, project, address, tuple(pk for pk in rows if pk), newest)
 
     def socket(self, slug: str) -> str:
         """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
         rows = ".".join(map(str, self.rows))
-        return links.live(slug, self.of.page, **self.asked.pairs(), rows=rows, newest=self.newest)
+        return links.live(slug, self.of.page, **self.address.pairs(), rows=rows, newest=self.newest)
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        """Return the rows and the strip, those that a bell made dirty."""
+        """Return the rows whose sessions were touched, and the strip if there may be new rows."""
         if touched is None:
             return [(self._row, list(self.rows)), (self._strip, [self.newest])]
         moved = [pk for pk in self.rows if self.sessions.get(pk) in touched.sessions]
@@ -179,7 +183,7 @@ class OpenList:
         return [(self._row, moved), *strip]
 
     def draw(self) -> Drawn:
-        """Draw the panels as the socket would."""
+        """Render the panels as the socket does."""
         rows, strip = self._row.draw(self.rows), self._strip.draw([self.newest])
         return Drawn([rows[pk] for pk in self.rows if pk in rows], strip[self.newest])
 
@@ -189,4 +193,4 @@ class OpenList:
 
     @property
     def _strip(self) -> Panel:
-        return strip_panel(self.of, self.project, self.asked)
+        return strip_panel(self.of, self.project, self.address)

@@ -1,7 +1,14 @@
-"""Draws for the open pages of one project what a bell made dirty, each panel once for all who look.
+"""Renders the dirty panels of a project's open pages, each panel once for all viewers.
 
-Swift panels are drawn at once and then at most every 50 ms; slow ones, and whole pages, when nothing swift
-waits. A page that cannot be drawn is dropped and comes back by itself, so what stays connected is true.
+One task per project runs ticks. A tick merges the queued invalidations, marks panels dirty per viewer,
+renders the union of what ready viewers need, and sends each viewer its part. Fast panels are rendered at once
+and then at most every `TICK_S`; slow panels (`min_interval_ms`) and whole pages are rendered group by group,
+with a fast tick between any two groups, so that a slow query delays fast panels by one group at most.
+
+Invariants: two viewers of a panel get the same HTML; each panel is rendered at most once per tick; a viewer
+whose panels cannot all be rendered is dropped and reconnects, so a connected page is never silently out of
+date. Cost: per tick, one query per kind of dirty panel, one template per dirty panel, and one string per
+distinct set of panels, whatever the number of viewers.
 """
 
 from __future__ import annotations
@@ -26,102 +33,105 @@ R = TypeVar("R")
 
 
 class Topic:
-    """The viewers of one project and the one task that draws for them."""
+    """The viewers of one project and the task that renders for them. All methods run on the event loop."""
 
     def __init__(self) -> None:
         self.loop = asyncio.get_running_loop()
         self.viewers: set[Viewer] = set()
         self.wake = asyncio.Event()
         self._invalidations: list[Invalidation] = []
-        self._beat_at = self._slow_at = 0.0  # when bells were last taken, and slow panels drawn
-        self._drawn_at: dict[Key, float] = {}  # of panels with a slower rate
+        self._fast_at = self._slow_at = 0.0  # when fast and slow panels were last rendered
+        self._rendered_at: dict[Key, float] = {}  # of slow panels, until their interval is over
         self._task = self.loop.create_task(self._run())
 
-    def ring(self, touched: Invalidation) -> None:
+    def invalidate(self, touched: Invalidation) -> None:
+        """Queue an invalidation for the next tick."""
         self._invalidations.append(touched)
         self.wake.set()
 
     def redraw(self) -> None:
-        """Have every viewer be sent its whole page."""
+        """Mark every viewer stale, so that each is sent its whole page."""
         for viewer in self.viewers:
             viewer.mark((), self._due, has_everything_changed=True)
         self.wake.set()
 
     def stop(self) -> None:
+        """Stop rendering."""
         self._task.cancel()
 
     async def _run(self) -> None:
         while True:
             try:
                 await self._tick()
-            except Exception:  # the outermost frame of this task: without it pages would fall silent
-                log.exception("the hub cannot tell what to draw: its %d viewers come back", len(self.viewers))
+            except Exception:  # outermost frame of this task: without it pages would no longer be updated
+                log.exception("rendering failed: %d viewers are dropped and reconnect", len(self.viewers))
                 for viewer in self.viewers:
                     viewer.drop()
 
     async def _tick(self) -> None:
-        self.wake.clear()
+        self.wake.clear()  # before the wait is computed: a later event must not be lost
         wait = self._wait()
         if wait > 0:
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.wake.wait(), wait if wait < NEVER else None)
         else:
-            await self._beat()
-            await self._draw_slow()
+            await self._render_fast()
+            await self._render_slow()
 
     def _wait(self) -> float:
-        """Return the seconds until something may be drawn."""
+        """Return the seconds until something may be rendered; NEVER while nothing is dirty."""
         ready = self._ready()
-        swift = min((viewer.due() for viewer in ready), default=NEVER)
+        fast = min((viewer.due() for viewer in ready), default=NEVER)
         slow = min((viewer.due(slow=True) for viewer in ready), default=NEVER)
-        beat = self._beat_at + TICK_S if self._invalidations or swift < NEVER else NEVER
-        return min(beat, max(slow, self._slow_at + TICK_S)) - self.loop.time()
+        next_fast = self._fast_at + TICK_S if self._invalidations or fast < NEVER else NEVER
+        return min(next_fast, max(slow, self._slow_at + TICK_S)) - self.loop.time()
 
     def _ready(self) -> list[Viewer]:
         return [viewer for viewer in self.viewers if viewer.is_ready]
 
-    async def _beat(self) -> None:
-        """Take the bells and draw what is swift, unless that was just done."""
+    async def _render_fast(self) -> None:
+        """Apply queued invalidations and render the fast panels, at most every `TICK_S`."""
         now = self.loop.time()
-        if now < self._beat_at + TICK_S:
+        if now < self._fast_at + TICK_S:
             return
         if self._invalidations:
-            self._beat_at = now
-            self._note()
-        wanted = {viewer: taken for viewer in self._ready() if (taken := viewer.take(now))}
-        if wanted:
-            self._beat_at = now
-            self._hand(wanted, await self._in_thread(draw, _every(wanted)))
+            self._fast_at = now
+            self._apply_invalidations()
+        panels = {viewer: due for viewer in self._ready() if (due := viewer.take(now))}
+        if panels:
+            self._fast_at = now
+            self._send(panels, await self._in_thread(draw, _union(panels)))
 
-    async def _draw_slow(self) -> None:
-        """Draw what is slow and due, and whole pages; what is swift goes between any two panels of them."""
+    async def _render_slow(self) -> None:
+        """Render due slow panels and whole pages, with a fast tick between two kinds of panels."""
         now = self.loop.time()
         if now < self._slow_at + TICK_S:
             return
         ready = self._ready()
-        parts = {viewer: taken for viewer in ready if (taken := viewer.take(now, slow=True))}
+        parts = {viewer: due for viewer in ready if (due := viewer.take(now, slow=True))}
         whole = [viewer for viewer in ready if viewer.is_stale]
         if not parts and not whole:
             return
         self._slow_at = now
+        # Before the pages list their panels: what a commit touches after that is marked dirty again.
         for viewer in whole:
             viewer.begin()
         wholes = await self._in_thread(whole_pages, [viewer.page for viewer in whole]) if whole else []
-        wanted = parts | dict(zip(whole, wholes, strict=True))
-        every = _every(wanted)
-        self._remember(every, now)
-        drawn: dict[Key, str] = {}
-        for _, group in groupby(sorted(every, key=_name), key=_name):
-            drawn.update(await self._in_thread(draw, list(group)))
-            await self._beat()
+        panels = parts | dict(zip(whole, wholes, strict=True))
+        union = _union(panels)
+        self._record_times(union, now)
+        html: dict[Key, str] = {}
+        for _, group in groupby(sorted(union, key=_name), key=_name):
+            html.update(await self._in_thread(draw, list(group)))
+            await self._render_fast()
         for viewer in whole:
             viewer.is_awaited = False
-        self._hand(wanted, drawn)
+        self._send(panels, html)
 
-    async def _in_thread(self, work: Callable[[A], R], what: A) -> R:
-        return await self.loop.run_in_executor(DRAWING, work, what)
+    async def _in_thread(self, work: Callable[[A], R], argument: A) -> R:
+        return await self.loop.run_in_executor(DRAWING, work, argument)
 
-    def _note(self) -> None:
+    def _apply_invalidations(self) -> None:
         if self._invalidations:
             invalidations, self._invalidations = self._invalidations, []
             touched = merge(invalidations)
@@ -130,39 +140,41 @@ class Topic:
 
     def _mark(self, viewer: Viewer, touched: Invalidation) -> None:
         try:
-            # A config names itself by what tells it from the others of its model: a new one renames them.
+            # A config's label is what distinguishes it from others of its model: a new config renames them.
             viewer.mark(
                 keys(viewer.page.dirty_panels(touched)),
                 self._due,
                 has_everything_changed=bool(touched.configs),
             )
-        except Exception:  # a bug of one page must not stop what the others see
-            log.exception("a page cannot tell what a bell means for it")
+        except Exception:  # a bug in one page must not stop the others
+            log.exception("a page failed to list its dirty panels")
             viewer.drop()
 
     def _due(self, key: Key) -> float:
-        return self._drawn_at.get(key, 0.0) + key[0].min_interval_ms / 1000
+        return self._rendered_at.get(key, 0.0) + key[0].min_interval_ms / 1000
 
-    def _remember(self, drawn: Collection[Key], now: float) -> None:
-        self._drawn_at = {key: at for key, at in self._drawn_at.items() if self._due(key) > now}
-        self._drawn_at.update({key: now for key in drawn if is_slow(key)})
+    def _record_times(self, rendered: Collection[Key], now: float) -> None:
+        # Times of panels whose interval is over are dropped, so the map does not grow with all panels ever
+        # shown.
+        self._rendered_at = {key: at for key, at in self._rendered_at.items() if self._due(key) > now}
+        self._rendered_at.update({key: now for key in rendered if is_slow(key)})
 
-    def _hand(self, wanted: Mapping[Viewer, list[Key] | None], drawn: Mapping[Key, str]) -> None:
-        joined: dict[tuple[Key, ...], str] = {}
-        for viewer, dirty_panels in wanted.items():
-            if viewer not in self.viewers:
+    def _send(self, panels: Mapping[Viewer, list[Key] | None], html: Mapping[Key, str]) -> None:
+        joined: dict[tuple[Key, ...], str] = {}  # viewers of the same panels share one string
+        for viewer, dirty_panels in panels.items():
+            if viewer not in self.viewers:  # it left while its panels were rendered
                 continue
-            if dirty_panels is None or not drawn.keys() >= set(dirty_panels):
+            if dirty_panels is None or not html.keys() >= set(dirty_panels):
                 viewer.drop()
                 continue
             order = tuple(dirty_panels)
             if order not in joined:
-                joined[order] = "".join(drawn[key] for key in order)
-            viewer.hand(joined[order], self.loop.time())
+                joined[order] = "".join(html[key] for key in order)
+            viewer.send_frame(joined[order], self.loop.time())
 
 
-def _every(wanted: Mapping[Viewer, list[Key] | None]) -> set[Key]:
-    return {key for dirty_panels in wanted.values() for key in dirty_panels or ()}
+def _union(panels: Mapping[Viewer, list[Key] | None]) -> set[Key]:
+    return {key for dirty_panels in panels.values() for key in dirty_panels or ()}
 
 
 def _name(key: Key) -> str:

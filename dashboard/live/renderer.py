@@ -1,4 +1,9 @@
-"""Drawing panels, in threads of its own: in Channels' one, a slow query would stall every socket."""
+"""Rendering of panels in a thread pool: in Channels' single thread a slow query would block all sockets.
+
+Panels of one kind are rendered together, so their query runs once however many are dirty. A panel or page
+that fails is left out and logged; the others are still rendered. Database connections belong to the pool's
+threads.
+"""
 
 from __future__ import annotations
 
@@ -15,11 +20,12 @@ from recorder.ingest.metrics import REDRAWS
 
 log = logging.getLogger(__name__)
 
+# Two threads: one may wait for the database while the other renders; more would compete for the GIL.
 DRAWING = ThreadPoolExecutor(max_workers=2, thread_name_prefix="draw")
 
 
 def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
-    """Return everything that each page shows, None where a page cannot tell."""
+    """Return all panels of each page; None for a page that raised."""
     _tidy()
     try:
         return [_whole_page(page) for page in pages]
@@ -30,13 +36,13 @@ def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:
 def _whole_page(page: Page) -> list[Key] | None:
     try:
         return keys(page.dirty_panels(None))
-    except Exception:  # a bug of one page must not stop what the others see
-        log.exception("a page cannot tell what it shows")
+    except Exception:  # a bug in one page must not stop the others
+        log.exception("a page failed to list its panels")
         return None
 
 
 def draw(wanted: Collection[Key]) -> dict[Key, str]:
-    """Return the HTML of each panel: its removal if it is gone, nothing if it cannot be drawn."""
+    """Return the HTML of each panel; its removal if its record was deleted, no entry if it raised."""
     _tidy()
     drawn: dict[Key, str] = {}
     try:
@@ -44,8 +50,8 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
             pks = [pk for _, pk in group]
             try:
                 html = panel.draw(pks, oob=True)
-            except Exception:  # nor one panel the rest
-                log.exception("panel %s cannot be drawn", panel.name)
+            except Exception:  # nor one kind of panel the others
+                log.exception("panel %s cannot be rendered", panel.name)
             else:
                 drawn.update({(panel, pk): html.get(pk) or _removal(panel.dom_id(pk)) for pk in pks})
         REDRAWS.add(len(drawn))
@@ -55,7 +61,8 @@ def draw(wanted: Collection[Key]) -> dict[Key, str]:
 
 
 def _tidy() -> None:
-    """Close a connection that no longer works. On SQLite one that does stays: to open one is dear."""
+    """Close a broken connection; on SQLite a working one stays open, because opening one is expensive."""
+    # These threads serve no requests, so Django's own clean-up between requests does not reach them.
     if connection.vendor == "sqlite":
         connection.close_at = None
     close_old_connections()

@@ -1,4 +1,4 @@
-"""A page that shows nothing live but its shell: what it is about changes rarely, or not while you look."""
+"""A page without live panels except those of the shell: its content changes rarely."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class StillPage:
-    """An open page of a project."""
+    """An open page without panels of its own."""
 
     project: int
 
@@ -25,5 +25,5 @@ class StillPage:
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:
-    """Return what the page shows live."""
+    """Return the open page of a socket."""
     return StillPage(project.pk)

@@ -1,4 +1,8 @@
-"""Text that streams, in blocks: a panel each, the same on every page that shows their turn."""
+"""Streaming text in blocks: one panel per block, the same on every page that shows the turn.
+
+Only the last block of a message grows, so each redraw sends one block of limited size, not the whole message.
+Cost: one query for any number of blocks or turns.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +17,12 @@ from dashboard.shared.compiled_query import compiled
 from recorder.core.content.text import clean
 from recorder.models import TextBlock
 
-ORDER = ("loop_id", "message", "part")  # that of the text
+ORDER = ("loop_id", "message", "part")  # of the text
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A piece of text that is, or was, being streamed; root of the panel _shared/text-block."""
+    """A block of streamed text; root of the panel _shared/text-block."""
 
     pk: int
     into: str
@@ -35,7 +39,7 @@ Blocks = Mapping[int, tuple[Block, ...]]  # by the first event of their message
 
 
 def blocks(pks: Collection[int]) -> Mapping[int, Block]:
-    """Return blocks by id. One query."""
+    """Return blocks by primary key. One query."""
     return {block.pk: block for block in _made(_siblings(pks)) if block.pk in pks}
 
 
@@ -77,7 +81,7 @@ def _grouped(made: Mapping[Block, tuple[int, int]]) -> Mapping[int, Blocks]:
 
 
 def _made(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
-    """Return blocks of records in order, each with its turn, or else its loop, and its message."""
+    """Return blocks in the order of their records, each with its turn, else its loop, and its message."""
     made: dict[Block, tuple[int, int]] = {}
     kinds: dict[tuple[int, int], str] = {}
     for record in records:

@@ -1,4 +1,15 @@
-"""A viewer is one open page: what it waits for, and the frames it was sent and has not acknowledged."""
+"""A viewer is one open page: its dirty panels, and the frames it was sent and has not acknowledged.
+
+States: a viewer is stale (needs its whole page), awaiting it (being rendered), or current with a set of dirty
+panels. A stale viewer is sent nothing until it has acknowledged everything, then one whole page. A current
+viewer is sent frames while its window is open: fewer than `WINDOW_FRAMES` frames and at most `WINDOW_BYTES`
+characters unacknowledged. Falling behind the window makes it stale: a slow browser gets one current page, not
+a backlog.
+
+Invariants: `_dirty` is empty while stale, so memory is bounded by the panels of one page; an invalidation
+during the rendering of the whole page marks its panels dirty again, so no change is lost. Cost: `mark`, `due`
+and `take` are linear in the dirty panels of one page.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +22,7 @@ from dashboard.live.panel import Panel
 from recorder.pubsub.invalidation import Invalidation
 
 WINDOW_FRAMES = 4
-WINDOW_BYTES = 1024 * 1024
+WINDOW_BYTES = 1024 * 1024  # counted in characters
 NEVER = float("inf")
 
 Key = tuple[Panel, int]
@@ -19,9 +30,10 @@ DirtyPanels = list[tuple[Panel, list[int]]]
 
 
 class Page(Protocol):
-    """What an open page shows: `wants(bell)` names the panels a bell made dirty, `wants(None)` all of them.
+    """An open page: `dirty_panels` returns the panels that an invalidation touched, all of them for None.
 
-    With a bell it runs on the event loop and may not query; with None it runs where panels are drawn.
+    With an invalidation it runs on the event loop and must not query; with None it runs in a rendering
+    thread.
     """
 
     @property
@@ -31,89 +43,94 @@ class Page(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class Unacknowledged:
     """A frame that was sent and not acknowledged."""
 
     number: int
-    size: int
-    sent_at: float
+    size: int  # characters
+    sent_at: float  # of the event loop's clock
 
 
 class Viewer:
-    """`send` takes a frame's text; `drop` ends the connection so that the page comes back by itself."""
+    """One open page. `send` queues a frame's text; `drop` closes the connection, so the page reconnects."""
 
     def __init__(self, page: Page, send: Callable[[str], None], drop: Callable[[], None]) -> None:
         self.page = page
         self.drop = drop
         self.sent_at = 0.0
         self.frames = 0
-        self.is_stale = True  # wants its whole page
-        self.is_awaited = False  # its whole page is being drawn: a part of it would come first and be older
-        self._dirty: dict[Key, float] = {}  # and when it may be drawn
-        self._unread: deque[Unread] = deque()
+        self.is_stale = True  # needs its whole page
+        # While its whole page is rendered nothing else is sent: a panel would arrive first, and the page,
+        # which may be older, would then overwrite it.
+        self.is_awaited = False
+        self._dirty: dict[Key, float] = {}  # with the time from which it may be rendered
+        self._unacknowledged: deque[Unacknowledged] = deque()
         self._send = send
 
     @property
     def is_ready(self) -> bool:
-        """Return whether it may be sent a frame: one that fell behind only after it has caught up."""
-        return not self.is_awaited and not (self._unread if self.is_stale else self._is_full)
+        """Whether a frame may be sent; to a stale viewer only after it has acknowledged all frames."""
+        return not self.is_awaited and not (self._unacknowledged if self.is_stale else self._is_full)
 
     @property
     def _is_full(self) -> bool:
-        return len(self._unread) >= WINDOW_FRAMES or sum(frame.size for frame in self._unread) > WINDOW_BYTES
+        size = sum(frame.size for frame in self._unacknowledged)
+        return len(self._unacknowledged) >= WINDOW_FRAMES or size > WINDOW_BYTES
 
     def silent_for(self, now: float) -> float:
-        """Return how long the oldest unacknowledged frame has waited."""
-        return now - self._unread[0].sent_at if self._unread else 0.0
+        """Return the age of the oldest unacknowledged frame in seconds, 0 without one."""
+        return now - self._unacknowledged[0].sent_at if self._unacknowledged else 0.0
 
     def mark(
         self, keys: Iterable[Key], due: Callable[[Key], float], *, has_everything_changed: bool = False
     ) -> None:
-        """Note what has changed; a viewer that is behind forgets the parts and will get the whole."""
+        """Add dirty panels; a viewer behind its window, or with everything changed, becomes stale instead."""
         if self._is_full or has_everything_changed:
             self.is_stale = True
         if self.is_stale:
             self._dirty.clear()
         else:
+            # The first due time stays: a panel that is touched at every commit must not be postponed for
+            # ever.
             self._dirty.update({key: due(key) for key in keys if key not in self._dirty})
 
     def due(self, *, slow: bool = False) -> float:
-        """Return when the next of its swift panels may be drawn, or of the slow, which a whole page is."""
+        """Return when its next fast or slow panel may be rendered; a whole page counts as slow."""
         if self.is_stale:
             return 0.0 if slow else NEVER
         return min((due for key, due in self._dirty.items() if is_slow(key) == slow), default=NEVER)
 
     def take(self, now: float, *, slow: bool = False) -> list[Key]:
-        """Return what may be drawn by now, and forget it."""
+        """Remove and return the dirty panels that may be rendered by now."""
         keys = [key for key, due in self._dirty.items() if due <= now and is_slow(key) == slow]
         for key in keys:
             del self._dirty[key]
         return keys
 
     def begin(self) -> None:
-        """Have its whole page drawn; a bell that rings meanwhile makes its panels dirty again."""
+        """Begin rendering its whole page. Invalidations from now on mark panels dirty again."""
         self.is_stale = False
         self.is_awaited = True
 
-    def hand(self, html: str, now: float) -> None:
-        """Send one frame."""
+    def send_frame(self, html: str, now: float) -> None:
+        """Send one frame; its number is in a comment, which the page acknowledges."""
         self.frames += 1
         frame = f"<!--frame {self.frames}-->{html}"
         self.sent_at = now
-        self._unread.append(Unread(self.frames, len(frame), now))
+        self._unacknowledged.append(Unacknowledged(self.frames, len(frame), now))
         self._send(frame)
 
     def acknowledge(self, number: int) -> None:
-        """Forget the frames up to `number`."""
-        while self._unread and self._unread[0].number <= number:
-            self._unread.popleft()
+        """Remove the frames up to `number` from the window."""
+        while self._unacknowledged and self._unacknowledged[0].number <= number:
+            self._unacknowledged.popleft()
 
 
 def is_slow(key: Key) -> bool:
-    """Say whether a panel has a rate of its own; the others may not wait for it."""
+    """Return whether a panel has a minimum interval of its own; fast panels do not wait for slow ones."""
     return key[0].min_interval_ms > 0
 
 
 def keys(dirty_panels: DirtyPanels) -> list[Key]:
-    """Return each wanted panel once, in the page's order: a container comes before what goes into it."""
+    """Return each panel once, in the page's order: a container comes before the panels inside it."""
     return list(dict.fromkeys((panel, pk) for panel, pks in dirty_panels for pk in pks))

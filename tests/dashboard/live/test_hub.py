@@ -1,4 +1,4 @@
-"""The hub: drawn once, handed to all, never to nobody, and a slow viewer gets the whole page once."""
+"""The hub renders each panel once for all viewers; a slow viewer gets one whole page."""
 
 import asyncio
 import time
@@ -18,11 +18,11 @@ from recorder.pubsub.invalidation import Invalidation
 
 PROJECT = 7
 
-pytestmark = pytest.mark.django_db  # what draws looks after the connection that it keeps open
+pytestmark = pytest.mark.django_db  # rendering threads manage their own database connections
 
 
 class Drawn:
-    """A panel that counts how often each of its keys was drawn; keys in `gone` have no record any more."""
+    """A panel that counts how often each of its keys was rendered; keys in `gone` have no record."""
 
     def __init__(self, min_interval_ms: int = 0) -> None:
         self.times: Counter[int] = Counter()
@@ -33,7 +33,7 @@ class Drawn:
 
     def _query(self, pks: Collection[int]) -> Mapping[int, First]:
         if self.breaks:
-            raise RuntimeError("the database is away")
+            raise RuntimeError("the database is unavailable")
         self.times.update(pks)
         self.after()
         return {pk: First("default", None) for pk in pks if pk not in self.gone}
@@ -41,7 +41,7 @@ class Drawn:
 
 @dataclass
 class Sessions:
-    """A page that shows the sessions of `shown`."""
+    """A page with the sessions in `shown`."""
 
     panel: Panel
     shown: list[int]
@@ -57,8 +57,8 @@ class Sessions:
 
 
 @dataclass
-class Seat:
-    """Somebody who looks, and what reached them."""
+class Browser:
+    """A browser with an open page, and the frames it received."""
 
     frames: list[str] = field(default_factory=list)
     dropped: bool = False
@@ -77,20 +77,20 @@ def hub():
 
 
 @pytest.fixture
-def look(hub):
-    """Return a way to open a page."""
-    seats = []
+def open_page(hub):
+    """Return a function that opens a page."""
+    browsers = []
 
-    def look(page) -> Seat:
-        seat = Seat()
-        seat.viewer = Viewer(page, seat.frames.append, seat.drop)
-        hub.join(seat.viewer)
-        seats.append(seat)
-        return seat
+    def open_page(page) -> Browser:
+        browser = Browser()
+        browser.viewer = Viewer(page, browser.frames.append, browser.drop)
+        hub.join(browser.viewer)
+        browsers.append(browser)
+        return browser
 
-    yield look
-    for seat in seats:
-        hub.leave(seat.viewer)
+    yield open_page
+    for browser in browsers:
+        hub.leave(browser.viewer)
 
 
 async def until(true: Callable[[], object]) -> None:
@@ -103,190 +103,192 @@ def touched(*sessions: int, project: int = PROJECT) -> Invalidation:
     return Invalidation(project=project, sessions=set(sessions))
 
 
-async def test_who_connects_is_sent_the_whole_page(hub, look):
-    seat = look(Sessions(Drawn().panel, [1, 2]))
-    await until(lambda: seat.frames)
-    assert seat.frames[0].startswith("<!--frame 1--><")
-    assert 'id="welcome-first-1" hx-swap-oob="morph"' in seat.frames[0]
-    assert 'id="welcome-first-2" hx-swap-oob="morph"' in seat.frames[0]
+async def test_a_new_viewer_is_sent_the_whole_page(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1, 2]))
+    await until(lambda: browser.frames)
+    assert browser.frames[0].startswith("<!--frame 1--><")
+    assert 'id="welcome-first-1" hx-swap-oob="morph"' in browser.frames[0]
+    assert 'id="welcome-first-2" hx-swap-oob="morph"' in browser.frames[0]
 
 
-async def test_a_bell_sends_only_what_it_made_dirty(hub, look):
-    seat = look(Sessions(Drawn().panel, [1, 2]))
-    await until(lambda: seat.frames)
-    hub.ring(touched(2, 99))
-    await until(lambda: len(seat.frames) == 2)
-    assert "welcome-first-2" in seat.frames[1]
-    assert "welcome-first-1" not in seat.frames[1]
+async def test_an_invalidation_sends_only_the_dirty_panels(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1, 2]))
+    await until(lambda: browser.frames)
+    hub.invalidate(touched(2, 99))
+    await until(lambda: len(browser.frames) == 2)
+    assert "welcome-first-2" in browser.frames[1]
+    assert "welcome-first-1" not in browser.frames[1]
 
 
-async def test_a_panel_is_drawn_once_for_all_who_look(hub, look):
+async def test_a_panel_is_rendered_once_for_all_viewers(hub, open_page):
     drawn = Drawn()
-    seats = [look(Sessions(drawn.panel, [1])) for _ in range(20)]
-    await until(lambda: all(seat.frames for seat in seats))
+    browsers = [open_page(Sessions(drawn.panel, [1])) for _ in range(20)]
+    await until(lambda: all(browser.frames for browser in browsers))
     assert drawn.times[1] == 1
 
-    hub.ring(touched(1))
-    await until(lambda: all(len(seat.frames) == 2 for seat in seats))
+    hub.invalidate(touched(1))
+    await until(lambda: all(len(browser.frames) == 2 for browser in browsers))
     assert drawn.times[1] == 2
-    assert len({seat.bodies()[1] for seat in seats}) == 1
+    assert len({browser.bodies()[1] for browser in browsers}) == 1
 
 
-async def test_nothing_is_drawn_for_nobody(hub, look):
+async def test_nothing_is_rendered_without_viewers(hub, open_page):
     drawn = Drawn()
-    seat = look(Sessions(drawn.panel, [1]))
-    await until(lambda: seat.frames)
-    hub.leave(seat.viewer)
-    other = look(Sessions(Drawn().panel, [2]))
-    hub.ring(touched(1))
-    hub.ring(touched(2))
+    browser = open_page(Sessions(drawn.panel, [1]))
+    await until(lambda: browser.frames)
+    hub.leave(browser.viewer)
+    other = open_page(Sessions(Drawn().panel, [2]))
+    hub.invalidate(touched(1))
+    hub.invalidate(touched(2))
     await until(lambda: len(other.frames) == 2)
     assert drawn.times[1] == 1
 
 
-async def test_many_bells_are_few_redraws_and_the_last_is_shown(hub, look):
+async def test_many_invalidations_cause_few_redraws_and_the_last_is_shown(hub, open_page):
     drawn = Drawn()
-    seat = look(Sessions(drawn.panel, [1]))
-    await until(lambda: seat.frames)
+    browser = open_page(Sessions(drawn.panel, [1]))
+    await until(lambda: browser.frames)
     started = asyncio.get_running_loop().time()
     for _ in range(100):
-        hub.ring(touched(1))
-        hub.acknowledge(seat.viewer, seat.viewer.frames)
+        hub.invalidate(touched(1))
+        hub.acknowledge(browser.viewer, browser.viewer.frames)
         await asyncio.sleep(0.002)
-    await until(lambda: drawn.times[1] == len(seat.frames))
+    await until(lambda: drawn.times[1] == len(browser.frames))
     ticks = (asyncio.get_running_loop().time() - started) / 0.05
     assert 2 <= drawn.times[1] <= ticks + 3
 
 
-async def test_a_slow_panel_is_redrawn_at_its_own_pace_and_its_last_state_is_not_lost(hub, look):
+async def test_a_slow_panel_is_redrawn_at_its_own_interval_with_its_last_state(hub, open_page):
     slow, fast = Drawn(min_interval_ms=400), Drawn()
-    calm, quick = look(Sessions(slow.panel, [1])), look(Sessions(fast.panel, [1]))
+    calm, quick = open_page(Sessions(slow.panel, [1])), open_page(Sessions(fast.panel, [1]))
     await until(lambda: calm.frames and quick.frames)
-    hub.ring(touched(1))
+    hub.invalidate(touched(1))
     await until(lambda: len(quick.frames) == 2)
     assert len(calm.frames) == 1
     await until(lambda: len(calm.frames) == 2)
     assert slow.times[1] == 2
 
 
-async def test_what_is_swift_does_not_wait_for_what_is_slow(hub, look):
-    slow, swift = Drawn(min_interval_ms=1), Drawn()
-    calm, quick = look(Sessions(slow.panel, [1])), look(Sessions(swift.panel, [2]))
+async def test_fast_panels_do_not_wait_for_slow_ones(hub, open_page):
+    slow, fast = Drawn(min_interval_ms=1), Drawn()
+    calm, quick = open_page(Sessions(slow.panel, [1])), open_page(Sessions(fast.panel, [2]))
     await until(lambda: calm.frames and quick.frames)
 
     def take_long():
         time.sleep(2 * TICK_S)
-        hub.ring(touched(2))
+        hub.invalidate(touched(2))
 
     slow.after = take_long
-    hub.ring(touched(1))
+    hub.invalidate(touched(1))
     await until(lambda: len(calm.frames) == 2)
     assert len(quick.frames) == 2
 
 
-async def test_a_part_never_comes_between_a_whole_page_and_what_it_was_drawn_from(hub, look):
+async def test_no_panel_is_sent_while_the_whole_page_is_rendered(hub, open_page):
     drawn = Drawn()
-    drawn.after = lambda: (time.sleep(2 * TICK_S), hub.ring(touched(1))) if drawn.times[1] == 1 else None
-    seat = look(Sessions(drawn.panel, [1, 2]))
-    await until(lambda: len(seat.frames) == 2)
-    assert ["welcome-first-2" in body for body in seat.bodies()] == [True, False]
+    drawn.after = lambda: (
+        (time.sleep(2 * TICK_S), hub.invalidate(touched(1))) if drawn.times[1] == 1 else None
+    )
+    browser = open_page(Sessions(drawn.panel, [1, 2]))
+    await until(lambda: len(browser.frames) == 2)
+    assert ["welcome-first-2" in body for body in browser.bodies()] == [True, False]
 
 
-async def test_four_unacknowledged_frames_then_one_whole_page_when_the_viewer_is_back(hub, look):
+async def test_after_four_unacknowledged_frames_a_viewer_gets_one_whole_page(hub, open_page):
     drawn = Drawn()
-    seat, other = look(Sessions(drawn.panel, [1, 2])), look(Sessions(drawn.panel, [1]))
+    browser, other = open_page(Sessions(drawn.panel, [1, 2])), open_page(Sessions(drawn.panel, [1]))
     for shown in range(1, 9):
         await until(lambda shown=shown: len(other.frames) == shown)
         hub.acknowledge(other.viewer, shown)
-        hub.ring(touched(1))
-    assert len(seat.frames) == WINDOW_FRAMES
+        hub.invalidate(touched(1))
+    assert len(browser.frames) == WINDOW_FRAMES
 
     await until(lambda: len(other.frames) == 9)
     hub.acknowledge(other.viewer, 9)
-    hub.acknowledge(seat.viewer, WINDOW_FRAMES - 1)
-    hub.ring(touched(1))
+    hub.acknowledge(browser.viewer, WINDOW_FRAMES - 1)
+    hub.invalidate(touched(1))
     await until(lambda: len(other.frames) == 10)
-    assert len(seat.frames) == WINDOW_FRAMES  # behind until it has caught up
+    assert len(browser.frames) == WINDOW_FRAMES  # stale until it has acknowledged everything
 
-    hub.acknowledge(seat.viewer, WINDOW_FRAMES)
-    await until(lambda: len(seat.frames) == WINDOW_FRAMES + 1)
-    assert "welcome-first-1" in seat.frames[-1]
-    assert "welcome-first-2" in seat.frames[-1]
+    hub.acknowledge(browser.viewer, WINDOW_FRAMES)
+    await until(lambda: len(browser.frames) == WINDOW_FRAMES + 1)
+    assert "welcome-first-1" in browser.frames[-1]
+    assert "welcome-first-2" in browser.frames[-1]
 
 
-async def test_a_viewer_that_was_never_behind_gets_no_second_whole_page(hub, look):
-    seat = look(Sessions(Drawn().panel, [1, 2]))
+async def test_a_viewer_within_its_window_gets_no_second_whole_page(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1, 2]))
     for shown in range(1, 7):
-        await until(lambda shown=shown: len(seat.frames) == shown)
-        hub.acknowledge(seat.viewer, shown)
-        hub.ring(touched(1))
-    assert all("welcome-first-2" not in frame for frame in seat.frames[1:])
+        await until(lambda shown=shown: len(browser.frames) == shown)
+        hub.acknowledge(browser.viewer, shown)
+        hub.invalidate(touched(1))
+    assert all("welcome-first-2" not in frame for frame in browser.frames[1:])
 
 
-async def test_what_is_gone_is_taken_from_the_page(hub, look):
+async def test_a_deleted_record_is_removed_from_the_page(hub, open_page):
     drawn = Drawn()
-    seat = look(Sessions(drawn.panel, [1]))
-    await until(lambda: seat.frames)
+    browser = open_page(Sessions(drawn.panel, [1]))
+    await until(lambda: browser.frames)
     drawn.gone.add(1)
-    hub.ring(touched(1))
-    await until(lambda: len(seat.frames) == 2)
-    assert seat.bodies()[1] == '<div id="welcome-first-1" hx-swap-oob="delete"></div>'
+    hub.invalidate(touched(1))
+    await until(lambda: len(browser.frames) == 2)
+    assert browser.bodies()[1] == '<div id="welcome-first-1" hx-swap-oob="delete"></div>'
 
 
-async def test_a_page_that_cannot_be_drawn_is_dropped_and_its_neighbours_stay(hub, look, caplog):
+async def test_a_page_that_cannot_be_rendered_is_dropped_and_others_stay(hub, open_page, caplog):
     broken, fine = Drawn(), Drawn()
     page = Sessions(broken.panel, [1])
-    seat, other = look(page), look(Sessions(fine.panel, [1]))
-    await until(lambda: seat.frames and other.frames)
+    browser, other = open_page(page), open_page(Sessions(fine.panel, [1]))
+    await until(lambda: browser.frames and other.frames)
     broken.breaks = True
-    hub.ring(touched(1))
-    await until(lambda: seat.dropped and len(other.frames) == 2)
+    hub.invalidate(touched(1))
+    await until(lambda: browser.dropped and len(other.frames) == 2)
     assert not other.dropped
-    assert "cannot be drawn" in caplog.text
+    assert "cannot be rendered" in caplog.text
 
 
-async def test_bells_of_other_projects_are_not_heard(hub, look):
+async def test_invalidations_of_other_projects_are_ignored(hub, open_page):
     drawn = Drawn()
-    seat = look(Sessions(drawn.panel, [1]))
-    await until(lambda: seat.frames)
-    hub.ring(touched(1, project=PROJECT + 1))
-    hub.ring(touched(1))
-    await until(lambda: len(seat.frames) == 2)
+    browser = open_page(Sessions(drawn.panel, [1]))
+    await until(lambda: browser.frames)
+    hub.invalidate(touched(1, project=PROJECT + 1))
+    hub.invalidate(touched(1))
+    await until(lambda: len(browser.frames) == 2)
     assert drawn.times[1] == 2
 
 
-async def test_bells_may_ring_on_any_thread(hub, look):
-    seat = look(Sessions(Drawn().panel, [1]))
-    await until(lambda: seat.frames)
-    await asyncio.to_thread(hub.ring, touched(1))
-    await until(lambda: len(seat.frames) == 2)
+async def test_invalidations_may_be_published_on_any_thread(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1]))
+    await until(lambda: browser.frames)
+    await asyncio.to_thread(hub.invalidate, touched(1))
+    await until(lambda: len(browser.frames) == 2)
 
 
-async def test_a_bell_that_rings_while_the_page_is_drawn_is_not_lost(hub, look):
+async def test_an_invalidation_while_the_page_is_rendered_is_not_lost(hub, open_page):
     drawn = Drawn()
-    drawn.after = lambda: hub.ring(touched(1)) if drawn.times[1] == 1 else None
-    seat = look(Sessions(drawn.panel, [1]))
-    await until(lambda: len(seat.frames) == 2)
+    drawn.after = lambda: hub.invalidate(touched(1)) if drawn.times[1] == 1 else None
+    browser = open_page(Sessions(drawn.panel, [1]))
+    await until(lambda: len(browser.frames) == 2)
 
 
-async def test_a_new_config_redraws_the_whole_page_for_it_renames_others(hub, look):
-    seat = look(Sessions(Drawn().panel, [1, 2]))
-    await until(lambda: seat.frames)
-    hub.acknowledge(seat.viewer, 1)
-    hub.ring(Invalidation(project=PROJECT, sessions={1}, configs={5}))
-    await until(lambda: len(seat.frames) == 2)
-    assert "welcome-first-2" in seat.frames[1]
+async def test_a_new_config_redraws_the_whole_page_because_it_renames_others(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1, 2]))
+    await until(lambda: browser.frames)
+    hub.acknowledge(browser.viewer, 1)
+    hub.invalidate(Invalidation(project=PROJECT, sessions={1}, configs={5}))
+    await until(lambda: len(browser.frames) == 2)
+    assert "welcome-first-2" in browser.frames[1]
 
 
-async def test_every_open_page_is_drawn_anew_when_bells_may_have_been_missed(hub, look):
-    seat = look(Sessions(Drawn().panel, [1, 2]))
-    await until(lambda: seat.frames)
-    hub.acknowledge(seat.viewer, 1)
-    hub.ring(touched(1))
-    await until(lambda: len(seat.frames) == 2)
-    hub.acknowledge(seat.viewer, 2)
-    assert "welcome-first-2" not in seat.frames[1]
+async def test_every_open_page_is_redrawn_after_a_gap_in_the_subscription(hub, open_page):
+    browser = open_page(Sessions(Drawn().panel, [1, 2]))
+    await until(lambda: browser.frames)
+    hub.acknowledge(browser.viewer, 1)
+    hub.invalidate(touched(1))
+    await until(lambda: len(browser.frames) == 2)
+    hub.acknowledge(browser.viewer, 2)
+    assert "welcome-first-2" not in browser.frames[1]
 
     invalidation.publish_gap()
-    await until(lambda: len(seat.frames) == 3)
-    assert "welcome-first-2" in seat.frames[2]
+    await until(lambda: len(browser.frames) == 3)
+    assert "welcome-first-2" in browser.frames[2]

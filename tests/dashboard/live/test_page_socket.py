@@ -15,11 +15,11 @@ async def refused(path: str, *headers: tuple[bytes, bytes]) -> int:
     return code
 
 
-async def test_who_is_not_signed_in_is_refused(place):
+async def test_a_visitor_without_a_session_is_refused(place):
     assert await refused("/p/default-project/live/sessions", ORIGIN) == page_socket.SIGNED_OUT
 
 
-async def test_a_cookie_of_no_session_is_refused(place):
+async def test_a_cookie_of_an_unknown_session_is_refused(place):
     forged = (b"cookie", b"loopscope_session=abcdefghijklmnopqrstuvwxyz012345")
     assert await refused("/p/default-project/live/sessions", ORIGIN, forged) == page_socket.SIGNED_OUT
 
@@ -45,10 +45,10 @@ async def test_a_socket_without_an_origin_is_refused(place):
     assert await refused("/p/default-project/live/sessions", place.cookie) == page_socket.REFUSED
 
 
-async def test_a_project_of_others_is_refused_like_one_that_is_not(place):
+async def test_another_users_project_is_refused_like_an_unknown_one(place):
     await in_thread(Place, "theirs")
     assert await refused("/p/theirs/live/sessions", ORIGIN, place.cookie) == page_socket.REFUSED
-    assert await refused("/p/nobodys/live/sessions", ORIGIN, place.cookie) == page_socket.REFUSED
+    assert await refused("/p/unknown/live/sessions", ORIGIN, place.cookie) == page_socket.REFUSED
 
 
 async def test_a_session_of_another_project_is_refused(place):
@@ -59,7 +59,7 @@ async def test_a_session_of_another_project_is_refused(place):
     assert await refused(path, ORIGIN, place.cookie) == page_socket.REFUSED
 
 
-async def test_a_page_that_is_not_live_is_refused(place):
+async def test_an_unknown_page_is_refused(place):
     assert await refused("/p/default-project/live/nonsense", ORIGIN, place.cookie) == page_socket.REFUSED
 
 
@@ -70,7 +70,7 @@ async def test_signing_out_closes_the_socket(place, open_page, monkeypatch):
     assert await page.closed() == page_socket.SIGNED_OUT
 
 
-async def test_a_silent_viewer_is_dropped_so_that_it_comes_back(place, open_page, monkeypatch):
+async def test_a_silent_viewer_is_dropped_with_a_code_that_lets_it_reconnect(place, open_page, monkeypatch):
     monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
     monkeypatch.setattr(page_socket, "SILENCE_S", 0.2)
     page = await open_page(place.sessions())
@@ -78,7 +78,7 @@ async def test_a_silent_viewer_is_dropped_so_that_it_comes_back(place, open_page
     assert await page.closed() == page_socket.ABNORMAL
 
 
-async def test_a_quiet_page_is_sent_an_empty_frame_now_and_then(place, open_page, monkeypatch):
+async def test_an_idle_page_is_sent_heartbeats(place, open_page, monkeypatch):
     monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
     monkeypatch.setattr(page_socket, "HEARTBEAT_S", 0.1)
     page = await open_page(place.sessions())
@@ -86,11 +86,11 @@ async def test_a_quiet_page_is_sent_an_empty_frame_now_and_then(place, open_page
 
 
 @pytest.mark.parametrize(
-    "said", ["{", "null", "[]", '{"ack":"1"}', '{"ack":-1}', '{"ack":1e400}', "[" * 99, "x" * 9_999]
+    "message", ["{", "null", "[]", '{"ack":"1"}', '{"ack":-1}', '{"ack":1e400}', "[" * 99, "x" * 9_999]
 )
-async def test_nonsense_from_a_page_changes_nothing(place, open_page, said):
+async def test_invalid_messages_from_a_page_are_ignored(place, open_page, message):
     page = await open_page(place.sessions())
-    await page.socket.send_to(said)
+    await page.socket.send_to(message)
     await page.socket.send_to(bytes_data=b"\xff\x00")
     await in_thread(lambda: place.feed(Loop().start()))
     await page.agree()

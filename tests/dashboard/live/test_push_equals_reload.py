@@ -1,4 +1,4 @@
-"""Live pages: what is pushed is what a reload shows, for a viewer of any speed."""
+"""The reload invariant: pushed panels equal those of a reloaded page, for viewers of any speed."""
 
 from pathlib import Path
 
@@ -22,7 +22,7 @@ def batches(lines: list[bytes], size: int) -> list[list[bytes]]:
 
 
 async def play(place, open_page, lines: list[bytes], size: int) -> None:
-    """Feed a tape in batches; after each, open pages are what a reload shows, and new loops are opened."""
+    """Feed a tape in batches; after each, open pages equal a reload, and pages of new loops are opened."""
     pages = {path: await open_page(path) for path in (place.sessions(),)}
     for batch in batches(lines, size):
         await in_thread(lambda batch=batch: place.feed(*batch))
@@ -37,12 +37,12 @@ async def play(place, open_page, lines: list[bytes], size: int) -> None:
 
 
 @pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.name.removesuffix(".events.jsonl"))
-async def test_what_is_pushed_is_what_a_reload_shows(place, open_page, quick, tape):
+async def test_pushed_panels_equal_a_reload(place, open_page, quick, tape):
     await play(place, open_page, tape.read_bytes().splitlines(), 20)
 
 
 @pytest.mark.slow
-async def test_what_is_pushed_is_what_a_reload_shows_after_every_single_event(place, open_page, quick):
+async def test_pushed_panels_equal_a_reload_after_every_event(place, open_page, quick):
     tape = next(tape for tape in TAPES if tape.name == "hostile.events.jsonl")
     await play(place, open_page, tape.read_bytes().splitlines(), 1)
 
@@ -66,9 +66,9 @@ async def test_a_viewer_that_does_not_acknowledge_is_sent_four_frames_and_then_t
     for n in range(8):
         await in_thread(place.feed, loop.delta(f"word {n} "))
         await other.agree()
-    held = [await slow.socket.receive_from() for _ in range(4)]
+    frames = [await slow.socket.receive_from() for _ in range(4)]
     assert await slow.socket.receive_nothing(timeout=0.2)
-    for frame in held:
+    for frame in frames:
         await slow.socket.send_to(slow.shown.show(frame))
     await slow.receive()
     await slow.agree()
@@ -80,8 +80,8 @@ async def test_the_first_session_arrives_on_the_welcome_page(place, open_page):
     page = await open_page("/p/default-project/welcome")
     await in_thread(lambda: place.feed(Loop().start()))
     await page.receive()
-    goes = [element for element in page.shown.root.walk() if "data-redirect" in element.attributes]
-    assert [element.attributes["data-redirect"] for element in goes] == [
-        element.attributes["href"] for element in goes
+    redirects = [element for element in page.shown.root.walk() if "data-redirect" in element.attributes]
+    assert [element.attributes["data-redirect"] for element in redirects] == [
+        element.attributes["href"] for element in redirects
     ]
-    assert len(goes) == 1
+    assert len(redirects) == 1
