@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
 from dashboard.pages.attention.params import Params
-from dashboard.pages.attention.queries.ended import FailuresOf, finished
+from dashboard.pages.attention.queries.ended_sessions import FailuresOf, finished
 from dashboard.pages.attention.queries.waiting import WaitingAfter
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.attention.live import AttentionPage
 from dashboard.pages.attention.params import LATEST, Params
-from dashboard.pages.attention.queries import ended
+from dashboard.pages.attention.queries import ended_sessions
 from dashboard.security.access import HtmxRequest, member, require
 from dashboard.web import links
 from dashboard.web.errors import refused
@@ -45,9 +45,9 @@ def mark_seen(request: HtmxRequest, project: Project) -> HttpResponse:
     except ValueError:
         upto = None
     if session is not None:
-        loops = ended.failed_loop(project.pk, user.pk, session)
+        loops = ended_sessions.failed_loop(project.pk, user.pk, session)
     elif upto is not None:
-        loops = ended.failed_loops(project.pk, user.pk, upto=upto)
+        loops = ended_sessions.failed_loops(project.pk, user.pk, upto=upto)
     else:
         return refused(request, "Name the session, or up to which moment.")
     read_marks.mark(user, project, loops, timezone.now())

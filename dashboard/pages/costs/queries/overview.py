@@ -21,7 +21,7 @@ from dashboard.pages.costs.queries.durations import (
     lengths_of_newest,
     times,
 )
-from dashboard.pages.costs.queries.unpriced import Unpriced, unpriced
+from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.shared.config_labels import chips
 from dashboard.web import links
 from recorder.models import ModelConfig, Project, Session

@@ -6,7 +6,7 @@ import pytest
 from django.contrib.auth.models import User
 from django.test import Client
 
-from dashboard.pages.attention.queries import ended, waiting
+from dashboard.pages.attention.queries import ended_sessions, waiting
 from dashboard.rendering import approvals as told
 from recorder.models import Approval, Project, Seen, Session
 from recorder.projection.rebuild import rebuild
@@ -276,7 +276,7 @@ def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
 
 
 def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):
-    feed(*(event for n in range(ended.PAGE + 5) for event in failing(f"s{n:02}")))
+    feed(*(event for n in range(ended_sessions.PAGE + 5) for event in failing(f"s{n:02}")))
     see()
     for session in Session.objects.order_by("-pk")[:10]:
         client.post("/p/default/attention/seen", {"session": session.pk})
@@ -285,7 +285,7 @@ def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):
     after = re.search(r'href="\?failed=(.*?)"', first)[1]
     second = section(see(f"?failed={after}"), "failed")
 
-    assert (first.count("<li"), first.count("is-seen")) == (ended.PAGE, ended.PAGE - 15)
+    assert (first.count("<li"), first.count("is-seen")) == (ended_sessions.PAGE, ended_sessions.PAGE - 15)
     assert (second.count("<li"), second.count("is-seen")) == (5, 5)
     listed = re.findall(r'title="(s\d\d)"', first + second)
     assert sorted(listed) == [f"s{n:02}" for n in range(25)]

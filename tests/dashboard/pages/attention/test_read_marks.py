@@ -8,7 +8,7 @@ from django.utils import timezone
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dashboard.pages.attention.queries.ended import FailuresOf, failed_loop, failed_loops
+from dashboard.pages.attention.queries.ended_sessions import FailuresOf, failed_loop, failed_loops
 from dashboard.shared.attention import Counts
 from dashboard.web.keyset import Cursor
 from recorder.access import read_marks

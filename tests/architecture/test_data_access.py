@@ -1,0 +1,157 @@
+"""Which modules read and write records: writes in a few listed modules, reads in `queries` modules."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from django.apps import apps
+
+from tests.architecture.tree import CODE, ROOT, TEMPLATES, chain, name_of, nodes
+
+# The store writes records, rollups their sums, the journal lines. Prices, insights and the scheduler's state
+# have writers of their own; the as-of overlay writes temporary tables.
+WRITERS = {
+    "recorder/projection/as_of/overlay.py",
+    "recorder/projection/store.py",
+    "recorder/pricing/rollups.py",
+    "recorder/journal/append.py",
+    "recorder/pricing/price_book.py",
+    "recorder/pricing/backfill.py",
+    "recorder/operations/scheduler.py",
+    "recorder/operations/retention.py",
+    "recorder/operations/retention_pins.py",
+    "recorder/insights/store.py",
+}
+# SQL helpers of the writers; no other module may use the functions that write.
+SQL, ROW_MAPPER = "recorder/database/sql.py", "recorder/database/row_mapper.py"
+WRITING_SQL_FUNCTIONS = {"insert", "insert_all", "write"}
+# Models of access are not records: views and commands write them.
+ACCESS = {"Project", "Membership", "AccessToken", "SignInLink", "Seen", "Mute"}
+RECORDS = {model.__name__ for model in apps.get_app_config("recorder").get_models()} - ACCESS
+WRITES = {
+    "save",
+    "create",
+    "bulk_create",
+    "bulk_update",
+    "update",
+    "update_or_create",
+    "get_or_create",
+    "delete",
+}
+RELATED = {
+    relation.get_accessor_name()
+    for model in apps.get_app_config("recorder").get_models()
+    if model.__name__ in RECORDS
+    for relation in model._meta.related_objects
+}
+WRITING_SQL = re.compile(
+    r"\s*(INSERT\s+(OR\s+\w+\s+)?INTO|UPDATE\s+\S+\s+SET|DELETE\s+FROM|REPLACE\s+INTO)\b", re.I
+)
+WRITES |= {"a" + name for name in WRITES}
+# A page reads in its `queries` modules; these modules have the reads that two pages share.
+SHARED_READERS = {
+    "dashboard/security/access.py",
+    "dashboard/shared/attention.py",
+    "dashboard/shared/config_labels.py",
+    "dashboard/shared/costs.py",
+    "dashboard/shared/session_filter.py",
+    "dashboard/live/streaming_text.py",
+}
+# The session page has a folder a region; these modules of a region read.
+SESSION_READERS = {
+    "conversation": {
+        "approvals_query",
+        "calls_query",
+        "folded_calls_query",
+        "lines_query",
+        "turns_query",
+        "window",
+    },
+    "events": {"lookup", "loop_json"},
+    "header": {"integrity", "loop", "session"},
+    "replay": {"moment"},
+    "timeline": {"spans_query"},
+    "tree": {"group_costs", "row_facts", "rows", "structure", "sub_agents_query"},
+}
+
+
+def may_read(file: Path) -> bool:
+    return (
+        "queries" in {file.stem, file.parent.name}
+        or name_of(file) in SHARED_READERS
+        or ("pages/session" in name_of(file) and file.stem in SESSION_READERS.get(file.parent.name, ()))
+        or "commands" in file.parts
+    )
+
+
+def record_writes(source: str) -> Iterator[tuple[int, str]]:
+    """Return line and form of each write of a record: through a model, a related manager or SQL."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in WRITES:
+            owners = chain(node.func)[:-1]
+            if owners and (owners[0] in RECORDS or RELATED & set(owners)):
+                yield node.lineno, ".".join([*owners, node.func.attr])
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and WRITING_SQL.match(node.value):
+            yield node.lineno, "SQL"
+
+
+def test_the_checks_find_code_templates_and_models():
+    assert len(CODE) > 10
+    assert TEMPLATES
+    assert {"LoopRecord", "Session", "JournalEvent"} <= RECORDS
+
+
+def test_only_the_listed_modules_write_records():
+    wrong = [
+        f"{name_of(file)}:{line} {form}"
+        for file in CODE
+        if name_of(file) not in WRITERS | {SQL}
+        for line, form in record_writes(file.read_text())
+    ]
+    assert wrong == []
+
+
+def test_only_writers_use_the_sql_functions_that_write():
+    wrong = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in CODE
+        if name_of(file) not in WRITERS | {SQL, ROW_MAPPER}
+        for node in nodes(file)
+        if (
+            isinstance(node, ast.Attribute)
+            and chain(node)[:1] == ["sql"]
+            and node.attr in WRITING_SQL_FUNCTIONS
+        )
+        or (
+            isinstance(node, ast.ImportFrom)
+            and node.module == "recorder.database.sql"
+            and WRITING_SQL_FUNCTIONS & {alias.name for alias in node.names}
+        )
+    ]
+    assert wrong == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        'Session.objects.filter(pk=1).update(title="")',
+        "session.loop_records.all().delete()",
+        "await LoopRecord.objects.acreate(loop_id=name)",
+        'cursor.execute("DELETE FROM recorder_turn")',
+    ],
+)
+def test_a_write_of_a_record_is_found_in_every_form(line):
+    assert len(list(record_writes(f"async def page():\n    {line}\n"))) == 1
+
+
+def test_dashboard_reads_through_the_orm_only_in_queries():
+    wrong = [
+        f"{name_of(file)}:{node.lineno}"
+        for file in CODE
+        if file.relative_to(ROOT).parts[0] == "dashboard" and not may_read(file)
+        for node in nodes(file)
+        if isinstance(node, ast.Attribute) and node.attr in {"objects", "_default_manager", "_base_manager"}
+    ]
+    assert wrong == []

@@ -1,0 +1,44 @@
+"""Names of modules: a standard term for what a module has or does."""
+
+from pathlib import Path
+
+from tests.architecture.tree import CODE, OURS, name_of
+
+VAGUE = set("utils util helpers helper manager managers service services common misc".split())
+# Words that have a standard term: publish, endpoint, replay, params, state, poll.
+RETIRED = set(
+    "bell doorbell ring knock door told tell telling retold said asked asking known remember remembering "
+    "recall glance swift worded among spent taken passed seen kept given looked attending soundness alike "
+    "piece pieces whoever stand stands reckon".split()
+)
+# Past participles that do not end in -ed, and other words that do.
+IRREGULAR = set("begun built cut done drawn found gone held left lost made sent shown written".split())
+NO_PARTICIPLES = {"embed", "feed", "seed", "speed"}
+
+
+def words_of(file: Path) -> list[str]:
+    return file.stem.removeprefix("test_").split("_")
+
+
+def is_participle(words: list[str]) -> bool:
+    """Whether a name is a past participle alone, so that a reader must guess its noun."""
+    word = words[0]
+    return len(words) == 1 and (word in IRREGULAR or (word.endswith("ed") and word not in NO_PARTICIPLES))
+
+
+def test_no_module_has_a_vague_name():
+    assert [name_of(file) for file in CODE if file.stem in VAGUE] == []
+
+
+def test_no_module_is_named_by_a_participle():
+    assert [name_of(file) for file in OURS if is_participle(words_of(file))] == []
+
+
+def test_no_module_name_has_a_retired_word():
+    assert [name_of(file) for file in OURS if RETIRED & set(words_of(file))] == []
+
+
+def test_a_participle_and_a_retired_word_are_found():
+    assert is_participle(["ended"])
+    assert not is_participle(["ended", "loops"])
+    assert RETIRED & set(words_of(Path("test_told.py")))
