@@ -39,10 +39,10 @@ class Target:
 
 
 @contextmanager
-def loopscope(database: str | None = None) -> Iterator[tuple[Target, Server]]:
-    """Give a new Loopscope."""
+def loopscope(database: str | None = None, root: Path = ROOT) -> Iterator[tuple[Target, Server]]:
+    """Start a new Loopscope with an empty database, from the checkout `root`; stop it afterwards."""
     with TemporaryDirectory(prefix="loopscope-bench-", dir=_disk()) as folder, fresh(database) as settings:
-        server = Server(Path(folder), **settings)
+        server = Server(Path(folder), from_nothing=root != ROOT, root=root, **settings)
         server.start()
         try:
             yield Target("loopscope", server.port, server.pid, server.token), server

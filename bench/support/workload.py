@@ -47,6 +47,19 @@ def tape(producer: str, events: int, size: int) -> list[Batch]:
     return found
 
 
+def one_loop(session: str, turns: int) -> Iterator[bytes]:
+    """Yield the lines of a session with a single loop of so many turns: twelve lines a turn.
+
+    The last line repeats no messages: those of 3,333 turns would pass the limit of a line.
+    """
+    chance = random.Random(session)
+    texts = [_text(chance) for _ in range(50)]
+    for event in _loop(session, f"{session}.anthropic.claude-sonnet-4-6.0", chance, texts, turns):
+        if event["type"] == "AgentEnd":
+            event["messages"] = []
+        yield json.dumps(event, separators=(",", ":")).encode()
+
+
 def _lines(producer: str) -> Iterator[bytes]:
     chance = random.Random(producer)
     texts = [_text(chance) for _ in range(50)]
@@ -58,12 +71,14 @@ def _lines(producer: str) -> Iterator[bytes]:
         number += 1
 
 
-def _loop(session: str, loop: str, chance: random.Random, texts: list[str]) -> Iterator[Event]:
+def _loop(
+    session: str, loop: str, chance: random.Random, texts: list[str], turns: int = TURNS
+) -> Iterator[Event]:
     about: Event = {"agent_id": "bench", "session_id": session, "parent_loop_id": None, "metadata": None}
     about |= {"continuation_kind": "Initial", "timestamp": _now(), "config_snapshot": CONFIG}
     yield {"type": "AgentStart", "loop_id": loop, **about}
     messages: list[Event] = []
-    for index in range(TURNS):
+    for index in range(turns):
         for event in _turn(index, chance, texts, messages):
             yield {"type": event.pop("type"), "loop_id": loop, **event}
     end = {"messages": messages, "usage": _usage(chance), "timestamp": _now(), "rejection": None}

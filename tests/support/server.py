@@ -33,7 +33,10 @@ class Server:
     In a test run it finds there what a first start makes, unless it shall start `from_nothing`.
     """
 
-    def __init__(self, folder: Path, *, from_nothing: bool = False, **settings: str) -> None:
+    def __init__(
+        self, folder: Path, *, from_nothing: bool = False, root: Path = ROOT, **settings: str
+    ) -> None:
+        self.root = root  # the checkout that it runs
         self.port = 0
         self.folder = folder
         # To a process of its own the address of the test database is that of the real one.
@@ -65,7 +68,7 @@ class Server:
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
                 [*self.under, *serve],
-                cwd=ROOT,
+                cwd=self.root,
                 env=self.environment,
                 stdout=log,
                 stderr=log,
@@ -112,7 +115,7 @@ class Server:
         """Run a command beside it and return what it prints."""
         command = [sys.executable, "manage.py", *words]
         done = subprocess.run(
-            command, cwd=ROOT, env=self.environment, capture_output=True, text=True, check=False
+            command, cwd=self.root, env=self.environment, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout.strip()
