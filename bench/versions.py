@@ -2,9 +2,9 @@
 
 python -m bench.versions --before FOLDER [--rounds 5] [--database postgres://...]
 
-FOLDER is a checkout of another commit (`git worktree add FOLDER COMMIT`). Both servers run at once and get the
-same work in turns, so that a noisy machine disturbs both. A ratio is this checkout's figure divided by the
-other's.
+FOLDER is a checkout of another commit (`git worktree add FOLDER COMMIT`). Both servers run at once and get
+the same work in turns, so that a noisy machine disturbs both. A ratio is this checkout's figure divided by
+the other's.
 """
 
 from __future__ import annotations

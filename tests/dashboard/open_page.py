@@ -7,6 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 from difflib import unified_diff
 
 import pytest
+from asgiref.sync import SyncToAsync
 from channels.testing import WebsocketCommunicator
 from django.contrib.auth.models import User
 from django.db import connections
@@ -31,8 +32,9 @@ async def in_thread(work: Callable, *args):
 
 
 def leave_thread() -> None:
-    """Give the connection of that thread back."""
-    THREAD.submit(connections.close_all).result()
+    """Close the connections of that thread, and of the thread in which Channels reads sessions and users."""
+    for executor in (THREAD, SyncToAsync.single_thread_executor):
+        executor.submit(connections.close_all).result()
 
 
 class Place:
