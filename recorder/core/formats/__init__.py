@@ -1,4 +1,4 @@
-"""Foreign lines to events: what they share."""
+"""Types that all formats share: parsed lines, limits and the error of an invalid line."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from recorder.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class ForeignLine:
-    """A line of another runtime, parsed and not yet understood. None: it only frames others."""
+    """A parsed line of another runtime, not translated yet. `fields` is None for framing without content."""
 
     fields: dict[str, Json] | None
 
@@ -21,7 +21,7 @@ ParsedLine = Event | ForeignLine
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How large and how deep one line may be, and how long its ids."""
+    """Limits of one line: its size in bytes, the depth of nested JSON, the length of ids in UTF-8 bytes."""
 
     event_bytes: int = 4 * 1024 * 1024
     depth: int = 128
@@ -32,7 +32,7 @@ DEFAULT_LIMITS = Limits()
 
 
 class InvalidLineError(Exception):
-    """A line with a permanent fault: a reject code of the protocol, the field, and a sentence for people."""
+    """A line that can never be accepted: `code` is a reject code of the protocol, `path` names the field."""
 
     def __init__(self, code: str, path: str, message: str) -> None:
         super().__init__(f"{code} {path}: {message}")
@@ -41,6 +41,6 @@ class InvalidLineError(Exception):
         self.message = message
 
     def without_traceback(self) -> InvalidLineError:
-        """Return it without where it was raised: that holds the line and, by way of callers, itself."""
+        """Return the error without its traceback, whose frames hold the line and a reference cycle."""
         self.__context__ = None
         return self.with_traceback(None)

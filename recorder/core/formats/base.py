@@ -1,14 +1,15 @@
-"""Foreign lines: what a reader of another runtime's stream is, and what all of them share.
+"""The reader interface of foreign formats, and parsing functions that all readers share.
 
-A reader turns each line into phi-core's events and ours, as native lines. What it must remember between lines
-is its `state`, kept beside the producer's high water: a stream that is cut and goes on reads the same.
+A reader translates each line of another runtime into native events (phi-core's and ours). It works in order
+and keeps its `state` between lines as JSON, stored with the producer's acknowledged line number. Invariant: a
+reader that is rebuilt from its state between any two lines returns the same events as one that never stopped.
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Protocol
@@ -26,14 +27,14 @@ COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "total_to
 
 @dataclass(slots=True)
 class Translation:
-    """What one foreign line says: native events, and where the line itself belongs."""
+    """The native events of one foreign line, and the session and loop that the line itself belongs to."""
 
     name: str  # the line's own type
-    events: list[Fields] = field(default_factory=list)
+    events: list[Fields] = field(default_factory=list)  # in the order in which they happened
     session_id: str | None = None
     loop_id: str | None = None
-    timestamp: datetime | None = None
-    understood: bool = True
+    timestamp: datetime | None = None  # None: the line has no time
+    understood: bool = True  # False: of an unknown type, or malformed; stored, and counted as unknown
 
     @property
     def origin(self) -> Origin:
@@ -43,7 +44,7 @@ class Translation:
         return ORIGIN_TRANSLATED if self.events else ORIGIN_SILENT
 
     def original(self, source: str) -> SourceEvent:
-        """Return the line as an event that changes nothing: what it means came in `events`."""
+        """Return the event of the line itself; it changes no record except counters, as `events` do that."""
         return construct(
             SourceEvent,
             source=source,
@@ -56,83 +57,101 @@ class Translation:
 
 
 class Reader(Protocol):
-    """Reads the lines of one producer in order."""
+    """Translates the lines of one producer in order."""
 
     @property
     def state(self) -> Json:
-        """What has to be known to go on from here."""
+        """What `read` needs to continue after the last line. Its stored names never change."""
 
     def read(self, line: Fields, at: datetime) -> Translation:
-        """Read a line that was received at a time. Raises Refused, and then nothing of it counts."""
+        """Translate a line that was received at `at`.
+
+        Raises:
+            InvalidLineError: the line is malformed; the state is then as before.
+        """
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
-        """Return what is still to be said when the producer is done."""
+        """Return the events that end open turns when the producer flushes; `at` is when it did.
+
+        Open loops get no end event: the recorder aborts them.
+        """
 
 
 _FRAMING = re.compile(rb"(event|id|retry)?:")
 
-# Gives the number of a session's next loop: 1, 2, ...
+# Returns the number of a session's next loop: 1, 2, ...
 NextLoop = Callable[[str], int]
 
 
 def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> ForeignLine:
-    """Read a line of any runtime: a JSON object, bare or as server-sent events frame it. Raises Refused."""
+    """Parse a line of another runtime: a JSON object, bare or in the `data:` field of a server-sent event.
+
+    Other fields of server-sent events (event, id, retry, comments) return a line without fields.
+
+    Raises:
+        InvalidLineError: not a JSON object, or beyond `limits`.
+    """
     if _FRAMING.match(line):
         return ForeignLine(None)
     return ForeignLine(read_object(strip_sse_framing(line), limits))
 
 
 def parse_all(lines: Iterable[bytes], *, limits: Limits) -> list[ForeignLine | InvalidLineError]:
-    """Read lines: of each, what `parse` returns or raises."""
+    """Return for each line what `parse` returns or raises, in order."""
     found: list[ForeignLine | InvalidLineError] = []
     for line in lines:
         try:
             found.append(parse(line, limits=limits))
-        except InvalidLineError as refused:
-            found.append(refused.without_traceback())
+        except InvalidLineError as error:
+            found.append(error.without_traceback())
     return found
 
 
 def strip_sse_framing(line: bytes) -> bytes:
-    """Return the JSON of a line that may come as the data of a server-sent event."""
+    """Return the line without a leading `data:` of a server-sent event."""
     return line.removeprefix(b"data:").lstrip() if line.startswith(b"data:") else line
 
 
 def encode_event(event: Fields) -> bytes:
-    """Return an event as the line that says it."""
+    """Return an event as one line of compact JSON."""
     return json.dumps(event, separators=(",", ":")).encode()
 
 
 def format_time(at: datetime) -> str:
+    """Format an aware time as RFC 3339 in UTC, with a `Z`."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def parse_time(value: Json) -> datetime | None:
-    """Read a time; None for Go's zero time, and for what is none."""
+    """Parse an RFC 3339 time; None if it is not one, or is Go's zero time (year 1)."""
     at = parse_timestamp(value) if isinstance(value, str) else None
     return None if at is None or at.year <= 1 else at
 
 
 def text_field(fields: Fields, name: str) -> str:
-    """Return a text field, "" if it is none."""
+    """Return a field that is text, else ""."""
     found = fields.get(name)
     return found if isinstance(found, str) else ""
 
 
 def count_field(fields: Fields, name: str) -> int:
-    """Return a counter, 0 if it is none."""
+    """Return a field that is a counter (an integer from 0 to 2**53 - 1), else 0."""
     found = fields.get(name)
     return found if isinstance(found, int) and not isinstance(found, bool) and 0 <= found < 2**53 else 0
 
 
 def object_field(fields: Fields, name: str) -> Fields:
-    """Return an object within, empty if it is none."""
+    """Return a field that is an object, else an empty one."""
     found = fields.get(name)
     return found if isinstance(found, dict) else {}
 
 
 def required_id(fields: Fields, name: str) -> str:
-    """Return an id that the line cannot do without. Raises Refused."""
+    """Return a field that is an id.
+
+    Raises:
+        InvalidLineError: missing, not text, or not an id as `is_id` defines it.
+    """
     found = fields.get(name)
     if is_id(found):
         return found
@@ -146,7 +165,7 @@ def required_id(fields: Fields, name: str) -> str:
 
 
 def parse_arguments(value: Json) -> Json:
-    """Return the arguments of a tool call, which some runtimes write as text that holds JSON."""
+    """Return the arguments of a tool call, decoded if a runtime wrote them as JSON text."""
     if not isinstance(value, str):
         return value
     try:
@@ -154,3 +173,16 @@ def parse_arguments(value: Json) -> Json:
     except (ValueError, RecursionError):
         return value
     return parsed
+
+
+def rename_fields(fields: Fields, names: Mapping[str, str]) -> Fields:
+    """Return `fields` with each key that `names` maps renamed; other keys stay.
+
+    Readers store their state under the names of its first release. A table `_STORED_NAMES` maps the stored
+    names to the attributes that have been renamed since.
+    """
+    return {names.get(name, name): value for name, value in fields.items()}
+
+
+def inverted(names: Mapping[str, str]) -> Mapping[str, str]:
+    return {value: name for name, value in names.items()}

@@ -1,4 +1,14 @@
-"""Grida's lifecycle channel: doorbells of turns elsewhere, each a loop of which we know only the ends."""
+"""Reader of Grida's lifecycle events, the server-sent events of its `GET /events`.
+
+The format is defined by `packages/grida-ai-agent/src/protocol/events.ts` of Grida's repository. A Grida turn
+is one loop here:
+
+- `turn-started` becomes AgentStart, `turn-finished` AgentEnd, `approval-requested` ApprovalRequested.
+- Loops are numbered in their session: `{session_id}.{n}`.
+- `pending_approval` is dropped: the approval has an event of its own. Messages, tools and usage are not part
+  of the format, so these loops have none.
+- An unknown type or reason is stored as not understood.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +29,7 @@ _LAST_MS = 253_402_300_799_000  # the year 9999
 
 
 class GridaReader:
-    """Reads one channel in order; it carries many sessions."""
+    """Reads the events of one host in order; they may belong to many sessions."""
 
     def __init__(self, state: Json, _key: str, next_loop: NextLoop) -> None:
         self._open = cast("dict[str, str]", dict(state) if isinstance(state, dict) else {})  # loop by session
@@ -30,36 +40,36 @@ class GridaReader:
         return cast("Json", self._open)
 
     def read(self, line: Fields, at: datetime) -> Translation:
-        """Read a frame's data. Raises Refused."""
+        """Translate the `data` of one server-sent event. Raises InvalidLineError."""
         kind = line.get("type")
         if not is_id(kind):
             raise InvalidLineError("bad_type", "type", "an event has a type, which is text")
         session_id = required_id(line, "session_id")
         if not is_id(f"{session_id}.{10**9}"):
             raise InvalidLineError("bad_id", "session_id", "the id is too long")
-        told_at = _time(line.get("at"))
-        now = format_time(told_at or at)
-        reading = Translation(kind, session_id=session_id, timestamp=told_at)
+        occurred_at = _time(line.get("at"))
+        now = format_time(occurred_at or at)
+        reading = Translation(kind, session_id=session_id, timestamp=occurred_at)
         if kind == STARTED:
             reading.events = list(self._start(session_id, line, now))
         elif kind == FINISHED and text_field(line, "reason") in OUTCOMES:
             reading.loop_id = self._open.get(session_id)
             reading.events = list(self._finish(session_id, line, now))
         elif kind == APPROVAL_REQUESTED:
-            reading.events = [self._ask(session_id, now)]
+            reading.events = [self._approval_requested(session_id, now)]
         else:
-            reading.understood = False  # a type or a reason of a later version
+            reading.understood = False  # a type or reason of a later version
         reading.loop_id = self._open.get(session_id, reading.loop_id)
         return reading
 
     def end_of_stream(self, _at: datetime) -> list[Fields]:
-        """Nothing is left to be said; what runs is cut off."""
+        """Forget open loops, which the recorder aborts; there are no events to add."""
         self._open = {}
         return []
 
     def _start(self, session_id: str, line: Fields, now: str) -> Iterator[Fields]:
-        if cut := self._open.pop(session_id, None):
-            yield _end(cut, now, "cancelled", "Another turn began.")
+        if unfinished := self._open.pop(session_id, None):
+            yield _end(unfinished, now, "cancelled", "Another turn began.")
         number = self._next_loop(session_id)
         loop_id = self._open[session_id] = f"{session_id}.{number}"
         message_id = text_field(line, "message_id")
@@ -75,11 +85,11 @@ class GridaReader:
         }
 
     def _finish(self, session_id: str, line: Fields, now: str) -> Iterator[Fields]:
-        if session_id not in self._open:  # its start was before we listened
+        if session_id not in self._open:  # started before we connected
             yield from self._start(session_id, line, now)
         yield _end(self._open.pop(session_id), now, OUTCOMES[text_field(line, "reason")], "")
 
-    def _ask(self, session_id: str, now: str) -> Fields:
+    def _approval_requested(self, session_id: str, now: str) -> Fields:
         return {
             "type": "ApprovalRequested",
             "session_id": session_id,

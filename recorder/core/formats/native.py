@@ -1,8 +1,12 @@
-"""Native lines: phi-core's events and ours, one JSON object a line.
+"""Reader of the native format: phi-core's events and ours, one JSON object a line.
 
-The standard library says what a line holds, not pydantic: it keeps lone surrogates and huge integers of
-content, and its pairs hook sees keys that are given twice. But it is slow, so that jiter reads all lines in
-which it finds nothing of the kind.
+phi-core's events are defined by `src/types/event.rs` of its repository, ours by `recorder/core/events/`. An
+event of an unknown type becomes a SourceEvent; nothing is dropped, as the line itself is stored.
+
+The standard library's `json` is the reference: it keeps lone surrogates and huge integers of content, and its
+pairs hook reports duplicate keys. It is slow, so jiter parses every line first, and `json` parses again only
+what jiter rejects. Invariant: both return the same value for each line that jiter accepts. A message line of
+phi-core's own layout is matched by a regular expression first and skips validation (`_Messages`).
 """
 
 from __future__ import annotations
@@ -28,11 +32,11 @@ _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 _CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
 _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
-# For lines that were accepted once: a limit that was lowered since does not make them wrong.
+# For recorded lines: they stay valid when a limit is lowered.
 NO_LIMITS = Limits(event_bytes=2**40, depth=2**20)
 _INFINITE = (inf, -inf)
 _COUNTED = ("usage", "evaluation_usage")
-# So no key of the event is given twice; of a message's own the last one counts, whichever way it is read.
+# The event's keys are fixed here. Of duplicate keys in a message the last one counts for both parsers.
 _MESSAGE = re.compile(
     rb'\{"type":"(MessageStart|MessageEnd)","loop_id":"([ !#-\[\]-~]{1,512})","message":(.+)\}', re.DOTALL
 )
@@ -40,8 +44,8 @@ _MESSAGES: dict[bytes, type[MessageStart | MessageEnd]] = {
     b"MessageStart": MessageStart,
     b"MessageEnd": MessageEnd,
 }
-_JITER_DEPTH = 201  # jiter reads nothing deeper, and of that depth only what is empty inside
-_DIGITS = 4000  # Python turns longer digits into an int only when asked to
+_JITER_DEPTH = 201  # jiter rejects deeper JSON, and at this depth all but empty objects and arrays
+_DIGITS = 4000  # Python limits the digits of int() to 4300 by default
 _OWN = frozenset(
     "AgentSwitched ApprovalRequested ApprovalResolved ErrorRaised Notice UsageSnapshot SessionInfo".split()
 )
@@ -60,8 +64,8 @@ _READ = {
 _READ_OF_UNKNOWN = frozenset(("type", "loop_id", "session_id", "timestamp"))
 
 
-class _Doubled(dict[str, Json]):
-    """An object in which a key stands twice; the last one counts."""
+class _DuplicateKeys(dict[str, Json]):
+    """An object with duplicate keys, listed in `twice`; the last value of a key counts."""
 
     def __init__(self, pairs: list[tuple[str, Json]]) -> None:
         super().__init__(pairs)
@@ -70,17 +74,21 @@ class _Doubled(dict[str, Json]):
 
 
 def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
-    """Read one line. Raises Refused with the protocol's code."""
+    """Parse one line.
+
+    Raises:
+        InvalidLineError: with a reject code of the protocol.
+    """
     fields, is_quick = _object(line, limits)
     name = fields.get("type")
     model = EVENT_TYPES.get(name) if isinstance(name, str) else None
     if model is None and not is_id(name):
         raise InvalidLineError("bad_type", "type", "an event has a type, which is text")
     if not is_quick:
-        _refuse_doubled(fields, _READ_OF_UNKNOWN if model is None else _READ[model], "")
+        _refuse_duplicates(fields, _READ_OF_UNKNOWN if model is None else _READ[model], "")
         for inside in _COUNTED if model else ():
-            if isinstance(usage := fields.get(inside), _Doubled):
-                _refuse_doubled(usage, frozenset(usage), f"{inside}.")
+            if isinstance(usage := fields.get(inside), _DuplicateKeys):
+                _refuse_duplicates(usage, frozenset(usage), f"{inside}.")
     if model is None:
         return _source_event(str(name), fields)
     event = validate_event(model, fields)
@@ -90,21 +98,21 @@ def parse(line: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Event:
 
 
 def parse_all(lines: Iterable[bytes], *, limits: Limits = DEFAULT_LIMITS) -> list[Event | InvalidLineError]:
-    """Read lines that follow each other: of each, what `parse` returns or raises."""
+    """Return for each line of a batch what `parse` returns or raises, in order."""
     found: list[Event | InvalidLineError] = []
     messages = _Messages(limits)
     for line in lines:
         try:
             found.append(messages.read(line) or parse(line, limits=limits))
-        except InvalidLineError as refused:
-            found.append(refused.without_traceback())
+        except InvalidLineError as error:
+            found.append(error.without_traceback())
     return found
 
 
 class _Messages:
-    """Reads messages as phi-core writes them: half of all lines, and there is little to check in them.
+    """Fast path for MessageStart and MessageEnd in phi-core's layout, which are half of all lines.
 
-    A message that no model writes ends as it starts: the same text is not read twice.
+    A message that is not streamed has the same text in both events: it is parsed once.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -113,7 +121,7 @@ class _Messages:
         self._message: Json = None
 
     def read(self, line: bytes) -> Event | None:
-        """Read a line in two thirds of the time; None if it may be any other, or is to be refused."""
+        """Return the event, or None if `parse` has to decide. Takes two thirds of the time of `parse`."""
         found = _MESSAGE.fullmatch(line)
         if found is None:
             return None
@@ -121,7 +129,9 @@ class _Messages:
         if len(loop_id) > self._limits.id_bytes or len(line) > self._limits.event_bytes:
             return None
         if text != self._text:
-            message = _quick(text, sees_doubled=False) if _brackets(line) <= self._limits.depth else None
+            message = (
+                _quick(text, rejects_duplicates=False) if _brackets(line) <= self._limits.depth else None
+            )
             if message is None:
                 return None
             self._text, self._message = text, message
@@ -129,7 +139,7 @@ class _Messages:
 
 
 def validate_event(model: type[Event], fields: dict[str, Json]) -> Event:
-    """Check the fields of one event."""
+    """Validate the fields of an event. Raises InvalidLineError."""
     try:
         event: Event = _CHECKS[model](fields)
     except ValidationError as error:
@@ -140,12 +150,16 @@ def validate_event(model: type[Event], fields: dict[str, Json]) -> Event:
 
 
 def read_object(line: bytes, limits: Limits = DEFAULT_LIMITS) -> dict[str, Json]:
-    """Read one JSON object. Raises Refused if it is none, or too large or too deep."""
+    """Parse a JSON object. Numbers beyond a float become None.
+
+    Raises:
+        InvalidLineError: not an object, not UTF-8, or beyond `limits`.
+    """
     return {name: without_infinities(value) for name, value in _object(line, limits)[0].items()}
 
 
 def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
-    """Return a line's object, and whether it was read the quick way: then no key is given twice."""
+    """Return a line's object, and whether jiter parsed it: then it has no duplicate keys."""
     if len(line) > limits.event_bytes:
         raise InvalidLineError("too_large", "", f"an event has at most {limits.event_bytes} bytes")
     is_plain = _brackets(line) <= limits.depth
@@ -166,7 +180,7 @@ def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
 
 def _pairs(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
     found = dict(pairs)
-    return found if len(found) == len(pairs) else _Doubled(pairs)
+    return found if len(found) == len(pairs) else _DuplicateKeys(pairs)
 
 
 def _no_constant(word: str) -> NoReturn:
@@ -177,16 +191,16 @@ def _long_int(digits: str) -> int | float:
     return int(digits) if len(digits) <= _DIGITS else float(digits)
 
 
-# A number beyond a float is infinite here: what is kept of an event is made finite by its fields.
+# A number beyond a float becomes infinite here; validation of the fields makes it finite.
 _DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant)
 _LONG_DECODER = json.JSONDecoder(object_pairs_hook=_pairs, parse_constant=_no_constant, parse_int=_long_int)
 
 
-def _quick(text: bytes, *, sees_doubled: bool = True) -> Json:
-    """Read JSON in a third of the time; None if the slow way might find something else in it."""
+def _quick(text: bytes, *, rejects_duplicates: bool = True) -> Json:
+    """Parse with jiter, in a third of the time of `json`; None if `json` might return something else."""
     try:
         value: Json = from_json(
-            text, allow_inf_nan=False, catch_duplicate_keys=sees_doubled, cache_mode="keys"
+            text, allow_inf_nan=False, catch_duplicate_keys=rejects_duplicates, cache_mode="keys"
         )
     except ValueError:
         return None
@@ -194,11 +208,11 @@ def _quick(text: bytes, *, sees_doubled: bool = True) -> Json:
 
 
 def _quick_within(line: bytes, depth: int) -> Json:
-    """Do the same; None too for what is deeper: with as much around it, jiter reads it no longer."""
+    """Parse with jiter; None also beyond `depth`. Arrays around the line make it reach jiter's own limit."""
     around = max(0, _JITER_DEPTH - depth)
     value = _quick(b"[" * around + line + b"]" * around)
     for _ in range(around):
-        if not isinstance(value, list) or len(value) != 1:  # a line like "],[" stands for several values
+        if not isinstance(value, list) or len(value) != 1:  # a line like "],[" gives several values
             return None
         value = value[0]
     return value
@@ -215,26 +229,26 @@ def _load(text: str) -> Json:
 
 
 def _brackets(line: bytes) -> int:
-    """Count what opens in a line: to see that it is not deep. `count` takes 15 times as long as `replace`."""
+    """Count opening brackets, an upper bound of the depth. `replace` is 15 times as fast as `count`."""
     return len(line) - len(line.replace(b"{", b"").replace(b"[", b""))
 
 
 def _depth(line: bytes) -> int:
-    """Return how many arrays and objects stand in each other, in a line that may be too deep to read."""
+    """Return the depth of nested arrays and objects in a line that may be too deep to parse."""
     structure = line.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
-    brackets = b"".join(structure.split(b'"')[::2])  # every other piece is inside a string
+    brackets = b"".join(structure.split(b'"')[::2])  # odd parts are inside strings
     return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
 
 
-def _refuse_doubled(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
-    if isinstance(fields, _Doubled) and (twice := sorted(fields.twice & read)):
+def _refuse_duplicates(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
+    if isinstance(fields, _DuplicateKeys) and (twice := sorted(fields.twice & read)):
         raise InvalidLineError("dup_key", path + twice[0], "the key is given twice")
 
 
 def _refuse_long_ids(event: Event, model: type[Event], longest: int) -> None:
     for name in _IDS[model]:
-        held: str | tuple[str, ...] | None = getattr(event, name)
-        for each in (held,) if isinstance(held, str) else held or ():
+        ids: str | tuple[str, ...] | None = getattr(event, name)
+        for each in (ids,) if isinstance(ids, str) else ids or ():
             if len(each.encode()) > longest:
                 raise InvalidLineError("bad_id", name, f"an id has at most {longest} bytes")
 

@@ -1,6 +1,6 @@
-"""The one list of formats: what a line may be written in, and what a recorder must know of who wrote it.
+"""The list of formats, with the properties of the runtimes that write them.
 
-A foreign format is its module here, a tape in `tests/tapes/` and its entry in `FORMATS`.
+To add a foreign format, add a reader module here, a tape in `tests/tapes/` and an entry in `FORMATS`.
 """
 
 from __future__ import annotations
@@ -15,21 +15,23 @@ from recorder.core.formats.base import NextLoop, Reader
 from recorder.core.formats.cagent.database_rows import CagentStoreReader
 from recorder.core.records import Json
 
-Convention = Literal["beside", "inside"]  # where cached tokens are counted: beside `input`, or inside it
-MakeReader = Callable[[Json, str, NextLoop], Reader]  # of a producer: its state, its key, loops' numbers
+Convention = Literal["beside", "inside"]  # are cached tokens counted beside `input`, or inside it
+MakeReader = Callable[[Json, str, NextLoop], Reader]  # arguments: stored state, producer key, loop numbers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
-    """A format of lines, and the runtime that writes it."""
+    """A line format and the runtime that writes it."""
 
     name: str  # as `format=` of the ingest endpoints and `--format` of imports name it
-    source: str  # of the sessions that its lines begin
-    reader: MakeReader | None = None  # of foreign lines; native ones are events already
-    runtime: str = ""  # its name on pages; "" is whatever program uses the client
-    is_sent: bool = True  # whether agents send it; the rows of a store are only imported
-    usage_convention: Convention | None = None  # None: the api or the provider of a call says it
-    detect: Callable[[Mapping[str, object]], bool] | None = None  # by the first object of an event file
+    source: str  # value of Session.source
+    reader: MakeReader | None = None  # None: lines are native events
+    runtime: str = ""  # name on pages; "" for native, which any program may write
+    is_sent: bool = True  # accepted by ingest endpoints; False: import only
+    usage_convention: Convention | None = None  # None: derived from the api or provider of a call
+    detect: Callable[[Mapping[str, object]], bool] | None = (
+        None  # recognises an event file by its first object
+    )
 
 
 FORMATS: tuple[Format, ...] = (
@@ -39,7 +41,7 @@ FORMATS: tuple[Format, ...] = (
         source="cagent",
         reader=cagent.CagentReader,
         runtime="cagent",
-        usage_convention="beside",  # whoever answered
+        usage_convention="beside",  # for all providers
         detect=lambda first: first.get("type") in cagent.TRANSLATORS,
     ),
     Format(
@@ -55,7 +57,7 @@ FORMATS: tuple[Format, ...] = (
         source="aidaemon",
         reader=AidaemonReader,
         runtime="aidaemon",
-        usage_convention="beside",  # it knows of no cache
+        usage_convention="beside",  # it reports no cached tokens
         detect=lambda first: "event_type" in first and "data" in first,
     ),
     Format(
@@ -77,5 +79,5 @@ CONVENTIONS: Mapping[str, Convention] = {
 
 
 def detect(first: Mapping[str, object]) -> str | None:
-    """Return the foreign format of an event file by its first object; None if it is of none of them."""
+    """Return the name of the foreign format of an event file, by its first object; None if unrecognised."""
     return next((each.name for each in FORMATS if each.detect and each.detect(first)), None)

@@ -1,7 +1,18 @@
-"""cagent's event stream: nested streams are sub-agents, iterations are turns, confirmations are approvals.
+"""Reader of docker/cagent's event stream (now docker-agent): one JSON object a line, or server-sent events.
 
-Events of tools, approvals and errors name no session: they belong to the innermost open stream. What its
-specification asks for is checked, told as an irregularity, and never a reason to refuse a line.
+The format is defined by `pkg/runtime/event.go` of cagent's repository, the order of events by
+`pkg/runtime/loop.go`.
+
+- A stream (stream_started to stream_stopped) is a loop, numbered in its session; an iteration is a turn.
+- A stream inside another one is a sub-agent, linked to the tool call that runs (`structural`).
+- Confirmations, elicitations and the iteration limit become approvals. cagent reports no answer to them: it
+  is inferred from the events that follow (`inferred`).
+- Warnings, model fallbacks, RAG and MCP progress, blocked hooks and shell output become notices.
+- Events of tools, approvals and errors name no session: they belong to the innermost open stream. Lines
+  outside a stream are adopted by the next one that starts.
+- A line that breaks the order of events is recorded, with a notice of kind "irregular".
+- Dropped: tool definitions (except the hint "destructive"), agents' descriptions and welcome messages,
+  positions of messages.
 """
 
 from __future__ import annotations
@@ -57,56 +68,56 @@ _BEGINS = ("stream_started", "session_compaction", "agent_choice", "agent_choice
 
 
 class CagentReader:
-    """Reads one producer's lines in order."""
+    """Translates the lines of one producer in order."""
 
     def __init__(self, state: Json, key: str, next_loop: NextLoop) -> None:
-        self._course = StreamContext(load_state(state), key, next_loop)
+        self._context = StreamContext(load_state(state), key, next_loop)
 
     @property
     def state(self) -> Json:
-        return dump_state(self._course.told)
+        return dump_state(self._context.state)
 
     @property
     def before(self) -> str:
-        """Return the key of lines that belong to the next stream."""
-        return self._course.before
+        """The `loop_id` of lines before a stream, by which the next stream adopts them."""
+        return self._context.before
 
     def read(self, line: Fields, at: datetime) -> Translation:
-        """Read a line. Raises Refused."""
+        """Translate a line. Raises InvalidLineError."""
         name = line.get("type")
         if not isinstance(name, str) or not is_id(name):
             raise InvalidLineError("bad_type", "type", "an event has a type, which is text")
         check_fields(name, line)
-        told_at = parse_time(line.get("timestamp"))
-        self._now(told_at, at)
-        reading = Translation(name, timestamp=told_at)
-        self._place(reading, line)
-        read = TRANSLATORS.get(name)
-        reading.understood = read is not None
-        if read is not None:
-            reading.events = [*irregularities(self._course, line), *read(self._course, line)]
+        occurred_at = parse_time(line.get("timestamp"))
+        self._set_now(occurred_at, at)
+        translation = Translation(name, timestamp=occurred_at)
+        self._place(translation, line)
+        translate = TRANSLATORS.get(name)
+        translation.understood = translate is not None
+        if translate is not None:
+            translation.events = [*irregularities(self._context, line), *translate(self._context, line)]
         if name in _BEGINS:
-            self._place(reading, line)
-        return reading
+            self._place(translation, line)
+        return translation
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
-        """End the turns that have said all they will; their loops are cut off."""
-        self._now(None, at)
-        told, now = self._course.told, self._course.now
-        ended = [event for stream in told.streams for event in stream.last_words(now)]
-        self._course.told = ReaderState(at=told.at, begun=told.begun)
-        return ended
+        """End open turns. Open streams are forgotten: the recorder aborts their loops."""
+        self._set_now(None, at)
+        state, now = self._context.state, self._context.now
+        events = [event for stream in state.streams for event in stream.finish(now)]
+        self._context.state = ReaderState(at=state.at, stream_count=state.stream_count)
+        return events
 
-    def _now(self, told_at: datetime | None, at: datetime) -> None:
-        if told_at is not None:
-            self._course.told.at = format_time(told_at)
-        self._course.now = self._course.told.at or format_time(at)
+    def _set_now(self, occurred_at: datetime | None, at: datetime) -> None:
+        if occurred_at is not None:
+            self._context.state.at = format_time(occurred_at)
+        self._context.now = self._context.state.at or format_time(at)
 
-    def _place(self, reading: Translation, line: Fields) -> None:
-        stream, session_id = self._course.stream, text_field(line, "session_id")
+    def _place(self, translation: Translation, line: Fields) -> None:
+        stream, session_id = self._context.stream, text_field(line, "session_id")
         if stream is not None:
-            reading.session_id, reading.loop_id = stream.session_id, stream.loop_id
-        elif reading.loop_id is None or reading.name != "session_compaction":
-            of_session = reading.name == "session_title"
-            reading.session_id = session_id if of_session else None
-            reading.loop_id = None if of_session else self._course.before
+            translation.session_id, translation.loop_id = stream.session_id, stream.loop_id
+        elif translation.loop_id is None or translation.name != "session_compaction":
+            of_session = translation.name == "session_title"
+            translation.session_id = session_id if of_session else None
+            translation.loop_id = None if of_session else self._context.before

@@ -1,7 +1,11 @@
-"""cagent's session store, row by row: each row becomes the events that the runtime sent when it was written.
+"""Reader of cagent's session database (`~/.cagent/session.db`): rows of `sessions` and `session_items`.
 
-Rows come in the order in which things happened: a session's items, those of a sub-session where it ran, and
-each session's own row after its items. A message of a person begins a stream, as it does live.
+The tables are defined by `pkg/session/store.go` and `pkg/session/migrations.go` of cagent's repository. Each
+row becomes the stream events that cagent sends when it writes the row, and `CagentReader` translates those.
+
+The importer sends rows in the order in which things happened: the items of a session, those of a sub-session
+at the place where it ran, and the row of a session after its items. A user's message starts a stream, as it
+does live. The database does not hold approvals, errors, streamed deltas and the context limit.
 """
 
 from __future__ import annotations
@@ -9,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from datetime import datetime
-from typing import cast
 
 from recorder.core.formats import InvalidLineError
 from recorder.core.formats.base import (
@@ -17,7 +20,9 @@ from recorder.core.formats.base import (
     NextLoop,
     Translation,
     count_field,
+    inverted,
     object_field,
+    rename_fields,
     required_id,
     text_field,
 )
@@ -26,185 +31,195 @@ from recorder.core.formats.cagent.fields import check_fields
 from recorder.core.records import Json
 
 SESSIONS, ITEMS = "sessions", "session_items"
-_SPENT = ("input_tokens", "cached_input_tokens", "cached_write_tokens")
+_INPUT_COUNTS = ("input_tokens", "cached_input_tokens", "cached_write_tokens")
 
 
 @dataclass(slots=True)
 class _Session:
-    """What is known of a session whose rows are being read."""
+    """State of a session whose rows are being read. Stored as JSON, under the names of `_STORED_NAMES`."""
 
-    is_open: bool = False
-    prompts: list[Fields] = field(default_factory=list)  # until the agent that answers is known
-    calls: dict[str, list[str]] = field(default_factory=dict)  # not answered yet: name and arguments
-    began: list[str] = field(default_factory=list)  # of them, those that run
-    cost: float = 0.0
-    at: Json = None
+    is_open: bool = False  # a stream is open
+    prompts: list[Fields] = field(default_factory=list)  # until the name of the agent that answers is known
+    calls: dict[str, list[str]] = field(default_factory=dict)  # by id, no result yet: name and arguments
+    running: list[str] = field(default_factory=list)  # ids of `calls` that have started
+    cost: float = 0.0  # of all messages so far, in USD
+    at: Json = None  # time of the last row that has one
+
+
+_STORED_NAMES = {"began": "running"}  # stored name -> attribute, where they differ
 
 
 class CagentStoreReader:
-    """Reads the rows of one store in order."""
+    """Translates the rows of one database in order."""
 
     def __init__(self, state: Json, key: str, next_loop: NextLoop) -> None:
-        kept = state if isinstance(state, dict) else {}
-        self._inner = CagentReader(kept.get("stream"), key, next_loop)
-        known = kept.get("sessions")
+        stored = state if isinstance(state, dict) else {}
+        self._stream_reader = CagentReader(stored.get("stream"), key, next_loop)
         self._sessions = {
-            session_id: _Session(**one)  # type: ignore[arg-type]  # as `state` left it
-            for session_id, one in (known.items() if isinstance(known, dict) else ())
-            if isinstance(one, dict)
+            session_id: _Session(**rename_fields(fields, _STORED_NAMES))  # type: ignore[arg-type]  # of `state`
+            for session_id, fields in object_field(stored, "sessions").items()
+            if isinstance(fields, dict)
         }
 
     @property
     def state(self) -> Json:
-        sessions = {session_id: asdict(one) for session_id, one in self._sessions.items()}
-        return {"stream": self._inner.state, "sessions": cast("Json", sessions)}
+        names = inverted(_STORED_NAMES)
+        sessions: Fields = {
+            session_id: rename_fields(asdict(session), names)
+            for session_id, session in self._sessions.items()
+        }
+        return {"stream": self._stream_reader.state, "sessions": sessions}
 
     def read(self, line: Fields, at: datetime) -> Translation:
-        """Read a row. Raises Refused."""
+        """Translate a row. Raises InvalidLineError."""
         table = text_field(line, "table")
         if table not in (SESSIONS, ITEMS):
             raise InvalidLineError("bad_type", "table", "a row is of the table sessions or session_items")
         session_id = required_id(line, "id" if table == SESSIONS else "session_id")
         check_fields("stream_started", {"session_id": session_id})
-        known = self._sessions.setdefault(session_id, _Session())
-        told = self._item(session_id, known, line) if table == ITEMS else self._ended(session_id, known, line)
-        reading = Translation(table if table == SESSIONS else text_field(line, "item_type") or table)
-        for each in told:
-            said = self._inner.read(each, at)
-            reading.events += said.events
-            reading.session_id, reading.loop_id = said.session_id, said.loop_id
-            reading.timestamp = said.timestamp or reading.timestamp
+        session = self._sessions.setdefault(session_id, _Session())
+        convert = self._item if table == ITEMS else self._session_end
+        translation = Translation(table if table == SESSIONS else text_field(line, "item_type") or table)
+        for event in convert(session_id, session, line):
+            translated = self._stream_reader.read(event, at)
+            translation.events += translated.events
+            translation.session_id, translation.loop_id = translated.session_id, translated.loop_id
+            translation.timestamp = translated.timestamp or translation.timestamp
         if table == SESSIONS:
-            reading.events.append(_info(session_id, line))
-            reading.session_id, reading.loop_id = session_id, None
+            translation.events.append(_info(session_id, line))
+            translation.session_id, translation.loop_id = session_id, None
             self._sessions.pop(session_id)
-        elif reading.session_id is None:  # what comes before a stream is adopted by it
-            reading.session_id, reading.loop_id = session_id, self._inner.before
-        return reading
+        elif translation.session_id is None:  # outside a stream: the next stream adopts it
+            translation.session_id, translation.loop_id = session_id, self._stream_reader.before
+        return translation
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
-        """Say what is still to be said."""
-        return self._inner.end_of_stream(at)
+        """End open turns, as `CagentReader` does."""
+        return self._stream_reader.end_of_stream(at)
 
-    def _item(self, session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
+    def _item(self, session_id: str, session: _Session, row: Fields) -> Iterator[Fields]:
         kind, message = text_field(row, "item_type"), object_field(row, "message")
-        known.at = message.get("created_at") or known.at
+        session.at = message.get("created_at") or session.at
         if kind == "subsession":
-            yield from _begin_task(known)
+            yield from _start_sub_session_call(session)
         elif kind == "summary":
-            yield from _summary(session_id, known, row)
+            yield from _summary(session_id, session, row)
         elif text_field(message, "role") == "user":
-            yield from self._prompt(session_id, known, row, message)
+            yield from self._prompt(session_id, session, row, message)
         elif text_field(message, "role") == "assistant":
-            yield from _start(session_id, known, text_field(row, "agent_name"))
-            yield from _answer(session_id, known, text_field(row, "agent_name"), message)
+            yield from _start(session_id, session, text_field(row, "agent_name"))
+            yield from _answer(session_id, session, text_field(row, "agent_name"), message)
         elif text_field(message, "role") == "tool":
-            yield from _result(session_id, known, text_field(row, "agent_name"), message)
+            yield from _result(session_id, session, text_field(row, "agent_name"), message)
 
-    def _prompt(self, session_id: str, known: _Session, row: Fields, message: Fields) -> Iterator[Fields]:
-        if row.get("implicit"):  # the runtime said it itself, and sends no user_message for it
+    def _prompt(self, session_id: str, session: _Session, row: Fields, message: Fields) -> Iterator[Fields]:
+        if row.get("implicit"):  # written by cagent itself, which sends no user_message for it
             return
-        yield from _stop(session_id, known)
-        said: Fields = {
+        yield from _stop(session_id, session)
+        content: Fields = {
             "message": text_field(message, "content"),
             "multi_content": message.get("multi_content"),
         }
-        known.prompts.append({**_about("user_message", known, ""), **said, "session_id": session_id})
+        session.prompts.append({**_event("user_message", session, ""), **content, "session_id": session_id})
 
-    def _ended(self, session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
-        if known.prompts:  # nobody answered
-            yield from _start(session_id, known, "")
-        if not known.calls:
-            yield from _stop(session_id, known)
+    def _session_end(self, session_id: str, session: _Session, row: Fields) -> Iterator[Fields]:
+        if session.prompts:  # without an answer
+            yield from _start(session_id, session, "")
+        if not session.calls:
+            yield from _stop(session_id, session)
         if title := text_field(row, "title"):
             yield {"type": "session_title", "session_id": session_id, "title": title}
 
 
-def _about(kind: str, known: _Session, agent: str) -> Fields:
-    return {"type": kind, "agent_name": agent, "timestamp": known.at}
+def _event(kind: str, session: _Session, agent: str) -> Fields:
+    return {"type": kind, "agent_name": agent, "timestamp": session.at}
 
 
-def _start(session_id: str, known: _Session, agent: str) -> Iterator[Fields]:
-    if known.is_open:
+def _start(session_id: str, session: _Session, agent: str) -> Iterator[Fields]:
+    if session.is_open:
         return
-    yield from known.prompts
-    at = known.prompts[0]["timestamp"] if known.prompts else known.at
-    known.prompts, known.is_open = [], True
+    yield from session.prompts
+    at = session.prompts[0]["timestamp"] if session.prompts else session.at
+    session.prompts, session.is_open = [], True
     yield {"type": "stream_started", "agent_name": agent, "timestamp": at, "session_id": session_id}
 
 
-def _stop(session_id: str, known: _Session) -> Iterator[Fields]:
-    if known.is_open:
-        known.is_open, known.calls, known.began = False, {}, []
-        yield {**_about("stream_stopped", known, ""), "session_id": session_id}
+def _stop(session_id: str, session: _Session) -> Iterator[Fields]:
+    if session.is_open:
+        session.is_open, session.calls, session.running = False, {}, []
+        yield {**_event("stream_stopped", session, ""), "session_id": session_id}
 
 
-def _answer(session_id: str, known: _Session, agent: str, message: Fields) -> Iterator[Fields]:
+def _answer(session_id: str, session: _Session, agent: str, message: Fields) -> Iterator[Fields]:
     of_session: Fields = {"session_id": session_id}
-    yield _about("toolset_info", known, agent)
+    yield _event("toolset_info", session, agent)
     if thinking := text_field(message, "reasoning_content"):
-        yield {**_about("agent_choice_reasoning", known, agent), **of_session, "content": thinking}
-    if said := text_field(message, "content"):
-        yield {**_about("agent_choice", known, agent), **of_session, "content": said}
-    known.calls, known.began = {}, []
+        yield {**_event("agent_choice_reasoning", session, agent), **of_session, "content": thinking}
+    if text := text_field(message, "content"):
+        yield {**_event("agent_choice", session, agent), **of_session, "content": text}
+    session.calls, session.running = {}, []
     calls = message.get("tool_calls")
     for call in calls if isinstance(calls, list) else []:
         if isinstance(call, dict) and text_field(call, "id"):
             function = object_field(call, "function")
-            known.calls[text_field(call, "id")] = [
+            session.calls[text_field(call, "id")] = [
                 text_field(function, "name"),
                 text_field(function, "arguments"),
             ]
-            yield {**_about("partial_tool_call", known, agent), "tool_call": call}
-    yield {**_about("message_added", known, agent), **of_session}
+            yield {**_event("partial_tool_call", session, agent), "tool_call": call}
+    yield {**_event("message_added", session, agent), **of_session}
     usage = object_field(message, "usage")
     if usage or message.get("cost"):
-        yield {**_about("token_usage", known, agent), **of_session, "usage": _usage(known, message, usage)}
+        yield {
+            **_event("token_usage", session, agent),
+            **of_session,
+            "usage": _usage(session, message, usage),
+        }
 
 
-def _usage(known: _Session, message: Fields, usage: Fields) -> Fields:
+def _usage(session: _Session, message: Fields, usage: Fields) -> Fields:
     cost = message.get("cost")
-    known.cost += cost if isinstance(cost, int | float) else 0.0
-    sent = sum(count_field(usage, name) for name in _SPENT)
+    session.cost += cost if isinstance(cost, int | float) else 0.0
+    context = sum(count_field(usage, name) for name in _INPUT_COUNTS)
     last: Fields = {**usage, "Cost": cost, "Model": text_field(message, "model")}
     return {
-        "context_length": sent + count_field(usage, "output_tokens"),
-        "cost": known.cost,
+        "context_length": context + count_field(usage, "output_tokens"),
+        "cost": session.cost,
         "last_message": last,
     }
 
 
-def _result(session_id: str, known: _Session, agent: str, message: Fields) -> Iterator[Fields]:
+def _result(session_id: str, session: _Session, agent: str, message: Fields) -> Iterator[Fields]:
     call_id = text_field(message, "tool_call_id")
-    yield from _begin(known, agent, call_id)
-    name, given = known.calls.pop(call_id, ["", ""])
+    yield from _start_call(session, agent, call_id)
+    name, arguments = session.calls.pop(call_id, ["", ""])
     result: Fields = {"isError": message.get("is_error") is True}
-    call: Fields = {"id": call_id or "unknown", "function": {"name": name, "arguments": given}}
+    call: Fields = {"id": call_id or "unknown", "function": {"name": name, "arguments": arguments}}
     answer: Fields = {"response": text_field(message, "content"), "result": result}
-    yield {**_about("tool_call_response", known, agent), "tool_call": call, **answer}
-    yield {**_about("message_added", known, agent), "session_id": session_id}
+    yield {**_event("tool_call_response", session, agent), "tool_call": call, **answer}
+    yield {**_event("message_added", session, agent), "session_id": session_id}
 
 
-def _begin(known: _Session, agent: str, call_id: str) -> Iterator[Fields]:
-    if call_id in known.calls and call_id not in known.began:
-        known.began.append(call_id)
-        name, given = known.calls[call_id]
-        call: Fields = {"id": call_id, "function": {"name": name, "arguments": given}}
-        yield {**_about("tool_call", known, agent), "tool_call": call}
+def _start_call(session: _Session, agent: str, call_id: str) -> Iterator[Fields]:
+    if call_id in session.calls and call_id not in session.running:
+        session.running.append(call_id)
+        name, arguments = session.calls[call_id]
+        call: Fields = {"id": call_id, "function": {"name": name, "arguments": arguments}}
+        yield {**_event("tool_call", session, agent), "tool_call": call}
 
 
-def _begin_task(known: _Session) -> Iterator[Fields]:
-    """A sub-session follows: the call that ran it begins before its rows."""
-    tasks = [call for call, (name, _) in known.calls.items() if name == "transfer_task"]
-    for call in [each for each in tasks if each not in known.began][:1]:
-        yield from _begin(known, "", call)
+def _start_sub_session_call(session: _Session) -> Iterator[Fields]:
+    """Start the call of transfer_task that ran the sub-session whose rows follow."""
+    tasks = [call for call, (name, _) in session.calls.items() if name == "transfer_task"]
+    for call in [each for each in tasks if each not in session.running][:1]:
+        yield from _start_call(session, "", call)
 
 
-def _summary(session_id: str, known: _Session, row: Fields) -> Iterator[Fields]:
+def _summary(session_id: str, session: _Session, row: Fields) -> Iterator[Fields]:
     of_session: Fields = {"session_id": session_id}
-    yield {**_about("session_compaction", known, ""), **of_session, "status": "started"}
-    yield {**_about("session_summary", known, ""), **of_session, "summary": text_field(row, "summary_text")}
-    yield {**_about("session_compaction", known, ""), **of_session, "status": "completed"}
+    yield {**_event("session_compaction", session, ""), **of_session, "status": "started"}
+    yield {**_event("session_summary", session, ""), **of_session, "summary": text_field(row, "summary_text")}
+    yield {**_event("session_compaction", session, ""), **of_session, "status": "completed"}
 
 
 def _info(session_id: str, row: Fields) -> Fields:

@@ -1,4 +1,4 @@
-"""What single fields of a cagent line hold."""
+"""Checks and conversions of single fields of a cagent line."""
 
 from __future__ import annotations
 
@@ -26,7 +26,11 @@ _WITH_CALL = (
 
 
 def check_fields(name: str, line: Fields) -> None:
-    """Refuse what cannot be understood before anything of it counts."""
+    """Check the fields that `name` cannot do without, before the line changes any state.
+
+    Raises:
+        InvalidLineError: a session id or tool call is missing, or not an id.
+    """
     if name in _WITH_SESSION:
         session_id = required_id(line, "session_id")
         if not is_id(f"{session_id}.{10**9}"):  # a loop's id is made of it
@@ -39,18 +43,18 @@ def check_fields(name: str, line: Fields) -> None:
 
 
 def tool_call_parts(line: Fields) -> tuple[str, str, str]:
-    """Return a tool call's id, the tool's name and its arguments as they are written."""
+    """Return a tool call's id, the tool's name, and the arguments as JSON text."""
     found = object_field(line, "tool_call")
     function = object_field(found, "function")
     return text_field(found, "id"), text_field(function, "name"), text_field(function, "arguments")
 
 
-def approval_command(name: str, given: str) -> str:
-    """Return what is asked for: the command of a shell, else the tool and its arguments."""
-    args = parse_arguments(given)
+def approval_command(name: str, arguments: str) -> str:
+    """Return what is to be approved: the command of a shell tool, else the tool's name and arguments."""
+    args = parse_arguments(arguments)
     if isinstance(args, dict) and isinstance(found := args.get("cmd", args.get("command")), str):
         return found
-    return f"{name} {given}".strip()
+    return f"{name} {arguments}".strip()
 
 
 def is_destructive(line: Fields) -> bool:
@@ -58,32 +62,32 @@ def is_destructive(line: Fields) -> bool:
 
 
 def line_time(line: Fields) -> Json:
-    """Return the time that the line itself carries."""
+    """Return the time that the line carries, in RFC 3339, or None."""
     at = parse_time(line.get("timestamp"))
     return None if at is None else format_time(at)
 
 
 def prompt_content(line: Fields) -> list[Json]:
-    """Return what a person said: its text, and pictures that came with it."""
+    """Return the content of a user's message: its text, then images that came as data URLs."""
     parts = line.get("multi_content")
     found: list[Json] = [{"type": "text", "text": text_field(line, "message")}]
     for part in parts if isinstance(parts, list) else []:
         url = text_field(object_field(part, "image_url"), "url") if isinstance(part, dict) else ""
-        head, comma, packed = url.partition(";base64,")
+        head, comma, encoded = url.partition(";base64,")
         if comma and head.startswith("data:"):
-            found.append({"type": "image", "data": packed, "mimeType": head.removeprefix("data:")})
+            found.append({"type": "image", "data": encoded, "mimeType": head.removeprefix("data:")})
     return found
 
 
 def tool_result(line: Fields) -> Fields:
-    """Return what a tool returned as phi-core writes it."""
-    given = object_field(line, "result")
-    images = given.get("images")
+    """Return the result of a tool in phi-core's shape: text, images, structured content."""
+    result = object_field(line, "result")
+    images = result.get("images")
     content: list[Json] = [{"type": "text", "text": text_field(line, "response")}]
     content += [
         {"type": "image", "data": text_field(image, "data"), "mimeType": text_field(image, "mimeType")}
         for image in (images if isinstance(images, list) else [])
         if isinstance(image, dict)
     ]
-    more = {name: given[name] for name in ("structuredContent", "meta") if given.get(name) is not None}
-    return {"content": content, "details": more or None}
+    details = {name: result[name] for name in ("structuredContent", "meta") if result.get(name) is not None}
+    return {"content": content, "details": details or None}

@@ -1,4 +1,4 @@
-"""What is told beside the answer: questions to a person, compactions, errors, notices, names."""
+"""Translators of approvals, compactions, errors, notices and names: one function for each type of event."""
 
 from __future__ import annotations
 
@@ -22,160 +22,160 @@ _DECISIONS = {"accept": "granted", "decline": "denied", "cancel": "cancelled"}
 _ENVELOPE = ("type", "agent_name", "timestamp", "session_id")
 
 
-def tool_call_confirmation(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A tool waits for a person; that it runs, or answers without, tells how it was settled."""
-    stream = course.stream
+def tool_call_confirmation(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Ask for approval of a tool call. The call's start or its response without a start resolves it."""
+    stream = context.stream
     if stream is None:
         return
-    call_id, name, given = tool_call_parts(line)
-    stream.calls[call_id] = [name, given]
-    stream.asked.append(call_id)
+    call_id, name, arguments = tool_call_parts(line)
+    stream.calls[call_id] = [name, arguments]
+    stream.held_calls.append(call_id)
     yield stream.event(
         "ApprovalRequested",
         session_id=stream.session_id,
         kind="tool",
         tool_call_id=call_id,
-        command=approval_command(name, given),
+        command=approval_command(name, arguments),
         risk="destructive" if is_destructive(line) else None,
         options=_ANSWERS,
-        timestamp=course.now,
+        timestamp=context.now,
     )
 
 
-def hook_blocked(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A hook did not let a tool run."""
-    call_id, name, _given = tool_call_parts(line)
-    if course.stream is not None:
-        course.stream.asked.append(call_id)
-    words = f"{name}: {text_field(line, 'message')}"
-    yield from course.tell("hook_blocked", words, {"tool_call_id": call_id}, "warning")
+def hook_blocked(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Add a notice that a hook blocked a tool call."""
+    call_id, name, _arguments = tool_call_parts(line)
+    if context.stream is not None:
+        context.stream.held_calls.append(call_id)
+    text = f"{name}: {text_field(line, 'message')}"
+    yield from context.notice("hook_blocked", text, {"tool_call_id": call_id}, "warning")
 
 
-def elicitation_request(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A tool server asks a person for something."""
-    asked: Fields = {name: line[name] for name in ("mode", "url", "schema") if line.get(name) is not None}
-    given = line.get("elicitation_id")
-    key = given if is_id(given) else "elicitation"
-    yield from _question(course, key, "elicitation", text_field(line, "message"), asked)
+def elicitation_request(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Ask for the input that an MCP server requests."""
+    options: Fields = {name: line[name] for name in ("mode", "url", "schema") if line.get(name) is not None}
+    elicitation_id = line.get("elicitation_id")
+    key = elicitation_id if is_id(elicitation_id) else "elicitation"
+    yield from _question(context, key, "elicitation", text_field(line, "message"), options)
 
 
-def max_iterations_reached(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """The iterations are used up; a person may allow more."""
-    if course.stream is not None:
-        course.stream.hit_limit = True
-    most = count_field(line, "max_iterations")
-    yield from _question(course, "max_iterations", "limit", f"Go on after {most} iterations?", None)
+def max_iterations_reached(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Ask whether to continue beyond the iteration limit."""
+    if context.stream is not None:
+        context.stream.hit_limit = True
+    limit = count_field(line, "max_iterations")
+    yield from _question(context, "max_iterations", "limit", f"Go on after {limit} iterations?", None)
 
 
-def authorization_event(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A person answered what a tool server asked."""
-    stream = course.stream
-    waits = [wait for wait in stream.waits if wait[1] == "elicitation"] if stream else []
+def authorization_event(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Resolve the oldest open elicitation. The event does not name it."""
+    stream = context.stream
+    waits = [wait for wait in stream.open_questions if wait[1] == "elicitation"] if stream else []
     if stream is None or not waits:
         return
-    stream.waits.remove(waits[0])
+    stream.open_questions.remove(waits[0])
     decision = _DECISIONS.get(text_field(line, "confirmation"))
-    yield stream.resolved(waits[0][0], decision, timestamp=course.now)
+    yield stream.approval_resolved(waits[0][0], decision, timestamp=context.now)
 
 
-def session_compaction(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A compaction starts, or is over: how large the context is then comes with the next usage."""
-    stream, session_id = course.stream, line.get("session_id")
+def session_compaction(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Start or complete a compaction. The size afterwards comes with the next usage, which ends it."""
+    stream, session_id = context.stream, line.get("session_id")
     if text_field(line, "status") == "started":
         if stream is None and is_id(session_id):
-            yield from course.begin(session_id, text_field(line, "agent_name"), kind="Compaction")
-            stream = course.stream
+            yield from context.begin(session_id, text_field(line, "agent_name"), kind="Compaction")
+            stream = context.stream
         if stream is not None:
-            yield from stream.end_turn(course.now)
+            yield from stream.end_turn(context.now)
             stream.summary = None
             yield stream.event(
                 "CompactionStarted",
-                estimated_tokens=stream.context,
+                estimated_tokens=stream.context_tokens,
                 message_count=None,
-                timestamp=course.now,
+                timestamp=context.now,
             )
     elif stream is not None:
-        stream.compaction = {"before": stream.context, "summary": stream.summary}
-        if stream.is_pass:
-            course.told.streams.remove(stream)
-            yield from stream.end(course.now)
+        stream.compaction = {"before": stream.context_tokens, "summary": stream.summary}
+        if stream.is_compaction:
+            context.state.streams.remove(stream)
+            yield from stream.end(context.now)
 
 
-def session_summary(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """What a compaction put in place of the messages."""
+def session_summary(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Set the summary that replaces the messages of a compaction."""
     session_id = line.get("session_id")
-    if course.stream is not None:
-        course.stream.summary = text_field(line, "summary")
+    if context.stream is not None:
+        context.stream.summary = text_field(line, "summary")
     elif is_id(session_id):
         yield {"type": "SessionInfo", "session_id": session_id, "summary": text_field(line, "summary")}
 
 
-def error(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """The run failed; the stream may still stop in order."""
-    stream, words = course.stream, text_field(line, "error")
+def error(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Record an error of the run. The stream is then expected to stop."""
+    stream, message = context.stream, text_field(line, "error")
     if stream is None:
-        yield from course.tell("error", words, {}, "error")
+        yield from context.notice("error", message, {}, "error")
         return
-    stream.error = words or "It failed without a word."
+    stream.error = message or "Failed without a message."
     yield stream.event("ErrorRaised", session_id=stream.session_id, scope="loop", message=stream.error)
 
 
-def notice(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Tool servers and indexes get ready."""
+def notice(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Add a notice of the progress of MCP servers and RAG indexes."""
     name = text_field(line, "type")
     more = {key: value for key, value in line.items() if key not in _ENVELOPE}
-    yield from course.tell(NOTICES[name], name.replace("_", " "), more)
+    yield from context.notice(NOTICES[name], name.replace("_", " "), more)
 
 
-def warning(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A warning."""
-    yield from course.tell("warning", text_field(line, "message"), {}, "warning")
+def warning(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Add a notice with a warning."""
+    yield from context.notice("warning", text_field(line, "message"), {}, "warning")
 
 
-def shell(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """What a command of the person's own printed."""
-    yield from course.tell("shell", text_field(line, "output"), {})
+def shell(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Add a notice with the output of a user's shell command."""
+    yield from context.notice("shell", text_field(line, "output"), {})
 
 
-def model_fallback(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A model failed and another one is asked."""
-    failed_model, now = text_field(line, "failed_model"), text_field(line, "fallback_model")
+def model_fallback(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Add a notice that another model answers after one failed."""
+    failed_model, fallback = text_field(line, "failed_model"), text_field(line, "fallback_model")
     more: Fields = {"attempt": line.get("attempt"), "max_attempts": line.get("max_attempts")}
-    words = f"{failed_model} failed, now {now}: {text_field(line, 'reason')}"
-    yield from course.tell("model_fallback", words, more, "warning")
+    text = f"{failed_model} failed, now {fallback}: {text_field(line, 'reason')}"
+    yield from context.notice("model_fallback", text, more, "warning")
 
 
-def agent_info(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Which model an agent uses."""
-    name, model, stream = text_field(line, "agent_name"), text_field(line, "model"), course.stream
+def agent_info(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Note the model of an agent."""
+    name, model, stream = text_field(line, "agent_name"), text_field(line, "model"), context.stream
     if model:
-        course.told.models[name] = model
+        context.state.models[name] = model
         if stream is not None and stream.agent == name:
             stream.model = model
     yield from ()
 
 
-def team_info(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Which agents there are."""
+def team_info(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Note the agents of the team."""
     agents = line.get("available_agents")
-    course.told.team = agents if isinstance(agents, list) else []
+    context.state.team = agents if isinstance(agents, list) else []
     yield from ()
 
 
-def agent_switching(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Another agent takes over."""
-    stream, to = course.stream, text_field(line, "to_agent")
+def agent_switching(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Switch the agent of the open stream."""
+    stream, to = context.stream, text_field(line, "to_agent")
     if stream is not None and to:
-        yield from course.switch(stream, text_field(line, "from_agent"), to)
+        yield from context.switch(stream, text_field(line, "from_agent"), to)
 
 
-def session_title(_course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """What the session is called."""
+def session_title(_context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Set the title of a session."""
     yield {"type": "SessionInfo", "session_id": line["session_id"], "title": text_field(line, "title")}
 
 
-def sub_session_completed(_course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """A nested stream is over, and its session is told whole: its lines came before."""
+def sub_session_completed(_context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Set title and working directory of a sub-agent's session; its other content was streamed before."""
     child = object_field(line, "sub_session")
     if is_id(child.get("id")):
         yield {
@@ -186,17 +186,17 @@ def sub_session_completed(_course: StreamContext, line: Fields) -> Iterator[Fiel
         }
 
 
-def _question(course: StreamContext, key: str, kind: str, words: str, options: Json) -> Iterator[Fields]:
-    stream = course.stream
+def _question(context: StreamContext, key: str, kind: str, text: str, options: Json) -> Iterator[Fields]:
+    stream = context.stream
     if stream is None:
         return
-    stream.waits.append([key, kind])
+    stream.open_questions.append([key, kind])
     yield stream.event(
         "ApprovalRequested",
         session_id=stream.session_id,
         approval_id=key,
         kind=kind,
-        command=words,
+        command=text,
         options=options,
-        timestamp=course.now,
+        timestamp=context.now,
     )

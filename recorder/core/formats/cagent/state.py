@@ -1,4 +1,4 @@
-"""Where a producer's lines have got to: its open streams, and what was told before the next one."""
+"""State of the cagent reader: open streams, and events that wait for the next stream to start."""
 
 from __future__ import annotations
 
@@ -7,49 +7,66 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats.base import Fields, NextLoop, text_field
+from recorder.core.formats.base import Fields, NextLoop, inverted, rename_fields, text_field
 from recorder.core.formats.cagent.stream import Stream
 from recorder.core.records import Json
+
+# Stored name -> attribute, where they differ.
+_STORED_NAMES = {"strangers": "unknown_agents", "begun": "stream_count"}
+_STORED_NAMES_OF_STREAM = {
+    "is_whole": "is_complete",
+    "asked": "held_calls",
+    "results": "pending_results",
+    "answered_by": "answer_model",
+    "waits": "open_questions",
+    "context": "context_tokens",
+    "is_pass": "is_compaction",
+}
 
 
 @dataclass(slots=True)
 class ReaderState:
-    """What has to be known to read the next line."""
+    """What the reader keeps between lines. Stored as JSON, under the names of `_STORED_NAMES`."""
 
-    streams: list[Stream] = field(default_factory=list)  # the innermost is the last
-    at: str = ""  # the last time that a line carried
-    models: dict[str, str] = field(default_factory=dict)  # provider/model by agent
-    team: list[Json] = field(default_factory=list)
-    strangers: list[str] = field(default_factory=list)  # agents that are not in the team, told of once
-    prompts: list[list[Json]] = field(default_factory=list)  # session and content, before a stream
+    streams: list[Stream] = field(default_factory=list)  # innermost last
+    at: str = ""  # time of the last line that has one
+    models: dict[str, str] = field(default_factory=dict)  # by agent: provider/model
+    team: list[Json] = field(default_factory=list)  # `available_agents` of team_info
+    unknown_agents: list[str] = field(default_factory=list)  # not in the team; reported once each
+    prompts: list[list[Json]] = field(default_factory=list)  # session id and content; before a stream
     notices: list[Fields] = field(default_factory=list)  # before a stream
-    begun: int = 0  # streams
+    stream_count: int = 0  # streams started by this producer
 
 
 @dataclass(slots=True)
 class StreamContext:
-    """What was told, and who is asked meanwhile. `now` is the line's time, else the last one known."""
+    """The reader's state while it translates a line. `now` is the time of the last line that has one."""
 
-    told: ReaderState
-    key: str  # the producer's own
+    state: ReaderState
+    key: str  # of the producer
     next_loop: NextLoop
     now: str = ""
 
     @property
     def stream(self) -> Stream | None:
-        return self.told.streams[-1] if self.told.streams else None
+        return self.state.streams[-1] if self.state.streams else None
 
     @property
     def before(self) -> str:
-        """Return the key of lines that come before a stream and belong to it."""
-        return f"(before stream {self.key}.{self.told.begun + 1})"
+        """The `loop_id` of lines before a stream, by which that stream adopts them."""
+        return f"(before stream {self.key}.{self.state.stream_count + 1})"
 
     def begin(self, session_id: str, agent: str, *, kind: str = "", loop_id: str = "") -> Iterator[Fields]:
-        """A stream begins; inside another one it is a sub-agent's."""
-        told, parent = self.told, self.stream
+        """Start a stream. Inside another one it is a sub-agent's, and linked to it.
+
+        `kind` overrides the continuation kind; `loop_id` is set for a stream that restarts.
+        """
+        state, parent = self.state, self.stream
         number = 1 if loop_id else self.next_loop(session_id)
-        model = told.models.get(agent, "")
-        stream = Stream(session_id, loop_id or f"{session_id}.{number}", agent, model, is_pass=bool(kind))
+        model = state.models.get(agent, "")
+        stream = Stream(
+            session_id, loop_id or f"{session_id}.{number}", agent, model, is_compaction=bool(kind)
+        )
         yield stream.event(
             "AgentStart",
             agent_id=agent if is_id(agent) else "agent",
@@ -63,58 +80,67 @@ class StreamContext:
         )
         if parent is not None:
             yield _link(parent, stream, self.now)
-        told.begun += 1
-        told.streams.append(stream)
-        yield from self._told_before(stream)
+        state.stream_count += 1
+        state.streams.append(stream)
+        yield from self._waiting_events(stream)
 
     def switch(self, stream: Stream, before: str, to: str) -> Iterator[Fields]:
-        """Another agent takes over inside the stream."""
+        """Switch the agent, and its model, inside a stream."""
         stream.agent = to
-        stream.model = self.told.models.get(to, stream.model)
+        stream.model = self.state.models.get(to, stream.model)
         names: Fields = {"from": before or None, "to": to}
         yield stream.event("AgentSwitched", **names, timestamp=self.now)
 
-    def tell(self, kind: str, words: str, more: Fields, severity: str = "info") -> Iterator[Fields]:
-        """Something worth knowing, now or when a stream begins."""
+    def notice(self, kind: str, text: str, more: Fields, severity: str = "info") -> Iterator[Fields]:
+        """Add a notice to the open stream. Without one, it waits for the next stream."""
         notice: Fields = {
             "type": "Notice",
             "kind": kind,
             "severity": severity,
-            "text": words or None,
+            "text": text or None,
             "data": more or None,
             "timestamp": self.now,
         }
         if self.stream is None:
-            self.told.notices.append(notice)
+            self.state.notices.append(notice)
         else:
             yield {**notice, "loop_id": self.stream.loop_id}
 
-    def _told_before(self, stream: Stream) -> Iterator[Fields]:
-        told = self.told
-        if told.team:
-            names = [each.get("name") for each in told.team if isinstance(each, dict)]
+    def _waiting_events(self, stream: Stream) -> Iterator[Fields]:
+        """Yield what waited for this stream: the team, notices, and prompts of its session or of none."""
+        state = self.state
+        if state.team:
+            names = [each.get("name") for each in state.team if isinstance(each, dict)]
             yield stream.event("SessionInfo", session_id=stream.session_id, agents=names)
-        for notice in told.notices:
+        for notice in state.notices:
             yield {**notice, "loop_id": stream.loop_id}
-        told.notices = []
-        mine = [content for session, content in told.prompts if session in ("", stream.session_id)]
-        told.prompts = [each for each in told.prompts if each[0] not in ("", stream.session_id)]
-        for content in mine:
+        state.notices = []
+        prompts = [content for session, content in state.prompts if session in ("", stream.session_id)]
+        state.prompts = [each for each in state.prompts if each[0] not in ("", stream.session_id)]
+        for content in prompts:
             yield from stream.open_turn(self.now)
             yield from stream.prompt(content)
 
 
-def dump_state(told: ReaderState) -> Json:
-    return cast("Json", asdict(told))
+def dump_state(state: ReaderState) -> Json:
+    """Return the state as JSON, under its stored names."""
+    fields = cast("dict[str, Json]", asdict(state))
+    streams = cast("list[Fields]", fields["streams"])
+    names = inverted(_STORED_NAMES_OF_STREAM)
+    fields["streams"] = [rename_fields(stream, names) for stream in streams]
+    return rename_fields(fields, inverted(_STORED_NAMES))
 
 
-def load_state(state: Json) -> ReaderState:
-    """Return what `saved` kept."""
-    if not isinstance(state, dict):
+def load_state(stored: Json) -> ReaderState:
+    """Return the state that `dump_state` returned, or an empty one for None."""
+    if not isinstance(stored, dict):
         return ReaderState()
-    kept = dict(state)
-    streams = [Stream(**each) for each in kept.pop("streams")]  # type: ignore[arg-type, union-attr]  # as `saved` left it
-    return ReaderState(streams=streams, **kept)  # type: ignore[arg-type]  # as above
+    fields = rename_fields(stored, _STORED_NAMES)
+    streams = [
+        Stream(**rename_fields(stream, _STORED_NAMES_OF_STREAM))  # type: ignore[arg-type]  # of `dump_state`
+        for stream in cast("list[Fields]", fields.pop("streams"))
+    ]
+    return ReaderState(streams=streams, **fields)  # type: ignore[arg-type]  # as above
 
 
 def _config(model: str, agent: str) -> Json:
@@ -125,7 +151,7 @@ def _config(model: str, agent: str) -> Json:
 
 
 def _link(parent: Stream, child: Stream, now: str) -> Fields:
-    """Tie a nested stream to the tool call that runs now: they run one after another."""
+    """Link a nested stream to the tool call that runs; cagent runs tool calls one after another."""
     tasks = [call for call in parent.running if parent.calls.get(call, [""])[0] == "transfer_task"]
     call = (tasks or parent.running or [""])[-1]
     return {
@@ -141,25 +167,35 @@ def _link(parent: Stream, child: Stream, now: str) -> Fields:
     }
 
 
-def irregularities(course: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Tell what the specification forbids, and that another agent took over without a word."""
-    stream, name = course.stream, text_field(line, "type")
+def irregularities(context: StreamContext, line: Fields) -> Iterator[Fields]:
+    """Report a line that breaks the order of events, and switch agents where no event announced it.
+
+    After a handoff cagent only names the new agent in later lines.
+    """
+    stream, name = context.stream, text_field(line, "type")
     if stream is None:
         return
-    given = text_field(line, "session_id")
-    if given and given != stream.session_id and name not in _OF_OTHERS:
-        yield stream.irregular("foreign_session", f"{name} names another session than its stream: {given}")
+    session_id = text_field(line, "session_id")
+    if session_id and session_id != stream.session_id and name not in _OF_OTHER_SESSIONS:
+        text = f"{name} names another session than its stream: {session_id}"
+        yield stream.irregularity("foreign_session", text)
     agent = text_field(line, "agent_name")
-    if not agent or name in _SAYS_AGENT:
+    if not agent or name in _ABOUT_AGENTS:
         return
-    team = [text_field(each, "name") for each in course.told.team if isinstance(each, dict)]
-    if team and agent not in team and agent not in course.told.strangers:
-        course.told.strangers.append(agent)
-        yield stream.irregular("unknown_agent", f"{agent} is not in the team that was announced.")
+    team = [text_field(each, "name") for each in context.state.team if isinstance(each, dict)]
+    if team and agent not in team and agent not in context.state.unknown_agents:
+        context.state.unknown_agents.append(agent)
+        yield stream.irregularity("unknown_agent", f"{agent} is not in the team that was announced.")
     if stream.agent and agent != stream.agent and name in _OF_TURN:
-        yield from course.switch(stream, stream.agent, agent)
+        yield from context.switch(stream, stream.agent, agent)
 
 
 _OF_TURN = ("toolset_info", "agent_choice", "agent_choice_reasoning", "partial_tool_call", "tool_call")
-_OF_OTHERS = ("stream_started", "stream_stopped", "session_title", "sub_session_completed", "user_message")
-_SAYS_AGENT = ("agent_info", "team_info", "agent_switching", "stream_started")
+_OF_OTHER_SESSIONS = (
+    "stream_started",
+    "stream_stopped",
+    "session_title",
+    "sub_session_completed",
+    "user_message",
+)
+_ABOUT_AGENTS = ("agent_info", "team_info", "agent_switching", "stream_started")

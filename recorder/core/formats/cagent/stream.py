@@ -1,7 +1,7 @@
-"""One stream of cagent, stream_started to stream_stopped: a loop, and its iterations as turns.
+"""One stream of cagent, stream_started to stream_stopped: a loop, with its iterations as turns.
 
-cagent says when a message is whole and what it cost, then runs the tools one after another; that an iteration
-is over is only said by the next one. So a turn ends when the next begins, or the stream does.
+cagent reports the end of a message (message_added) and its usage, then runs the tool calls one after another.
+No event ends an iteration, so a turn ends when the next one starts or the stream stops.
 """
 
 from __future__ import annotations
@@ -23,38 +23,38 @@ _USAGE = {
 
 @dataclass(slots=True)
 class Stream:
-    """What has to be known of a running stream to read its next line."""
+    """State of an open stream. Stored as JSON, under the names of `_STORED_NAMES_OF_STREAM`."""
 
     session_id: str
     loop_id: str
     agent: str = ""
-    model: str = ""  # provider/model, as agent_info gives it
-    turns: int = 0
+    model: str = ""  # provider/model, from agent_info
+    turns: int = 0  # ended ones; the index of the open one
     in_turn: bool = False
-    is_writing: bool = False
-    is_whole: bool = False  # the message of the open turn
+    is_writing: bool = False  # the message of the open turn has started
+    is_complete: bool = False  # the message of the open turn has ended
     text: str = ""
     thinking: str = ""
-    calls: dict[str, list[str]] = field(default_factory=dict)  # id: name and arguments so far
-    running: list[str] = field(default_factory=list)  # tool calls that began
-    asked: list[str] = field(default_factory=list)  # tool calls that waited, or that a hook blocked
-    results: int = 0  # results whose message_added is still to come
+    calls: dict[str, list[str]] = field(default_factory=dict)  # by id: name and arguments so far
+    running: list[str] = field(default_factory=list)  # ids of tool calls that run
+    held_calls: list[str] = field(default_factory=list)  # waited for approval, or blocked by a hook
+    pending_results: int = 0  # tool results whose message_added is still to come
     usage: Fields | None = None
-    cost: Json = None
-    answered_by: str = ""  # the model of the open turn
+    cost: Json = None  # of the open turn, in USD
+    answer_model: str = ""  # model that answered in the open turn
     total: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
-    answer: str = ""  # the text of the last message that was whole
-    waits: list[list[str]] = field(default_factory=list)  # questions without a tool: id and kind
-    context: int | None = None
-    compaction: Fields | None = None  # done, but its size afterwards is not known yet
+    answer: str = ""  # text of the last complete message
+    open_questions: list[list[str]] = field(default_factory=list)  # without a tool call: id and kind
+    context_tokens: int | None = None  # size of the last request
+    compaction: Fields | None = None  # completed; its size afterwards comes with the next usage
     summary: str | None = None
     error: str = ""
     hit_limit: bool = False
-    is_pass: bool = False  # a compaction on its own
+    is_compaction: bool = False  # a compaction outside any stream
 
     def begin_turn(self, at: str) -> Iterator[Fields]:
-        """Begin an iteration, unless one is open that has said nothing yet or whose tools still run."""
-        if self.in_turn and (not self.is_whole or self.running):
+        """Start a turn, unless one is open whose message is incomplete or whose tools run."""
+        if self.in_turn and (not self.is_complete or self.running):
             return
         yield from self.end_turn(at)
         yield self.event(
@@ -66,12 +66,12 @@ class Stream:
         self.in_turn = True
 
     def open_turn(self, at: str) -> Iterator[Fields]:
-        """Begin the first iteration where nothing said so."""
+        """Start a turn if none is open."""
         if not self.in_turn:
             yield from self.begin_turn(at)
 
     def end_turn(self, at: str) -> Iterator[Fields]:
-        """End the open iteration: its usage, and the message with all tools that it called."""
+        """End the open turn with its usage and its message with all tool calls."""
         if not self.in_turn:
             return
         usage = self.usage or dict.fromkeys(COUNTS, 0)
@@ -87,15 +87,15 @@ class Stream:
             tool_results=[],
         )
         self.turns += 1
-        self.in_turn = self.is_writing = self.is_whole = False
-        self.text = self.thinking = self.answered_by = ""
+        self.in_turn = self.is_writing = self.is_complete = False
+        self.text = self.thinking = self.answer_model = ""
         self.usage = self.cost = None
-        self.calls, self.asked = {}, []
+        self.calls, self.held_calls = {}, []
 
-    def write(self, kind: str, piece: str, at: str) -> Iterator[Fields]:
-        """A piece of the answer: Text, Thinking or ToolCallDelta."""
-        if self.is_whole:
-            self.running = []  # nothing is said while tools run: their results were lost
+    def write(self, kind: str, delta: str, at: str) -> Iterator[Fields]:
+        """Add a delta to the answer. `kind` is Text, Thinking or ToolCallDelta, as in phi-core."""
+        if self.is_complete:
+            self.running = []  # the model answers after all tools: their results were lost
             yield from self.begin_turn(at)
         yield from self.open_turn(at)
         empty = self.message({}, is_placeholder=True)
@@ -103,59 +103,59 @@ class Stream:
             self.is_writing = True
             yield self.event("MessageStart", message=empty)
         if kind == "Text":
-            self.text += piece
+            self.text += delta
         elif kind == "Thinking":
-            self.thinking += piece
-        if piece:
-            yield self.event("MessageUpdate", message=empty, delta={kind: {"delta": piece}})
+            self.thinking += delta
+        if delta:
+            yield self.event("MessageUpdate", message=empty, delta={kind: {"delta": delta}})
 
-    def call(self, call_id: str, name: str, given: str, at: str) -> Iterator[Fields]:
-        """A part of a tool call; its arguments come as all that is known of them so far."""
+    def write_call(self, call_id: str, name: str, arguments: str, at: str) -> Iterator[Fields]:
+        """Add to a tool call. `arguments` is all of its JSON text so far; the delta is what is new of it."""
         yield from self.write("ToolCallDelta", "", at)
-        known = self.calls.get(call_id, ["", ""])[1]
-        self.calls[call_id] = [name, given]
-        yield from self.write("ToolCallDelta", given.removeprefix(known), at)
+        previous = self.calls.get(call_id, ["", ""])[1]
+        self.calls[call_id] = [name, arguments]
+        yield from self.write("ToolCallDelta", arguments.removeprefix(previous), at)
 
-    def whole(self, at: str) -> Iterator[Fields]:
-        """The answer is whole; a second one is of the next iteration."""
+    def complete_message(self, at: str) -> Iterator[Fields]:
+        """End the message of the open turn. A further message belongs to the next turn."""
         yield from self.write("Text", "", at)
-        self.is_whole, self.answer = True, self.text
+        self.is_complete, self.answer = True, self.text
         yield self.event("MessageEnd", message=self.message(self.usage or {}))
 
-    def spend(self, last: Fields) -> None:
-        """What the last message used and cost."""
-        used = {ours: count_field(last, theirs) for ours, theirs in _USAGE.items()}
-        all_of_it = used["input"] + used["output"] + used["cache_read"] + used["cache_write"]
-        self.usage = {**used, "total_tokens": all_of_it}
+    def set_usage(self, last: Fields) -> None:
+        """Set usage, cost and model of the open turn, from `usage.last_message`."""
+        counts = {ours: count_field(last, theirs) for ours, theirs in _USAGE.items()}
+        total = counts["input"] + counts["output"] + counts["cache_read"] + counts["cache_write"]
+        self.usage = {**counts, "total_tokens": total}
         cost = last.get("Cost")
         self.cost = cost if isinstance(cost, int | float) and not isinstance(cost, bool) else None
-        self.answered_by = text_field(last, "Model")
+        self.answer_model = text_field(last, "Model")
 
     def message(self, usage: Fields, *, is_placeholder: bool = False) -> Fields:
-        """Return the answer of the open turn as phi-core writes messages."""
+        """Return the answer of the open turn as a message of phi-core."""
         provider, _, model = self.model.rpartition("/")
-        said: Fields = {
+        message: Fields = {
             "role": "assistant",
             "content": [] if is_placeholder else list(self._content()),
             "stopReason": "error" if self.error else "toolUse" if self.calls else "stop",
-            "model": self.answered_by or model,
+            "model": self.answer_model or model,
             "provider": provider,
             "usage": {name: count_field(usage, name) for name in COUNTS},
         }
-        return said | {"error_message": self.error} if self.error else said
+        return message | {"error_message": self.error} if self.error else message
 
     def event(self, event_type: str, /, **fields: Json) -> Fields:
         """Return an event of this loop."""
         return {"type": event_type, "loop_id": self.loop_id, **fields}
 
     def prompt(self, content: Json) -> Iterator[Fields]:
-        """What a person said."""
+        """Yield a user's message, start and end."""
         message: Fields = {"role": "user", "content": content}
         yield self.event("MessageStart", message=message)
         yield self.event("MessageEnd", message=message)
 
-    def resolved(self, key: str, decision: str | None, *, timestamp: Json = None) -> Fields:
-        """A question was answered; None where nobody said how."""
+    def approval_resolved(self, key: str, decision: str | None, *, timestamp: Json = None) -> Fields:
+        """Return the inferred answer to an approval; `decision` is None if it is unknown."""
         return self.event(
             "ApprovalResolved",
             session_id=self.session_id,
@@ -165,16 +165,16 @@ class Stream:
             timestamp=timestamp,
         )
 
-    def goes_on(self) -> Iterator[Fields]:
-        """The agent works on, so whatever it asked was answered; only of a limit do we know how."""
-        for key, kind in self.waits:
-            yield self.resolved(key, "granted" if kind == "limit" else None)
+    def resume(self) -> Iterator[Fields]:
+        """Resolve all open questions, as the agent continues. Only the limit's answer is known: granted."""
+        for key, kind in self.open_questions:
+            yield self.approval_resolved(key, "granted" if kind == "limit" else None)
             if kind == "limit":
                 self.hit_limit = False
-        self.waits = []
+        self.open_questions = []
 
-    def compacted(self, at: str, *, after: int | None) -> Iterator[Fields]:
-        """A compaction is over whose size afterwards is known now, or never will be."""
+    def finish_compaction(self, at: str, *, after: int | None) -> Iterator[Fields]:
+        """End a completed compaction. `after` is its size afterwards in tokens, None if unknown."""
         if self.compaction is None:
             return
         yield self.event(
@@ -189,17 +189,17 @@ class Stream:
         )
         self.compaction = None
 
-    def last_words(self, at: str) -> Iterator[Fields]:
-        """End what has said all that it will."""
-        yield from self.compacted(at, after=None)
-        if self.usage or self.is_whole or self.error:
+    def finish(self, at: str) -> Iterator[Fields]:
+        """End the compaction, and the open turn if it has any result."""
+        yield from self.finish_compaction(at, after=None)
+        if self.usage or self.is_complete or self.error:
             yield from self.end_turn(at)
 
     def end(self, at: str) -> Iterator[Fields]:
-        """The stream stopped."""
-        yield from self.last_words(at)
-        for key, kind in self.waits:
-            yield self.resolved(key, "denied" if kind == "limit" else None)
+        """End the loop. Questions still open are resolved; a limit is then denied."""
+        yield from self.finish(at)
+        for key, kind in self.open_questions:
+            yield self.approval_resolved(key, "denied" if kind == "limit" else None)
         message: Fields = {"role": "assistant", "content": [{"type": "text", "text": self.answer}]}
         yield self.event(
             "AgentEnd",
@@ -210,14 +210,14 @@ class Stream:
             error=self.error or None,
         )
 
-    def irregular(self, code: str, words: str) -> Fields:
-        """The line breaks a rule of cagent's specification."""
-        return self.event("Notice", kind="irregular", severity="warning", code=code, text=words)
+    def irregularity(self, code: str, text: str) -> Fields:
+        """Return a notice that a line breaks cagent's order of events."""
+        return self.event("Notice", kind="irregular", severity="warning", code=code, text=text)
 
     def _content(self) -> Iterator[Fields]:
         if self.thinking:
             yield {"type": "thinking", "thinking": self.thinking}
         if self.text:
             yield {"type": "text", "text": self.text}
-        for call_id, (name, given) in self.calls.items():
-            yield {"type": "toolCall", "id": call_id, "name": name, "arguments": parse_arguments(given)}
+        for call_id, (name, arguments) in self.calls.items():
+            yield {"type": "toolCall", "id": call_id, "name": name, "arguments": parse_arguments(arguments)}

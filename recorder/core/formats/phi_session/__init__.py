@@ -1,1 +1,1 @@
-"""Reads phi-core's session JSON."""
+"""Reader of phi-core session files."""

@@ -1,7 +1,7 @@
-"""One loop of a phi-core session file, told as native event lines.
+"""Conversion of one LoopRecord of a phi-core session file to native event lines.
 
-A loop saved with its live events is replayed from them. One without is told from its turns, and one without
-turns from its messages: then no TurnStart is made up, so that its export has no turns either.
+A loop with `events` is converted from them. A loop without is reconstructed from its `turns`, and a loop
+without turns from its `messages`; it then gets no TurnStart events, so that its export has no turns either.
 """
 
 from __future__ import annotations
@@ -29,23 +29,23 @@ _ENDED = ("Completed", "Rejected")
 
 @dataclass(frozen=True, slots=True)
 class TimedLine:
-    """A line and when it was said, in nanoseconds, for weaving loops together."""
+    """A line with the sort key by which the lines of several loops are merged."""
 
-    at: int
-    rank: int  # at the same time: a group starts before its branches and ends after them
+    at: int  # nanoseconds since 1970
+    rank: int  # 0 group start, 1 loop, 2 group end: a group encloses its branches at equal times
     line: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class LoopLines:
-    """One loop of a file. `only_here` are the lines whose content is on no wire."""
+    """The lines of one loop. `file_only` are those whose content no live event carries."""
 
     loop_id: str
     started_at: datetime
     status: str
     lines: list[TimedLine]
     file_only: list[bytes]
-    is_reconstructed: bool = False  # from its messages: the file has no events of it
+    is_reconstructed: bool = False  # the file holds no events of the loop
 
     @property
     def is_open(self) -> bool:
@@ -54,76 +54,80 @@ class LoopLines:
 
 @dataclass(slots=True)
 class _LineWriter:
-    """Collects one loop's lines; time never goes back."""
+    """Collects the lines of one loop. Times never decrease: an earlier time counts as the last one."""
 
     loop_id: str
     now: int
     lines: list[TimedLine] = field(default_factory=list)
 
-    def say(self, event: Object, at: int | None = None) -> None:
+    def add(self, event: Object, at: int | None = None) -> None:
         self.now = max(self.now, at or 0)
         self.lines.append(TimedLine(self.now, 1, wire_line(event)))
 
-    def tell(self, kind: str, **fields: Json) -> None:
+    def write(self, kind: str, **fields: Json) -> None:
         at = fields.get("timestamp")
-        self.say({"type": kind, "loop_id": self.loop_id, **fields}, nanoseconds(at))
+        self.add({"type": kind, "loop_id": self.loop_id, **fields}, nanoseconds(at))
 
 
 def loop_lines(loop: Object, path: str) -> LoopLines:
-    """Return the lines of one LoopRecord. Raises Refused."""
+    """Return the lines of one LoopRecord. `path` is its JSON path, for error messages.
+
+    Raises:
+        InvalidLineError: the id or the start time is missing or malformed.
+    """
     loop_id = text_at(loop, "loop_id", path)
     started, started_at = nanoseconds(loop.get("started_at")), parse_timestamp(str(loop.get("started_at")))
     if started is None or started_at is None:
-        refuse("bad_timestamp", f"{path}.started_at", "no RFC 3339 time with a zone")
-    teller = _LineWriter(loop_id, started)
+        refuse("bad_timestamp", f"{path}.started_at", "not an RFC 3339 time with a zone")
+    writer = _LineWriter(loop_id, started)
     events = [object_at(each.get("event"), path) for each in objects(loop, "events")]
     status = str(loop.get("status", "Completed"))
     block = _block(loop)
     if events:
-        _replay(teller, loop, events, block)
+        _replay(writer, loop, events, block)
     else:
-        _tell(teller, loop, block)
+        _write_loop(writer, loop, block)
     file_only = [wire_line(block)] if block else []
-    return LoopLines(loop_id, started_at, status, teller.lines, file_only, is_reconstructed=not events)
+    return LoopLines(loop_id, started_at, status, writer.lines, file_only, is_reconstructed=not events)
 
 
-def _replay(teller: _LineWriter, loop: Object, events: list[Object], block: Object | None) -> None:
+def _replay(writer: _LineWriter, loop: Object, events: list[Object], block: Object | None) -> None:
     if events[0].get("type") != "AgentStart":
-        teller.say(_start(loop))
+        writer.add(_start(loop))
     end = next((i for i, event in enumerate(events) if event.get("type") == "AgentEnd"), len(events))
     for event, at in zip(events[:end], _times(events[:end]), strict=True):
-        teller.say(event, at)
-    _tell_children(teller, loop, {str(event.get("tool_call_id")) for event in events if _child(event)})
+        writer.add(event, at)
+    _write_children(writer, loop, {str(event.get("tool_call_id")) for event in events if _child(event)})
     if block:
-        teller.say(block)
+        writer.add(block)
     for event in events[end:]:
-        teller.say(event, nanoseconds(event.get("timestamp")))
+        writer.add(event, nanoseconds(event.get("timestamp")))
     if end == len(events):
-        _tell_end(teller, loop)
+        _write_end(writer, loop)
 
 
 def _times(events: list[Object]) -> list[int | None]:
-    """Return when each event was said; a tool ends when its result message is made, which follows it."""
-    known = [nanoseconds(event.get("timestamp")) or message_time(event.get("message")) for event in events]
+    """Return the time of each event in nanoseconds. A tool without one ends when the next event happens."""
+    times = [nanoseconds(event.get("timestamp")) or message_time(event.get("message")) for event in events]
     for i in reversed(range(len(events) - 1)):
-        if events[i].get("type") == "ToolExecutionEnd" and known[i] is None:
-            known[i] = known[i + 1]
-    return known
+        if events[i].get("type") == "ToolExecutionEnd" and times[i] is None:
+            times[i] = times[i + 1]
+    return times
 
 
-def _tell(teller: _LineWriter, loop: Object, block: Object | None) -> None:
-    teller.say(_start(loop))
+def _write_loop(writer: _LineWriter, loop: Object, block: Object | None) -> None:
+    writer.add(_start(loop))
     children = {str(each.get("tool_call_id")): each for each in objects(loop, "child_loop_refs")}
-    told: set[str] = set()
+    ended_calls: set[str] = set()
     turns = objects(loop, "turns")
     for turn in turns:
-        _tell_turn(teller, turn, children, told)
+        _write_turn(writer, turn, children, ended_calls)
     if not turns:
-        _tell_messages(teller, loop, children, told)
-    _tell_children(teller, loop, told)
+        _write_messages(writer, loop, children, ended_calls)
+    _write_children(writer, loop, ended_calls)
     if block:
-        teller.say(block)
-    _tell_end(teller, loop)
+        writer.add(block)
+    _write_end(writer, loop)
 
 
 def _start(loop: Object) -> Object:
@@ -144,39 +148,41 @@ def _start(loop: Object) -> Object:
     return event
 
 
-def _tell_end(teller: _LineWriter, loop: Object) -> None:
+def _write_end(writer: _LineWriter, loop: Object) -> None:
     if loop.get("status", "Completed") not in _ENDED:
         return
     ended_at = loop.get("ended_at")
-    teller.tell(
+    writer.write(
         "AgentEnd",
         messages=loop.get("messages") or [],
         usage=loop.get("usage") or {"input": 0, "output": 0},
-        timestamp=ended_at if nanoseconds(ended_at) else rfc3339(teller.now),
+        timestamp=ended_at if nanoseconds(ended_at) else rfc3339(writer.now),
         rejection=loop.get("rejection"),
     )
 
 
-def _tell_turn(teller: _LineWriter, turn: Object, children: dict[str, Object], told: set[str]) -> None:
+def _write_turn(
+    writer: _LineWriter, turn: Object, children: dict[str, Object], ended_calls: set[str]
+) -> None:
     turn_id = turn.get("turn_id")
     index = turn_id.get("turnIndex", 0) if isinstance(turn_id, dict) else 0
     started_at = turn.get("started_at")
-    teller.tell(
+    writer.write(
         "TurnStart", turn_index=index, timestamp=started_at, triggered_by=turn.get("triggered_by") or "User"
     )
     inputs, output = objects(turn, "input_messages"), turn.get("output_message")
     prompts = [each for each in inputs if each.get("role") != "toolResult"]
     for message in prompts:
-        teller.tell("MessageEnd", message=message)
+        writer.write("MessageEnd", message=message)
     if turn.get("request_payload") is not None:
-        teller.tell("TurnRequest", turn_index=index, payload=turn["request_payload"], timestamp=started_at)
+        writer.write("TurnRequest", turn_index=index, payload=turn["request_payload"], timestamp=started_at)
     results = [each for each in inputs if each.get("role") == "toolResult"]
     if isinstance(output, dict):
-        teller.tell("MessageEnd", message=output)
-        _tell_tools(teller, output, results or objects(turn, "tool_results"), children, told)
+        writer.write("MessageEnd", message=output)
+        _write_tools(writer, output, results or objects(turn, "tool_results"), children, ended_calls)
     for message in results:
-        teller.tell("MessageEnd", message=message)
-    teller.tell(
+        writer.write("MessageEnd", message=message)
+    writer.write(
         "TurnEnd",
         turn_index=index,
         message=output,
@@ -186,22 +192,24 @@ def _tell_turn(teller: _LineWriter, turn: Object, children: dict[str, Object], t
     )
 
 
-def _tell_messages(teller: _LineWriter, loop: Object, children: dict[str, Object], told: set[str]) -> None:
+def _write_messages(
+    writer: _LineWriter, loop: Object, children: dict[str, Object], ended_calls: set[str]
+) -> None:
     messages = objects(loop, "messages")
     ended = loop.get("status", "Completed") in _ENDED
     for i, message in enumerate(messages):
-        teller.tell("MessageEnd", message=message)
+        writer.write("MessageEnd", message=message)
         if message.get("role") != "assistant":
             continue
         results = _results_after(messages, i)
-        _tell_tools(teller, message, results, children, told)
+        _write_tools(writer, message, results, children, ended_calls)
         if ended:
-            at = message_time((results or [message])[-1]) or teller.now
-            teller.tell(
+            at = message_time((results or [message])[-1]) or writer.now
+            writer.write(
                 "TurnEnd",
                 message=message,
                 usage=message.get("usage") or {"input": 0, "output": 0},
-                timestamp=rfc3339(max(at, teller.now)),
+                timestamp=rfc3339(max(at, writer.now)),
                 tool_results=list[Json](results),
             )
 
@@ -216,19 +224,23 @@ def _results_after(messages: list[Object], i: int) -> list[Object]:
     return results
 
 
-def _tell_tools(
-    teller: _LineWriter, message: Object, results: list[Object], children: dict[str, Object], told: set[str]
+def _write_tools(
+    writer: _LineWriter,
+    message: Object,
+    results: list[Object],
+    children: dict[str, Object],
+    ended_calls: set[str],
 ) -> None:
-    """Tell the executions behind a message's calls, which end in the order of their results."""
+    """Write the tool executions of a message's calls. Ids of calls with a result go to `ended_calls`."""
     begun = message_time(message)
     for call in objects(message, "content"):
         if call.get("type") == "toolCall":
             start: Object = {"tool_call_id": call.get("id"), "tool_name": call.get("name", "")}
-            teller.tell("ToolExecutionStart", **start, args=call.get("arguments"), **at_time(begun))
+            writer.write("ToolExecutionStart", **start, args=call.get("arguments"), **at_time(begun))
     for result in results:
         call_id = str(result.get("toolCallId"))
-        told.add(call_id)
-        teller.tell(
+        ended_calls.add(call_id)
+        writer.write(
             "ToolExecutionEnd",
             tool_call_id=call_id,
             tool_name=result.get("toolName", ""),
@@ -238,10 +250,10 @@ def _tell_tools(
         )
 
 
-def _tell_children(teller: _LineWriter, loop: Object, told: set[str]) -> None:
+def _write_children(writer: _LineWriter, loop: Object, ended_calls: set[str]) -> None:
     for ref in objects(loop, "child_loop_refs"):
-        if str(ref.get("tool_call_id")) not in told:
-            teller.tell(
+        if str(ref.get("tool_call_id")) not in ended_calls:
+            writer.write(
                 "ToolExecutionEnd",
                 tool_call_id=ref.get("tool_call_id"),
                 tool_name=ref.get("tool_name"),

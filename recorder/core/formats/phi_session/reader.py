@@ -1,4 +1,13 @@
-"""phi-core session files, told again as native event lines."""
+"""Reader of phi-core session files: converts each session to native event lines.
+
+The format is phi-core's `Session`, defined by `src/session/model.rs` of its repository; a file holds one
+session or an array. `recorder/core/phi_session/writer.py` writes it.
+
+- Each LoopRecord becomes the lines of one loop, each parallel group a ParallelLoopStart and ParallelLoopEnd.
+- Session fields that differ from what the events imply become a SessionInfo line.
+- A compaction block becomes a CompactionEnded line.
+- Dropped: `children_loop_ids` and `sequence`, which follow from the rest.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +32,7 @@ from recorder.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class GroupLines:
-    """One parallel group of a file; `loops` are its branches' places in the file."""
+    """The start and end line of a parallel group; `loops` are the indexes of its branches in the file."""
 
     loops: list[int]
     lines: list[TimedLine]
@@ -31,7 +40,7 @@ class GroupLines:
 
 @dataclass(frozen=True, slots=True)
 class SessionLines:
-    """One session of a file. `about` says what its loops do not."""
+    """The lines of one session. `about` is a SessionInfo line with what its loops do not imply, or None."""
 
     session_id: str
     loops: list[LoopLines]
@@ -40,7 +49,11 @@ class SessionLines:
 
 
 def read_sessions(raw: bytes) -> list[SessionLines]:
-    """Return the sessions of a file: one object or an array of them. Raises Refused."""
+    """Return the sessions of a file.
+
+    Raises:
+        InvalidLineError: not JSON, or not a phi-core session; `path` is the JSON path of the first fault.
+    """
     value = document(raw)
     found = value if isinstance(value, list) else [value]
     if not found:
@@ -49,7 +62,7 @@ def read_sessions(raw: bytes) -> list[SessionLines]:
 
 
 def merge_by_time(parts: Iterable[LoopLines | GroupLines]) -> Iterator[bytes]:
-    """Yield the lines of loops and groups in order of time; each keeps its own order."""
+    """Yield the lines of loops and groups by time; the order within each is kept."""
     timed = heapq.merge(*(part.lines for part in parts), key=lambda each: (each.at, each.rank))
     return (each.line for each in timed)
 
@@ -62,12 +75,14 @@ def _session(value: Json, path: str) -> SessionLines:
         loop = object_at(each, f"{path}.loops[{i}]")
         loops.append((loop_lines(loop, f"{path}.loops[{i}]"), loop))
     return SessionLines(
-        session_id, [told for told, _ in loops], _groups(session_id, loops), _about(session, loops, path)
+        session_id, [lines for lines, _ in loops], _groups(session_id, loops), _about(session, loops, path)
     )
 
 
 def _about(session: Object, loops: list[tuple[LoopLines, Object]], path: str) -> bytes | None:
-    starts = sorted((told.started_at, str(loop["started_at"]), loop.get("agent_id")) for told, loop in loops)
+    starts = sorted(
+        (lines.started_at, str(loop["started_at"]), loop.get("agent_id")) for lines, loop in loops
+    )
     created_at = text_at(session, "created_at", path)
     plain = (
         bool(starts)
@@ -83,17 +98,20 @@ def _about(session: Object, loops: list[tuple[LoopLines, Object]], path: str) ->
     names = ["agent_id", "formation", "scope", "created_at", "last_active_at"]
     if not _is_own(session.get("parent_spawn_ref"), loops):
         names.append("parent_spawn_ref")
-    said = {name: session[name] for name in names if session.get(name) is not None}
-    return wire_line({"type": "SessionInfo", "session_id": session["session_id"], **said})
+    fields = {name: session[name] for name in names if session.get(name) is not None}
+    return wire_line({"type": "SessionInfo", "session_id": session["session_id"], **fields})
 
 
 def _is_own(ref: Json, loops: list[tuple[LoopLines, Object]]) -> bool:
-    """Say whether a session was spawned by none but itself, as phi-core has it of a parent with a bare id."""
-    return not isinstance(ref, dict) or ref.get("parent_loop_id") in {told.loop_id for told, _ in loops}
+    """Whether a spawn reference names a loop of its own session.
+
+    phi-core writes such references for loops whose parent has an id without the session prefix.
+    """
+    return not isinstance(ref, dict) or ref.get("parent_loop_id") in {lines.loop_id for lines, _ in loops}
 
 
 def _groups(session_id: str, loops: list[tuple[LoopLines, Object]]) -> list[GroupLines]:
-    """Return the groups; a loop id seen again begins a further round of the same loops."""
+    """Return the groups. A loop id that repeats within a group starts a further round of it."""
     rounds: list[tuple[Json, list[int]]] = []
     latest: dict[str, int] = {}
     for i in sorted(range(len(loops)), key=lambda i: loops[i][0].started_at):
@@ -118,12 +136,12 @@ def _group(
     ended = max(branch.lines[-1].at for branch in branches)
     usage = group.get("evaluation_usage") or {"input": 0, "output": 0}
     judges = [
-        told.lines[-1].at
-        for told, loop in loops
-        if told.lines[0].at >= ended
+        lines.lines[-1].at
+        for lines, loop in loops
+        if lines.lines[0].at >= ended
         and loop.get("usage") == usage
         and not loop.get("parallel_group")
-        and not told.loop_id.startswith(f"{session_id}.")
+        and not lines.loop_id.startswith(f"{session_id}.")
     ]
     ended = min(judges, default=ended)
     ids = group.get("all_loop_ids") or [branch.loop_id for branch in branches]
