@@ -5,8 +5,7 @@ messages before it that are gone are "summary" if new text is in their place, el
 are "kept" if nothing is gone, else "first" before the first gap and "recent" after it; a match with
 different content is a cut.
 Invariant: each message before is in exactly one zone, and so is each message after. Cost: that of the
-matching, plus a
-linear pass per zone.
+matching, plus a linear pass per zone.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""One folder a page."""
+"""One folder per page."""

@@ -1,4 +1,4 @@
-"""The one list of pages: routes, live panels, navigation, keys and the palette's commands are read from it.
+"""List of all pages: source of the routes, live panels, navigation, keys and commands of the palette.
 
 A page is its folder here, its folder in `dashboard/templates/` and its entry in `PAGES`.
 """
@@ -132,7 +132,7 @@ PAGES: tuple[Page, ...] = (
 
 
 def navigation(_request: HttpRequest) -> dict[str, object]:
-    """Give every template the pages that have a link in the navigation: a context processor."""
+    """Context processor: add the pages that have a link in the navigation."""
     linked = [page for page in PAGES if page.link]
     return {
         "main_pages": [page for page in linked if page.link and not page.link.is_secondary],
@@ -141,7 +141,7 @@ def navigation(_request: HttpRequest) -> dict[str, object]:
 
 
 def _in_shell(open_page: OpenPage) -> OpenPage:
-    """Return a live page with what stands around it, as its viewer sees both."""
+    """Add the panels of the shell to a live page."""
 
     def opened(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> LivePage:
         return with_shell(open_page(project, user, params), user.pk or 0)

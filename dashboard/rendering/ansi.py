@@ -1,4 +1,4 @@
-"""What a terminal would show: colours as classes, and nothing else that an escape can do. Pure."""
+"""ANSI escapes: colours and styles become CSS classes, all other escapes are removed. Pure."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-SPANS_MAX = 4_000  # then the rest is plain
-# Any escape: of a CSI the parameters and the final byte, an OSC up to its end, or two characters.
+SPANS_MAX = 4_000  # the rest of the text stays plain
+# Any escape: a CSI with parameters and final byte, an OSC up to its end, or two characters.
 _ESCAPE = re.compile(
     r"\x1b(?:\[([0-?]*)[ -/]*([@-~])|\][^\x07\x1b]*(?:\x07|\x1b\\)?|[@-Z\\^_()#%][0-~]?|)|\x9b"
 )
 _UNFIT = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _OVERWRITTEN = re.compile(r"(?m)^[^\n]*\r(?=[^\n\r])")
 _LEVELS = (0, 95, 135, 175, 215, 255)
-# The eight colours as red, green and blue, each on or off.
+# The eight colours; red, green and blue are each on or off.
 _ON = {(r, g, b): r + 2 * g + 4 * b for r in (0, 1) for g in (0, 1) for b in (0, 1)}
-# What each code sets, by what it is about; "" ends it.
+# Attribute and value of each code; "" resets the attribute.
 _CODES: dict[int, dict[str, str]] = {
     1: {"weight": "bold"},
     2: {"weight": "dim"},
@@ -38,7 +38,7 @@ _CODES: dict[int, dict[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """A stretch of text, and its classes: `f1` red letters, `b4` on blue, `bold` and so on."""
+    """A part of a text and its classes: `f1` red, `b4` on blue, `bold` and so on."""
 
     classes: str
     text: str
@@ -49,12 +49,12 @@ def has_escapes(text: str) -> bool:
 
 
 def plain(text: str) -> str:
-    """Return a text as it reads without any escape."""
+    """Remove all escapes."""
     return "".join(span.text for span in spans(text)) if has_escapes(text) else text
 
 
 def spans(text: str) -> list[Span]:
-    """Return a text in stretches of one look; what a carriage return overwrote is left out."""
+    """Split a text into parts of one style; text that a carriage return overwrites is left out."""
     return list(_spans(_OVERWRITTEN.sub("", text.replace("\r\n", "\n"))))
 
 
@@ -78,7 +78,7 @@ def _span(look: dict[str, str], text: str) -> Span:
 
 
 def _turn(look: dict[str, str], parameters: str) -> None:
-    """Change the look as one escape says; what it says wrongly changes nothing."""
+    """Apply one escape to the style; an invalid escape changes nothing."""
     codes = [int(code) if code.isdecimal() and len(code) < 4 else 0 for code in parameters.split(";")[:20]]
     while codes:
         code = codes.pop(0)
@@ -92,7 +92,7 @@ def _turn(look: dict[str, str], parameters: str) -> None:
 
 
 def _extended(codes: list[int]) -> int | None:
-    """Return which of the eight colours is nearest to one of 256, or of all."""
+    """Return the nearest of the eight colours to a 256-colour or RGB value."""
     kind = codes.pop(0) if codes else 0
     if kind == 5 and codes:
         code = codes.pop(0)

@@ -1,4 +1,4 @@
-"""How a question to a person is told: what an agent gave as warnings or answers may be anything."""
+"""Text of approval requests. Warnings and options come from agents and may be any JSON."""
 
 from __future__ import annotations
 
@@ -9,33 +9,33 @@ from itertools import islice
 from recorder.core.content.text import excerpt
 
 COMMAND_MAX = 2_000
-SAID_MAX, EACH_MAX = 8, 300  # warnings or options of one question, and characters of each
-KINDS = {  # what stands in place of a command
-    "elicitation": "A tool server asks for something",
-    "limit": "Stopped at its limit: may it go on?",
+LINES_MAX, LINE_MAX = 8, 300  # warnings or options of one request, and characters of each
+TEXT_BY_KIND = {  # shown when the request has no command
+    "elicitation": "A tool server requests input",
+    "limit": "Limit reached: continue?",
 }
-UNSAID = "It did not say what it asks"
+DEFAULT_TEXT = "The request has no text"
 
 
-def instead(kind: str) -> str:
-    """Return what stands in place of a command that was not told."""
-    return KINDS.get(kind, UNSAID)
+def fallback_text(kind: str) -> str:
+    """Return the text that is shown when the request has no command."""
+    return TEXT_BY_KIND.get(kind, DEFAULT_TEXT)
 
 
-def said(value: object) -> Sequence[str]:
+def as_lines(value: object) -> Sequence[str]:
     """Return warnings or options as lines."""
     match value:
         case None | "":
             return ()
         case list():
-            return [_word(each) for each in value[:SAID_MAX]]
+            return [_as_line(each) for each in value[:LINES_MAX]]
         case dict():
-            pairs = islice(value.items(), SAID_MAX)
-            return [f"{excerpt(str(name), EACH_MAX)}: {_word(each)}" for name, each in pairs]
+            pairs = islice(value.items(), LINES_MAX)
+            return [f"{excerpt(str(name), LINE_MAX)}: {_as_line(each)}" for name, each in pairs]
         case _:
-            return [_word(value)]
+            return [_as_line(value)]
 
 
-def _word(value: object) -> str:
+def _as_line(value: object) -> str:
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
-    return excerpt(text, EACH_MAX)
+    return excerpt(text, LINE_MAX)

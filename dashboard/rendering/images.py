@@ -1,7 +1,7 @@
-"""What an image is, read from its own first bytes: no name or type that came with it is believed. Pure.
+"""Format and size of an image, read from its first bytes; a declared name or type is ignored. Pure.
 
-Only formats that browsers draw and that cannot run anything: PNG, JPEG, GIF and WebP, and only up to a size
-that no browser minds.
+Only formats that cannot contain scripts are accepted: PNG, JPEG, GIF and WebP, up to SIDE_MAX and
+PIXELS_MAX.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from dataclasses import dataclass
 
 BYTES_MAX = 5 * 2**20
 SIDE_MAX, PIXELS_MAX = 10_000, 40_000_000
-LOOKED_AT = 350_000  # characters of base64: a photo's size stands behind its metadata
+PREFIX_MAX = 350_000  # characters of base64: the size of a JPEG comes after its metadata
 _BLANK = re.compile(r"\s+")
-# Frames of a JPEG that hold its size; the other codes in that range are tables.
+# JPEG frame markers that contain the size; the other codes in that range are tables.
 _FRAMES = set(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
@@ -29,8 +29,8 @@ class Image:
     height: int
 
 
-def decoded(data: str) -> bytes | None:
-    """Return the bytes that base64 holds, None when it is too long or is not base64."""
+def decode_base64(data: str) -> bytes | None:
+    """Decode base64; None if it is too long or invalid."""
     if len(data) > BYTES_MAX * 4 // 3 + 4:
         return None
     try:
@@ -39,17 +39,17 @@ def decoded(data: str) -> bytes | None:
         return None
 
 
-def glimpsed(data: str) -> Image | None:
-    """Return what the base64 of an image says it is, without decoding all of it."""
+def identify_base64(data: str) -> Image | None:
+    """Identify an image in base64 without decoding all of it."""
     if len(data) > BYTES_MAX * 4 // 3 + 4:
         return None
-    begun = _BLANK.sub("", data[:LOOKED_AT])
-    raw = decoded(begun[: len(begun) // 4 * 4])
-    return known(raw) if raw else None
+    begun = _BLANK.sub("", data[:PREFIX_MAX])
+    raw = decode_base64(begun[: len(begun) // 4 * 4])
+    return identify(raw) if raw else None
 
 
-def known(raw: bytes) -> Image | None:
-    """Return what an image is, from its first bytes; None for whatever is not to be shown."""
+def identify(raw: bytes) -> Image | None:
+    """Identify an image from its first bytes; None if it must not be shown."""
     for mime, size in (
         ("image/png", _png),
         ("image/gif", _gif),

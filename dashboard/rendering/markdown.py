@@ -1,7 +1,7 @@
-"""The one audited module that turns text into HTML: Markdown from agents, rendered, then cleaned.
+"""Markdown from agents to safe HTML. No other module turns text into HTML without escaping.
 
-Two walls: the renderer knows no raw HTML, and the cleaner lets pass only the tags named here. No images, no
-forms, no styles, and no address that a reader could be led to inside this site.
+Two independent steps: the renderer escapes raw HTML, and the sanitizer keeps only the tags listed here. There
+are no images, forms, styles or links into this site.
 """
 
 from collections import OrderedDict
@@ -18,8 +18,8 @@ from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
 
-MAX_BYTES: Final = 128 * 1024  # what is larger, or mostly brackets and bars, is shown as it is:
-MAX_MARKS: Final = 5_000  # 100 kB of "[" take the renderer a second
+MAX_BYTES: Final = 128 * 1024  # larger texts, or texts of mostly brackets and bars, are not rendered:
+MAX_MARKS: Final = 5_000  # 100 kB of "[" take the renderer one second
 NESTING: Final = 100
 CACHE_BYTES: Final = 8 * 1024 * 1024
 
@@ -37,7 +37,7 @@ _RENDERER: Final = (
     .disable("image")
 )
 
-HEADING: Final = 4  # the first that a message may use: those above are the page's, its loop's and its turns'
+HEADING: Final = 4  # first level of a message's headings: the page, the loop and the turns use those above
 
 
 def _below_the_page(state: StateCore) -> None:
@@ -50,7 +50,7 @@ _RENDERER.core.ruler.push("below_the_page", _below_the_page)
 
 
 class _Cache:
-    """The latest results by content, at most so many bytes of them."""
+    """LRU cache of results by content, limited in bytes."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -77,7 +77,7 @@ _cache = _Cache(CACHE_BYTES)
 
 
 def markdown(text: str) -> SafeString:
-    """Return `text` as safe HTML; what is too large to render stays plain."""
+    """Render `text` as safe HTML; a text that is too large stays plain."""
     raw = text.encode(errors="replace")
     if len(raw) > MAX_BYTES or text.count("[") + text.count("|") > MAX_MARKS:
         return format_html("<pre>{}</pre>", text)
@@ -86,7 +86,7 @@ def markdown(text: str) -> SafeString:
     if html is None:
         html = _clean(_RENDERER.render(raw.decode()))  # without lone surrogates, which nh3 refuses
         _cache.put(key, html)
-    return mark_safe(html)  # noqa: S308  the only one: cleaned by the allowlist above
+    return mark_safe(html)  # noqa: S308  sanitized by the allowlist above
 
 
 def _clean(html: str) -> str:
@@ -102,7 +102,7 @@ def _clean(html: str) -> str:
 
 
 def _attribute(tag: str, name: str, value: str) -> str | None:
-    """Return what an attribute may say: nh3 would let relative addresses and any class pass."""
+    """Filter attributes: nh3 alone would keep relative URLs and any class."""
     if name == "href":
         return value if _leads_away(value) else None
     if name == "class":
@@ -111,7 +111,7 @@ def _attribute(tag: str, name: str, value: str) -> str | None:
 
 
 def _leads_away(address: str) -> bool:
-    """Return whether an address leaves this site: a model must not place our own links before a reader."""
+    """Whether a URL leads to another site; agents must not place links into this one."""
     lowered = address.lower()
     if lowered.startswith("mailto:"):
         return True

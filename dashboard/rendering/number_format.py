@@ -1,4 +1,4 @@
-"""Figures as people read them: tokens, durations, sizes, shares. Pure text, no markup."""
+"""Formatting of figures: tokens, money, durations, sizes, shares. Plain text without markup."""
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
@@ -7,22 +7,22 @@ from functools import partial
 
 from recorder.core.content import text
 
-SMALLEST = Decimal("0.0001")  # dollars that are written out
+SMALLEST = Decimal("0.0001")  # dollars up to which an amount is not abbreviated
 NONE = "\N{EN DASH}"  # not applicable; never 0
 
 
 def tokens(count: int | None) -> str:
-    """Return a token count in three figures at most: 12.3k."""
+    """Format a token count with at most three digits: 12.3k."""
     return NONE if count is None else text.format_token_count(count)
 
 
 def exact(count: int | None) -> str:
-    """Return a whole number with separators."""
+    """Format an integer with thousands separators."""
     return NONE if count is None else f"{count:,}"
 
 
 def money(nano: int | None, unpriced: int = 0) -> str:
-    """Return nano-dollars in dollars, "+" when parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
+    """Format nano-dollars, with "+" if parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
     if nano is None:
         return "no price" if unpriced else NONE
     more = " +" if unpriced else ""
@@ -34,7 +34,7 @@ def money(nano: int | None, unpriced: int = 0) -> str:
 
 
 def spoken(nano: int | None, unpriced: int = 0) -> str:
-    """Return nano-dollars as a screen reader should say them: 69.6 cents, 4.18 dollars, no price."""
+    """Format nano-dollars for screen readers: 69.6 cents, 4.18 dollars, no price."""
     if nano is None:
         return "no price" if unpriced else ""
     more = ", parts without a price" if unpriced else ""
@@ -45,7 +45,7 @@ def spoken(nano: int | None, unpriced: int = 0) -> str:
 
 
 def duration(length: timedelta | int | None) -> str:
-    """Return a length of time, given as milliseconds or a timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
+    """Format a duration in milliseconds or as timedelta: 400ms 6.4s 48s 1m 04s 2h 07m 3d 04h."""
     if length is None:
         return NONE
     ms = max(0, length // timedelta(milliseconds=1) if isinstance(length, timedelta) else length)
@@ -69,7 +69,7 @@ def duration(length: timedelta | int | None) -> str:
 
 
 def ticks(times: Sequence[timedelta]) -> list[str]:
-    """Return the marks of an axis, as exact as it takes to tell them apart; "" where time did not go on."""
+    """Format the ticks of a time axis with enough digits to distinguish them; "" for a repeated tick."""
     ahead = [all(before < each for before in times[:n]) for n, each in enumerate(times)]
     shown = [each for each, is_ahead in zip(times, ahead, strict=True) if is_ahead]
     finer = (partial(_finer, digits=digits) for digits in range(3))
@@ -92,7 +92,7 @@ def _finer(length: timedelta, digits: int) -> str:
 
 
 def size(count: int | None) -> str:
-    """Return a number of bytes: 212 B 1.9 kB 48 kB 5.6 GB."""
+    """Format a number of bytes: 212 B 1.9 kB 48 kB 5.6 GB."""
     if count is None:
         return NONE
     value, unit = float(count), "B"
@@ -104,7 +104,7 @@ def size(count: int | None) -> str:
 
 
 def percent(share: float | None) -> str:
-    """Return a share of 1: no decimals from 10 on, one below."""
+    """Format a share of 1 in percent: one decimal below 10%, else none."""
     if share is None:
         return NONE
     value = share * 100
@@ -112,41 +112,43 @@ def percent(share: float | None) -> str:
 
 
 def _decimals(dollars: Decimal) -> int:
-    """Return with how many decimals an amount is written: two significant digits below 1 cent, then three."""
+    """Return the number of decimals of an amount: two significant digits below 1 cent, else three."""
     if dollars == 0 or dollars >= 1_000:
         return 0
     if dollars >= 1:
         return 2
-    first = -dollars.adjusted()  # decimal of the first digit
+    first = -dollars.adjusted()  # position of the first significant decimal
     return max(3, first + (1 if first > 2 else 2))
 
 
 def points(share: float | None) -> str:
-    """Return a share of 1 in percent that people compare: always one decimal, without the sign."""
+    """Format a share of 1 in percent with one decimal, for comparison, without the sign."""
     if share is None:
         return NONE
-    exact_share = Decimal(repr(float(share))) * 100  # 41 of 80 are 51.25 and so 51.3, which a float may miss
+    exact_share = (
+        Decimal(repr(float(share))) * 100
+    )  # 41 of 80 is 51.25%, rounded up to 51.3%; a float may round it down
     return str(exact_share.quantize(Decimal("0.1"), ROUND_HALF_UP))
 
 
 def rate(share: float | None) -> str:
-    """Return it with the sign."""
+    """Format a share of 1 in percent with one decimal and the sign."""
     return NONE if share is None else f"{points(share)}%"
 
 
 def odds(chance: float | None) -> str:
-    """Return the chance of a test, as its tables write it."""
+    """Format a p value."""
     if chance is None:
         return NONE
     return f"{chance:.4f}" if chance >= SMALLEST else f"<{SMALLEST}"
 
 
 def short_id(text: str) -> str:
-    """Return a UUID's first eight characters; any other id whole."""
+    """Return the first eight characters of a UUID; any other id unchanged."""
     return text[:8] if len(text) == 36 and text[8] == text[23] == "-" else text
 
 
 def plural(count: int, words: str) -> str:
-    """Return the number with its noun: "turn" or "branch,branches"."""
+    """Format a count with its noun, given as "turn" or "branch,branches"."""
     one, _, many = words.partition(",")
     return f"{count:,} {one if count == 1 else many or one + 's'}"

@@ -1,4 +1,4 @@
-"""Texts of tools and events as HTML: JSON folds, differences and terminals have colour. All of it escaped."""
+"""Texts of tools and events as escaped HTML: foldable JSON, coloured diffs and terminal output."""
 
 from __future__ import annotations
 
@@ -14,46 +14,46 @@ from dashboard.rendering.number_format import plural
 from recorder.core.content.text import clean
 from recorder.core.records import Json
 
-JSON_MAX = 1_000_000  # characters; longer is shown as it is
-NODES_MAX = 2_000  # then what is inside stays text
+JSON_MAX = 1_000_000  # characters; longer texts are shown unparsed
+NODES_MAX = 2_000  # nested values beyond this stay text
 DEEPEST = 24
-OPEN = 2  # levels that are open at first
+OPEN = 2  # levels that are open by default
 _HUNK = re.compile(r"(?m)^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@")
 _HEADS = ("@@", "diff ", "index ", "--- ", "+++ ", "new file", "deleted file", "rename ", "similarity ")
 
 
-def text(said: str, *, is_whole: bool) -> SafeString:
-    """Return a text in a <pre>, or as a structure when it is whole and JSON."""
-    if is_whole and (value := _structure(said)) is not None:
+def text(content: str, *, is_whole: bool) -> SafeString:
+    """Render a text in a <pre>, or as a tree if it is complete JSON."""
+    if is_whole and (value := _structure(content)) is not None:
         return format_html('<div class="json-tree">{}</div>', _Folded().value(value, 0))
-    if _HUNK.search(said):
-        return _difference(ansi.plain(said))
-    if ansi.has_escapes(said):
-        looks = ((span.classes, span.text) for span in ansi.spans(said))
+    if _HUNK.search(content):
+        return _difference(ansi.plain(content))
+    if ansi.has_escapes(content):
+        looks = ((span.classes, span.text) for span in ansi.spans(content))
         return format_html(
             '<pre class="ansi">{}</pre>', format_html_join("", '<span class="{}">{}</span>', looks)
         )
-    return format_html("<pre>{}</pre>", said)
+    return format_html("<pre>{}</pre>", content)
 
 
-def _structure(said: str) -> Json:
-    """Return the object or list that a text is, None if it is neither."""
-    begun = said[:200].lstrip()[:1]
-    if begun not in ("{", "[") or not begun or len(said) > JSON_MAX:
+def _structure(content: str) -> Json:
+    """Parse a JSON object or list; None if the text is neither."""
+    begun = content[:200].lstrip()[:1]
+    if begun not in ("{", "[") or not begun or len(content) > JSON_MAX:
         return None
     try:
-        value = json.loads(said)
+        value = json.loads(content)
     except (ValueError, RecursionError):
         return None
     return value if value and isinstance(value, dict | list) else None
 
 
-def _difference(said: str) -> SafeString:
-    return format_html('<pre class="diff">{}</pre>', format_html_join("", "{}", _lines(said)))
+def _difference(content: str) -> SafeString:
+    return format_html('<pre class="diff">{}</pre>', format_html_join("", "{}", _lines(content)))
 
 
-def _lines(said: str) -> Iterator[tuple[SafeString]]:
-    for line in said.split("\n"):
+def _lines(content: str) -> Iterator[tuple[SafeString]]:
+    for line in content.split("\n"):
         if line.startswith(_HEADS):
             yield (format_html('<span class="hunk">{}</span>', line),)
         elif line.startswith("+"):
@@ -65,7 +65,7 @@ def _lines(said: str) -> Iterator[tuple[SafeString]]:
 
 
 class _Folded:
-    """Draws one JSON value, and counts what it drew."""
+    """Renders one JSON value, and counts the rendered nodes."""
 
     def __init__(self) -> None:
         self._nodes = 0
@@ -89,12 +89,12 @@ class _Folded:
             ((clean(str(name)), self.value(inside, depth + 1)) for name, inside in pairs),
         )
         shown = "open" if depth < OPEN else ""
-        glance = ", ".join(list(value)[:8]) if isinstance(value, Mapping) else ""
+        preview = ", ".join(list(value)[:8]) if isinstance(value, Mapping) else ""
         return format_html(
             '<details {}><summary><span class="text-faint">{}</span> <span class="clip">{}</span></summary>'
             "<ul>{}</ul></details>",
             shown,
             words,
-            clean(glance[:120]),
+            clean(preview[:120]),
             rows,
         )

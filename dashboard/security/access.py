@@ -1,4 +1,4 @@
-"""Who may see what: every page, socket and API asks here, and whatever is not granted does not exist."""
+"""Access checks of pages, sockets and the API. A project that the user may not see is a 404."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ STAIR = Membership.Role.values
 
 
 class HtmxRequest(HttpRequest):
-    """A request as views get it from django-htmx's middleware; for annotations, as its manual has it."""
+    """A request with django-htmx's attribute, for annotations, as its manual recommends."""
 
     htmx: HtmxDetails
 
 
 class NotSignedIn(Exception):
-    """Neither a user is signed in nor a token says who reads."""
+    """The request has neither a signed-in user nor a valid token."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reader:
-    """Who reads one project through the API: a signed-in user, or a token with scope read."""
+    """Reader of one project through the API: a signed-in user, or a token with scope read."""
 
     project: Project
     user: AbstractBaseUser | None = None
 
 
 def projects_of(user: Visitor) -> QuerySet[Project]:
-    """Return the projects that `user` may see, in the order in which they were made."""
+    """Return the projects that `user` may see, oldest first."""
     projects = Project.objects.order_by("id")
     if not isinstance(user, User) or not user.is_active:
         return projects.none()
@@ -50,7 +50,7 @@ def projects_of(user: Visitor) -> QuerySet[Project]:
 
 
 def project_for(request: HttpRequest, slug: str) -> Project:
-    """Return a project of the one who asks. Raises Http404 whether it is unknown or not theirs."""
+    """Return a project that `user` may see. Raises Http404 if it is unknown or not visible."""
     project = projects_of(request.user).filter(slug=slug).first()
     if project is None:
         raise Http404
@@ -60,7 +60,7 @@ def project_for(request: HttpRequest, slug: str) -> Project:
 def member(
     view: Callable[Concatenate[HtmxRequest, Project, P], HttpResponse],
 ) -> Callable[..., HttpResponseBase]:
-    """Give a view the project its address names; whoever is not signed in is sent to the sign-in page."""
+    """Decorate a view: pass the project of the URL; redirect to the sign-in page without a user."""
 
     @wraps(view)
     def guarded(request: HtmxRequest, slug: str, *args: P.args, **kwargs: P.kwargs) -> HttpResponseBase:
@@ -72,7 +72,7 @@ def member(
 
 
 def may(user: AbstractBaseUser | AnonymousUser, project: Project, least: Membership.Role) -> bool:
-    """Say whether a user has at least this role; viewer, member and admin are steps of one stair."""
+    """Whether a user has at least this role; the roles are viewer, member, admin in ascending order."""
     if getattr(user, "is_superuser", False):
         return True
     roles = project.memberships.filter(user_id=user.pk or 0).values_list("role", flat=True)
@@ -80,14 +80,14 @@ def may(user: AbstractBaseUser | AnonymousUser, project: Project, least: Members
 
 
 def require(request: HttpRequest, project: Project, least: Membership.Role) -> User:
-    """Return who asks, if they have at least this role. Raises PermissionDenied."""
+    """Return the user of the request. Raises PermissionDenied without at least this role."""
     if not isinstance(request.user, User) or not may(request.user, project, least):
         raise PermissionDenied
     return request.user
 
 
 def reader(request: HttpRequest) -> Reader:
-    """Return who asks the API.
+    """Return the reader of an API request.
 
     Raises NotSignedIn, PermissionDenied (a token without scope read) or Http404.
     """
@@ -117,6 +117,6 @@ def _token_reader(request: HttpRequest, bearer: str) -> Reader:
 
 
 def next_place(request: HttpRequest, after: str) -> str:
-    """Return where a form wants to lead to if that is a page of ours, else the front door."""
+    """Return the redirect target of a form if it is on this site, else the start page."""
     is_ours = url_has_allowed_host_and_scheme(after, {request.get_host()}, require_https=request.is_secure())
     return after if is_ours and after.startswith("/") else "/"

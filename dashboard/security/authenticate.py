@@ -1,7 +1,8 @@
-"""Who is signed in on a session cookie, and which project they may see: for sockets and streams.
+"""User of a session cookie and the projects they may see, for sockets and streams.
 
-Channels' auth middleware says who opens a page socket. A connection that stays asks again here, in a thread
-of its caller's: `channels.auth.get_user` waits for Django's shared thread, and reads the session as it was.
+Channels' auth middleware authenticates a socket when it opens. A connection that stays open checks again
+here, in a thread of its caller's: `channels.auth.get_user` waits for Django's shared thread, and reads a
+cached session.
 """
 
 from __future__ import annotations
@@ -25,15 +26,15 @@ if TYPE_CHECKING:
 
 
 class SignedOut(Exception):
-    """Nobody is signed in on that cookie, or no longer."""
+    """The session has no user, or not any more."""
 
 
 class NotAMember(Exception):
-    """There is no such project for this user."""
+    """The project does not exist or the user may not see it."""
 
 
 def authenticate(session_key: str | None, slug: str) -> Project:
-    """Return the project, if a member of it is signed in on this session. Raises SignedOut or NotAMember."""
+    """Return the project if the user of this session may see it. Raises SignedOut or NotAMember."""
     with _tidy_connections():
         return _project(_user(session_key), slug)
 
@@ -45,7 +46,7 @@ def project_of(user: AbstractBaseUser | AnonymousUser, slug: str) -> Project:
 
 
 def user_of(session_key: str | None) -> AbstractBaseUser | AnonymousUser:
-    """Return who is signed in on a session, now; nobody if there is none."""
+    """Return the current user of a session; AnonymousUser if there is none."""
     with _tidy_connections():
         return _user(session_key)
 
@@ -67,7 +68,7 @@ def _user(session_key: str | None) -> AbstractBaseUser | AnonymousUser:
 
 @contextmanager
 def _tidy_connections() -> Iterator[None]:
-    """Do for a query of ours what Django does for a request: no dead connection before, none left over."""
+    """Close unusable database connections before and after, as Django does around a request."""
     close_old_connections()
     try:
         yield

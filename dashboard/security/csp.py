@@ -1,5 +1,5 @@
-"""What every response carries: the policy (our own scripts and styles, nothing inline, nothing foreign), and
-that no cache on the way keeps what somebody was shown.
+"""Response headers: the content security policy (own scripts and styles only, nothing inline), and private
+caching.
 """
 
 from collections.abc import Awaitable, Callable
@@ -26,7 +26,7 @@ GetResponse = Callable[[HttpRequest], HttpResponseBase | Awaitable[HttpResponseB
 
 
 class ContentSecurityPolicy:
-    """Middleware, the outermost, so that error pages and static files carry the policy too."""
+    """Outermost middleware, so that error pages and static files have the policy too."""
 
     sync_capable = True
     async_capable = True

@@ -1,8 +1,8 @@
-"""Which hosts and origins a connection may come from: ASGI middleware around the routes.
+"""Checks of the Host and Origin headers: ASGI middleware around the routes.
 
 Channels' `AllowedHostsOriginValidator` compares host names only: a page on any port of this machine could
-open our sockets with the reader's cookie, because browsers send cookies whatever the port. And it leaves the
-`Host` header alone, which Django checks for pages only. So both checks are ours (docs/adr/0027).
+open our sockets with the user's cookie, because browsers send cookies to every port. It also ignores the
+`Host` header, which Django checks for pages only. Hence these two checks (docs/adr/0027).
 """
 
 from __future__ import annotations
@@ -31,14 +31,14 @@ class SocketDenier(SocketConsumer):
         self._after_accept = after_accept
 
     async def connect(self) -> None:
-        """Close at once."""
+        """Refuse the connection."""
         if self._after_accept:
             await self.accept()
         await self.close(REFUSED)
 
 
 class AllowedHostValidator:
-    """Refuses connections whose `Host` is not in ALLOWED_HOSTS: a name of somebody else may lead to us."""
+    """Refuses connections whose `Host` is not in ALLOWED_HOSTS, against DNS rebinding."""
 
     def __init__(self, application: Application) -> None:
         self.application = application
@@ -49,11 +49,11 @@ class AllowedHostValidator:
         elif scope["type"] == "websocket":
             await SocketDenier.as_asgi()(scope, receive, send)
         else:
-            await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed here"})
+            await reply(send, 400, {"code": "bad_host", "message": "this host is not allowed"})
 
 
 class SameOriginValidator(OriginValidator):  # type: ignore[misc]  # Channels ships no types
-    """Channels' validator, whose list is the address of the request itself: scheme, host and port."""
+    """Channels' validator with one allowed origin: scheme, host and port of the request itself."""
 
     def __init__(self, application: Application) -> None:
         super().__init__(application, settings.ALLOWED_HOSTS)
@@ -64,12 +64,12 @@ class SameOriginValidator(OriginValidator):  # type: ignore[misc]  # Channels sh
         await served(scope, receive, send)
 
     def is_allowed(self, scope: Scope) -> bool:
-        """Say whether a page of ours opened the socket."""
+        """Whether a page of this site opened the socket."""
         return origin_allowed(scope)
 
 
 class AgentOriginValidator(SameOriginValidator):
-    """Lets in agents, which send no `Origin`, and pages of ours. Others see close code 4403.
+    """Accepts agents, which send no `Origin`, and pages of this site. Others get close code 4403.
 
     A client sees a close code only after the handshake, so a refusal completes it first.
     """
@@ -79,18 +79,18 @@ class AgentOriginValidator(SameOriginValidator):
         self.denier = SocketDenier.as_asgi(after_accept=True)
 
     def is_allowed(self, scope: Scope) -> bool:
-        """Say whether no page opened the socket, or one of ours."""
+        """Whether there is no `Origin`, or that of this site."""
         return all(name != b"origin" for name, _ in scope["headers"]) or origin_allowed(scope)
 
 
 def host_allowed(headers: Headers) -> bool:
-    """Say whether a request names one of our hosts; a foreign name may be a rebound one."""
+    """Whether the `Host` of a request is allowed; another name may be due to DNS rebinding."""
     hosts = [value.decode("latin-1") for name, value in headers if name == b"host"]
     return len(hosts) == 1 and validate_host(split_domain_port(hosts[0])[0], settings.ALLOWED_HOSTS)
 
 
 def origin_allowed(scope: dict[str, Any]) -> bool:
-    """Say whether a socket was opened by one of our own pages: exactly our scheme, host and port."""
+    """Whether scheme, host and port of the `Origin` are those of the request."""
     headers = [(name, value.decode("latin-1")) for name, value in scope["headers"]]
     origins = [value for name, value in headers if name == b"origin"]
     hosts = [value for name, value in headers if name == b"host"]

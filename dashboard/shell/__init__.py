@@ -1,1 +1,1 @@
-"""What stands on every page: the sessions that run or wait now."""
+"""The shell around every page: navigation, live sessions, number of open questions and failures."""

@@ -1,4 +1,4 @@
-"""Adds to every live page what stands around it: what asks for its reader, and what runs or waits now."""
+"""Live panels of the shell, added to every live page: live sessions and the attention count."""
 
 from dataclasses import dataclass
 
@@ -12,13 +12,13 @@ LIVE_NOW = Panel("shell/live", live_now, min_interval_ms=1000)
 
 
 def attention_of(project: int) -> Panel:
-    """Return what counts in a project's navigation what asks for a person; its keys are people."""
+    """Return the panel of the attention count in a project's navigation; its keys are users."""
     return Panel("shell/attention", Counts(project), min_interval_ms=1000)
 
 
 @dataclass(frozen=True, slots=True)
 class ShellPage:
-    """A page and its shell, and who reads it."""
+    """A page with its shell, opened by one user."""
 
     page: Page
     user: int
@@ -37,5 +37,5 @@ class ShellPage:
 
 
 def with_shell(page: Page, user: int) -> Page:
-    """Return the page as its viewer sees it."""
+    """Return the page with its shell."""
     return ShellPage(page, user)

@@ -1,4 +1,4 @@
-"""What the shell, the routes and the page socket know of a page: one `Page` for each folder of `pages/`."""
+"""Registration of a page: one `Page` for each folder of `pages/`."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NavLink:
-    """A page's link in the navigation; `command` is the same in the palette and on the sheet of keys."""
+    """A page's link in the navigation; `command` is its label in the palette and in the list of keys."""
 
     title: str
     icon: str
     command: str
-    key: str = ""  # as `data-key` names it: "g c"; no key if empty
-    is_secondary: bool = False  # in the menu below, beside search and theme
-    has_count: bool = False  # with the number of things that wait for the reader
+    key: str = ""  # value of `data-key`, such as "g c"; "" for no key
+    is_secondary: bool = False  # in the lower menu, with search and theme
+    has_count: bool = False  # shows the attention count
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Page:
-    """A page, or a few that share a folder. `name` is that of the folder and of the page's main URL."""
+    """The pages of one folder. `name` is the name of the folder and of the main URL."""
 
     name: str
     urls: Sequence[URLPattern]  # under /p/<slug>/
-    live: Mapping[str, OpenPage] = field(default_factory=dict)  # by name in the socket's address
+    live: Mapping[str, OpenPage] = field(default_factory=dict)  # by name in the URL of the socket
     link: NavLink | None = None
     templates: str | None = None  # folder of its templates; without one it only redirects

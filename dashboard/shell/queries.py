@@ -1,4 +1,4 @@
-"""What the shell shows of each project, in a fixed number of queries whatever the number of projects."""
+"""Database queries of the shell, in a fixed number whatever the number of projects."""
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping
@@ -40,7 +40,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class LiveNow:
-    """The sessions of a project that run or wait: those that wait first, then the latest."""
+    """Running and waiting sessions of a project: waiting ones first, then the latest."""
 
     slug: str
     lines: tuple[Line, ...]
@@ -48,7 +48,7 @@ class LiveNow:
 
 
 def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
-    """Return what is live in each project."""
+    """Return the live sessions of each project."""
     lines: dict[int, list[Line]] = defaultdict(list)
     more: dict[int, int] = {}
     for session in _first_live(projects):
@@ -58,7 +58,7 @@ def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
 
 
 def has_sessions(project: int) -> bool:
-    """Say whether anything was recorded in a project. One query."""
+    """Whether anything was recorded in a project. One query."""
     return Session.objects.filter(project=project).exists()
 
 
@@ -69,7 +69,7 @@ def _slugs(projects: Collection[int]) -> QuerySet[Project, tuple[int, str]]:
 
 @compiled
 def _first_live(projects: Collection[int]) -> QuerySet[Any]:
-    """Ask for what is shown, and how many there are in its project."""
+    """Return the query of the shown rows, with the number of all in each project."""
     mine = Session.objects.filter(project__in_list=projects)
     running, waiting = mine.filter(status="running"), mine.filter(waiting__gt=0)
     # Each condition alone has an index; both on one row would read every session there is.

@@ -1,4 +1,4 @@
-"""The front door."""
+"""The start page."""
 
 from django.contrib.auth.decorators import login_required
 from django.http import HttpRequest, HttpResponse
@@ -12,7 +12,7 @@ from dashboard.shell.queries import has_sessions
 @require_safe
 @login_required
 def home(request: HttpRequest) -> HttpResponse:
-    """Lead to the reader's first project, and to its welcome page while it has nothing else to show."""
+    """Redirect to the user's first project, or to its welcome page while it is empty."""
     project = projects_of(request.user).first()
     if project is None:
         return render(request, "shell/no_project.html")

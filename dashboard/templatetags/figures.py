@@ -1,4 +1,4 @@
-"""What templates write figures, times, icons and bars with. Every argument is escaped."""
+"""Template filters and tags for figures, times, icons and bars. All arguments are escaped."""
 
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -53,7 +53,7 @@ GLYPHS = {  # state: (glyph, tone, words)
 
 @register.filter
 def status_word(state: str) -> str:
-    """Return what a state is called."""
+    """Return the label of a state."""
     return GLYPHS[state][2]
 
 
@@ -89,40 +89,40 @@ def status_summary(row: _Row) -> str:
 
 @register.simple_tag
 def icon(name: str, size: str = "", label: str = "", extra: str = "") -> SafeString:
-    """Draw an interface icon; without a label it is decoration. `size` is small or tiny."""
+    """Render an icon; without a label it is decorative. `size` is small or tiny."""
     classes = " ".join(filter(None, ("icon", size and f"icon-{size}", extra)))
     return _drawing(classes, f"i-{name}", label)
 
 
 @register.simple_tag
 def command(words: str) -> str:
-    """Write a command line as a person types it: `loopscope WORDS`, or by manage.py in a checkout."""
+    """Return a command line as typed: `loopscope WORDS`, or with manage.py in a checkout."""
     return f"{settings.COMMAND} {words}"
 
 
 @register.simple_tag
 def status(state: str, label: str | None = None) -> SafeString:
-    """Draw a state's glyph with its word as label; "" is right when the word stands beside it."""
+    """Render the glyph of a state, labelled with its word; pass "" where the word is next to it."""
     glyph, _, word = GLYPHS[state]
     return _drawing(f"status status-{glyph}", f"s-{glyph}", word if label is None else label)
 
 
 @register.simple_tag
 def pill(state: str, text: str = "") -> SafeString:
-    """Draw a state as a pill: glyph and word."""
+    """Render a state as a pill: glyph and word."""
     _, tone, word = GLYPHS[state]
     return format_html('<span class="pill tone-{}">{}{}</span>', tone, status(state, ""), text or word)
 
 
 @register.simple_tag
 def logo() -> SafeString:
-    """Draw the mark."""
+    """Render the logo."""
     return _drawing("", "logo", "")
 
 
 @register.simple_tag
 def amount(count: int | None) -> SafeString:
-    """Write a token count with the exact one on hover."""
+    """Render a token count; the title attribute has the exact number."""
     if count is None or count < 1_000:
         return format_html("{}", number_format.tokens(count))
     return format_html('<span title="{}">{}</span>', number_format.exact(count), number_format.tokens(count))
@@ -130,7 +130,7 @@ def amount(count: int | None) -> SafeString:
 
 @register.simple_tag
 def cost(record: costs.HasCost) -> SafeString:
-    """Return a cost; the title attribute has the exact amount and its source."""
+    """Render a cost; the title attribute has the exact amount and its source."""
     shown = number_format.money(record.cost_nano, record.unpriced)
     if record.cost_nano is None and not record.unpriced:
         return format_html('<span title="{}">{}</span>', "no cost", shown)
@@ -145,7 +145,7 @@ def with_query(url: str, query: str) -> str:
 
 @register.filter
 def when(moment: datetime | None) -> SafeString | str:
-    """Write a moment that the page turns into "2s ago". The text is fixed: a redraw equals a reload."""
+    """Render a time, which a script turns into "2s ago"; the HTML is absolute: a push equals a reload."""
     if moment is None:
         return number_format.NONE
     utc = moment.astimezone(UTC)
@@ -154,7 +154,7 @@ def when(moment: datetime | None) -> SafeString | str:
 
 @register.filter
 def clock(moment: datetime | None) -> SafeString | str:
-    """Write a moment as clock time; the page turns it into the reader's."""
+    """Render a time of day in UTC, which a script converts to the browser's time zone."""
     if moment is None:
         return number_format.NONE
     utc = moment.astimezone(UTC)
@@ -173,44 +173,44 @@ def elapsed(started: datetime | None, ended: datetime | None = None) -> SafeStri
 
 @register.simple_tag
 def meter(shown: usage_bar.Usage, extra: str = "") -> SafeString:
-    """Draw token usage as a bar of five kinds, its numbers in the label. `extra` may be meter-large."""
+    """Render token usage as a bar of five kinds, labelled with the numbers. `extra` may be meter-large."""
     laid = usage_bar.segments([(kind.css, kind.count) for kind in usage_bar.kinds(shown)])
     return _bar(laid, extra, usage_bar.words(shown))
 
 
 @register.simple_tag
 def mix(parts: Sequence[tuple[str, int]]) -> SafeString:
-    """Draw amounts side by side, each in its colour; decoration, as the sum stands beside it."""
+    """Render amounts as a stacked bar; it is decorative, as the sum is next to it."""
     return _bar(usage_bar.segments(parts), "", "")
 
 
 @register.filter
 def magnitude(nano: int) -> str:
-    """Write an amount with two digits, as style sheets read it: 4.2e-03 dollars."""
+    """Format nano-dollars as dollars for style sheets, with two digits: 4.2e-03."""
     return f"{nano / 1e9:.1e}"
 
 
 @register.simple_tag
 def bar(part: int, whole: int, css: str, label: str = "") -> SafeString:
-    """Draw one part of a whole."""
+    """Render a part of a whole as a bar."""
     return _bar([usage_bar.Segment(css, 0, round(100 * part / whole, 2) if whole else 0)], "", label)
 
 
 @register.simple_tag
 def stacked(laid: Sequence[usage_bar.Segment]) -> SafeString:
-    """Draw parts side by side; the words beside it say what they are."""
+    """Render parts as a large stacked bar; a legend next to it names them."""
     return _bar(list(laid), "meter-large", "")
 
 
 @register.inclusion_tag("_shared/_legend.html")
 def legend(shown: usage_bar.Usage) -> dict[str, list[usage_bar.Kind]]:
-    """Write the five token kinds with their numbers."""
+    """Render the legend of the five token kinds with their numbers."""
     return {"kinds": usage_bar.kinds(shown)}
 
 
 @register.simple_tag
 def spark(values: Sequence[float]) -> SafeString:
-    """Draw a small line without axes, for a tile."""
+    """Render a sparkline."""
     top = max(values, default=0) or 1
     step = 100 / max(len(values) - 1, 1)
     line = "L".join(f"{i * step:.2f} {26 - 24 * value / top:.2f}" for i, value in enumerate(values))
@@ -226,7 +226,7 @@ def _sprite() -> str:
     return static("icons.svg")
 
 
-@lru_cache(maxsize=512)  # a page has hundreds of a few
+@lru_cache(maxsize=512)  # a page has hundreds of icons, of a few kinds
 def _drawing(classes: str, symbol: str, label: str) -> SafeString:
     name = (
         format_html('role="img" aria-label="{}"', label) if label else format_html('aria-hidden="{}"', "true")

@@ -1,4 +1,4 @@
-"""Markdown, and texts of tools, in templates."""
+"""Template filters for Markdown and for texts of tools."""
 
 from django import template
 from django.utils.safestring import SafeString
@@ -11,12 +11,12 @@ register.filter("markdown", markdown)
 
 
 @register.filter
-def body(said: str) -> SafeString:
-    """Draw a text, or the beginning of one: differences and a terminal's colours."""
-    return tool_text.text(said, is_whole=False)
+def body(content: str) -> SafeString:
+    """Render a text or its beginning: diffs and terminal colours, JSON unparsed."""
+    return tool_text.text(content, is_whole=False)
 
 
 @register.filter
-def whole(said: str) -> SafeString:
-    """Draw a text that is all there: JSON folds."""
-    return tool_text.text(said, is_whole=True)
+def whole(content: str) -> SafeString:
+    """Render a complete text: JSON as a foldable tree."""
+    return tool_text.text(content, is_whole=True)

@@ -1,4 +1,4 @@
-"""The section on browser notifications: what the policy says, and what its reader has muted."""
+"""Template tag for the section on browser notifications."""
 
 from django import template
 from django.contrib.auth.models import User
@@ -11,6 +11,6 @@ register = template.Library()
 
 @register.inclusion_tag("notifications/section.html")
 def notifications(user: User, path: str) -> dict[str, object]:
-    """Draw the section on a page at `path`. One query."""
+    """Render the policy and the user's switches on a page at `path`. One query."""
     muted = queries.muted(user)
     return {"rows": [(row, row.key in muted) for row in ROWS], "next": f"{path}#notifications"}

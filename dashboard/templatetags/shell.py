@@ -1,4 +1,4 @@
-"""What the shell around a page asks for itself: the reader's projects, what is live, what asks for them."""
+"""Template tags of the shell: projects of the user, live sessions, attention count."""
 
 from collections.abc import Sequence
 
@@ -21,19 +21,19 @@ def projects_of(user: User | AnonymousUser) -> Sequence[Project]:
 
 @register.simple_tag
 def live_now(project: int) -> str:
-    """Draw the sessions that run or wait, as the socket does."""
+    """Render the panel of live sessions."""
     return LIVE_NOW.draw([project]).get(project, "")
 
 
 @register.simple_tag
 def attention(project: Project | str, user: User | AnonymousUser) -> Count | None:
-    """Count what asks for the reader; None where nobody reads a project."""
+    """Return the attention count of the user; None outside of a project or without a user."""
     if not isinstance(project, Project) or user.pk is None:
         return None
     return Counts(project.pk)([user.pk])[user.pk]
 
 
 @register.simple_tag
-def attention_panel(project: Project, user: User, asks: Count) -> str:
-    """Draw the count, as the socket does."""
-    return attention_of(project.pk).fragment(user.pk, asks)
+def attention_panel(project: Project, user: User, count: Count) -> str:
+    """Render the panel of the attention count."""
+    return attention_of(project.pk).fragment(user.pk, count)

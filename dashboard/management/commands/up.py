@@ -1,4 +1,4 @@
-"""`manage.py up`: make what is missing, serve, and print a way in."""
+"""`manage.py up`: migrate, create the first project and user, serve, and print a sign-in link."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ STARTS = 7_202  # our kind of advisory lock
 
 
 class Command(BaseCommand):
-    help = "Migrate, make what is missing, serve, and print a one-time sign-in link."
-    requires_system_checks: list[str] = []  # half a second that a start does not have; `make check` runs them
+    help = "Migrate, create the first project and user, serve, and print a one-time sign-in link."
+    requires_system_checks: list[str] = []  # they take half a second; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default 127.0.0.1)")
@@ -42,8 +42,8 @@ class Command(BaseCommand):
         )
 
     def handle(self, *_: Any, host: str, port: int, accept_loss: bool, **__: Any) -> None:
-        _refuse_if_taken(host, port)
-        _refuse_if_full()
+        _check_address(host, port)
+        _check_disk_space()
         if why := startup_checks.damage() or (None if accept_loss else startup_checks.loss()):
             raise CommandError(why)
         with _alone():
@@ -84,7 +84,7 @@ class Command(BaseCommand):
         connection.close()
 
 
-def _refuse_if_taken(host: str, port: int) -> None:
+def _check_address(host: str, port: int) -> None:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as trial:
         trial.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -98,15 +98,15 @@ def _refuse_if_taken(host: str, port: int) -> None:
             ) from None
 
 
-def _refuse_if_full() -> None:
-    """Start on a full disk with what was held back; without that SQLite cannot even be read."""
+def _check_disk_space() -> None:
+    """Release the reserved disk space if the disk is full: SQLite needs some even to read."""
     if connection.vendor == "sqlite" and not Reserve(settings.DATA).make_room():
         raise CommandError(f"The disk of {settings.DATA} is full. Free a few MiB of it, then start again.")
 
 
 @contextmanager
 def _alone() -> Iterator[None]:
-    """Let one node at a time make what is missing; others that start wait for it."""
+    """Hold a lock while the database is set up, so that nodes which start together do it in turn."""
     if connection.vendor != "postgresql":
         yield
         return
@@ -125,7 +125,7 @@ def _migrate() -> None:
 
 
 def _first_user() -> User | None:
-    """Return who may be let in by a link: the first superuser, made when there is no user at all."""
+    """Return the user of the sign-in link: the first superuser, created if there are no users."""
     if not User.objects.exists():
         user = User(username="admin", is_superuser=True, is_staff=True)
         user.set_unusable_password()
@@ -135,6 +135,6 @@ def _first_user() -> User | None:
 
 
 def _url(host: str, port: int) -> str:
-    """Return where people on this machine find it."""
+    """Return the URL of the server on this machine."""
     name = "127.0.0.1" if host in EVERYWHERE else host
     return f"http://[{name}]:{port}/" if ":" in name else f"http://{name}:{port}/"

@@ -1,1 +1,1 @@
-"""Signing in and out, and how the pages look to one reader."""
+"""Signing in and out, and the theme."""

@@ -1,4 +1,4 @@
-"""Five tries a minute for one address and one account; the count lives in the cache and forgets itself."""
+"""Limit of five sign-in attempts per minute, address and account; counts expire in the cache."""
 
 import hashlib
 
@@ -10,12 +10,12 @@ WINDOW_S = 60
 
 
 def tries_left(request: HttpRequest) -> bool:
-    """Count this try; return whether it may be made."""
+    """Count an attempt; return whether it is allowed."""
     account = request.POST.get("username", "").casefold()
     who = f"{request.META.get('REMOTE_ADDR', '')}\n{account}"
     key = "signin-" + hashlib.sha256(who.encode(errors="replace")).hexdigest()
     cache.add(key, 0, WINDOW_S)
     try:
         return cache.incr(key) <= TRIES
-    except ValueError:  # it ran out between the two lines
+    except ValueError:  # it expired between the two calls
         return True

@@ -1,4 +1,4 @@
-"""The addresses of the page, under the root."""
+"""URLs of the page, under the root."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""Sign in by link or password, sign out, choose a theme. Nothing here tells whether a user exists."""
+"""Sign in by link or password, sign out, choose a theme. No response reveals whether a user exists."""
 
 from django.conf import settings
 from django.contrib.auth import login, logout
@@ -14,14 +14,14 @@ from dashboard.web.appearance import keep
 from recorder.access import signin_links
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-WRONG = "That user name and password do not match."
-TOO_MANY = "Too many tries. Wait a minute, then try again."
+WRONG = "Wrong user name or password."
+TOO_MANY = "Too many attempts. Wait a minute, then try again."
 
 
 @sensitive_post_parameters("password")
 @require_http_methods(["GET", "HEAD", "POST"])
 def signin(request: HttpRequest) -> HttpResponse:
-    """Ask for a name and a password, and say how to get a link."""
+    """Show the sign-in form, and how to get a sign-in link."""
     if request.method == "POST":
         return _try(request)
     if request.user.is_authenticated:
@@ -31,7 +31,7 @@ def signin(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, secret: str) -> HttpResponse:
-    """Show a button; pressing it uses the link up. Looking at a link, as mail scanners do, does not."""
+    """Show a button that uses the link. A GET request does not use it, because mail scanners open links."""
     if request.method != "POST":
         return _secret(render(request, "account/link.html", {"days": _days()}))
     user = signin_links.consume(secret)
@@ -50,7 +50,7 @@ def signout(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 def theme(request: HttpRequest) -> HttpResponse:
-    """Keep how this browser wants the pages to look, and go back."""
+    """Store the theme in a cookie and redirect back."""
     return keep(request, redirect(next_place(request, request.POST.get("next", ""))))
 
 

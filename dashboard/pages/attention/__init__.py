@@ -1,1 +1,1 @@
-"""The attention page: what waits for a person, what failed, what just finished, and what happens now."""
+"""The attention page: open approvals, failed and finished sessions, and the live lifecycle feed."""

@@ -1,4 +1,4 @@
-"""What the open attention page is sent: its lists, each from where the reader has it."""
+"""Live panels of the attention page: its three lists, each at the page that the query string selects."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ FINISHED = Panel("attention/finished", finished, min_interval_ms=SOON_MS)
 
 @dataclass(frozen=True, slots=True)
 class AttentionPage:
-    """An open attention page and who reads it."""
+    """An open attention page of one user."""
 
     project: int
     user: int
-    asked: Params
+    params: Params
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         wanted: DirtyPanels = []
         if touched is None or touched.sessions:
-            waiting = Panel("attention/waiting", WaitingAfter(self.asked.waiting), min_interval_ms=SOON_MS)
+            waiting = Panel("attention/waiting", WaitingAfter(self.params.waiting), min_interval_ms=SOON_MS)
             wanted += [(waiting, [self.project]), (FINISHED, [self.project])]
         if touched is None or touched.sessions or self.user in touched.people:
-            failed = FailuresOf(self.project, self.asked.failed)
+            failed = FailuresOf(self.project, self.params.failed)
             wanted.append((Panel("attention/failed", failed, min_interval_ms=SOON_MS), [self.user]))
         return wanted
 
     def draw(self) -> dict[str, str]:
-        """Return the HTML of each panel by its name's last word."""
+        """Return the HTML of each panel, by the last part of its name."""
         drawn = [(panel.name, panel.draw(pks)) for panel, pks in self.dirty_panels(None)]
         return {name.partition("/")[2]: html for name, htmls in drawn for html in htmls.values()}
 
 
 def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for."""
+    """Return the page of a socket URL."""
     return AttentionPage(project.pk, user.pk or 0, Params.parse(params))

@@ -1,4 +1,4 @@
-"""What of the attention page was asked for: after which question and which failure its lists go on."""
+"""Query parameters of the attention page: where its lists of questions and of failures start."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A failure's place in its list: those that were not seen come first, of either the latest."""
+    """Position in the list of failures: unread ones first, then latest first."""
 
     has_seen: bool
     cursor: Cursor
@@ -28,27 +28,27 @@ class Place:
 
     @classmethod
     def parse(cls, text: str) -> Place:
-        """Read a place back. Raises ValueError."""
+        """Parse a position. Raises ValueError."""
         match = _PLACE.fullmatch(text)
         if match is None:
-            raise ValueError("not a place")
+            raise ValueError("not a position")
         return cls(match[1] == "1", LATEST.parse(match[2]))
 
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """The query string; what makes no sense in it says nothing."""
+    """The query string; invalid parameters are ignored."""
 
     waiting: int | None = None
     failed: Place | None = None
 
     @classmethod
     def parse(cls, query: QueryDict) -> Params:
-        """Read the query string."""
+        """Parse a query string."""
         return cls(whole_number(query.get("waiting", "")), _place(query.get("failed", "")))
 
     def pairs(self) -> dict[str, str]:
-        """Return it as it stands in a link."""
+        """Return names and values of the query string."""
         given = {"waiting": self.waiting, "failed": self.failed}
         return {name: str(value) for name, value in given.items() if value is not None}
 

@@ -1,4 +1,4 @@
-"""`/p/<slug>/attention/feed`: the lifecycle channel of one project as rows of the page, live only."""
+"""`/p/<slug>/attention/feed`: the lifecycle channel of one project as rows of HTML, live only."""
 
 from __future__ import annotations
 
@@ -17,60 +17,60 @@ from dashboard.lifecycle.events import Frame, Ring
 from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, key
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
-from dashboard.pages.attention.queries.feed import Whose, whose
+from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
 from recorder.database.errors import STORE_ERRORS
 from recorder.ingest.auth import Receive, Scope, Send
 
 log = logging.getLogger(__name__)
 
-GATHER_S = 0.2  # what rings in such a time is drawn at once
-SHOWN = 50  # of what is drawn at once, the latest
+GATHER_S = 0.2  # events within this time are rendered together
+SHOWN = 50  # rows per message; older events of a burst are dropped
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ring as the feed shows it."""
+    """One event as the feed shows it."""
 
     at: datetime
     glyph: str
     type: str
     words: str
     url: str
-    is_quiet: bool  # nothing that asks for a person
+    is_quiet: bool  # the notification policy has no text for it
     session_id: str
-    session: Whose | None
+    session: FeedSession | None
 
 
 async def feed(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer one open page until it leaves."""
+    """Stream to one open page until it disconnects."""
     query = urlencode({"project": scope["url_route"]["kwargs"]["slug"]}).encode()
-    await lifecycle({**scope, "query_string": query}, receive, send, tell=_tell)
+    await lifecycle({**scope, "query_string": query}, receive, send, tell=_rows_as_sse)
 
 
-async def _tell(rings: Sequence[Ring]) -> bytes:
-    if not rings:
+async def _rows_as_sse(events: Sequence[Ring]) -> bytes:
+    if not events:
         return b""
     await asyncio.sleep(GATHER_S)
-    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_drawn, rings[-SHOWN:]))
+    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_drawn, events[-SHOWN:]))
     lines = "".join(f"data: {line}\n" for line in html.splitlines())
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(rings: Sequence[Ring]) -> str:
+def _drawn(events: Sequence[Ring]) -> str:
     close_old_connections()
     try:
-        named = whose(rings[0].project, {str(ring.frame["session_id"]) for ring in rings})
+        named = sessions_by_id(events[0].project, {str(event.frame["session_id"]) for event in events})
     except STORE_ERRORS:
-        log.warning("the feed of the attention page could not ask whose rings these are")
+        log.warning("the sessions of lifecycle events could not be read for the attention feed")
         named = {}
     finally:
         close_old_connections()
-    rows = [row(ring.frame, named.get(str(ring.frame["session_id"]))) for ring in rings]
+    rows = [row(event.frame, named.get(str(event.frame["session_id"]))) for event in events]
     return render_to_string("attention/feed_rows.html", {"rows": rows})
 
 
-def row(frame: Frame, session: Whose | None) -> Row:
-    """Return what the feed shows of a frame."""
+def row(frame: Frame, session: FeedSession | None) -> Row:
+    """Return the row of a lifecycle event."""
     policy = POLICY.get(key(frame))
     return Row(
         at=datetime.fromtimestamp(int(frame["at"]) / 1000, UTC),

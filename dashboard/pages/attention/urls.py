@@ -1,4 +1,4 @@
-"""The addresses of the page, under /p/<slug>/."""
+"""URLs of the page, under /p/<slug>/."""
 
 from django.urls import path
 
@@ -6,5 +6,5 @@ from dashboard.pages.attention import views
 
 urlpatterns = [
     path("attention", views.index, name="attention"),
-    path("attention/seen", views.mark_seen, name="attention-seen"),
+    path("attention/seen", views.mark_read, name="attention-seen"),
 ]

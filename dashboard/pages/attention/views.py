@@ -1,4 +1,4 @@
-"""The attention page of a project, and what its reader marks as seen."""
+"""The attention page of a project, and its read markers."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recorder.models import Membership, Project
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what asks for a person."""
+    """Show open approvals, failures and finished sessions."""
     user = require(request, project, Membership.Role.VIEWER)
     params = Params.parse(request.GET)
     context = {
@@ -36,8 +36,8 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_POST
 @member
-def mark_seen(request: HtmxRequest, project: Project) -> HttpResponse:
-    """Mark one failure as seen, or all up to the newest that the page showed."""
+def mark_read(request: HtmxRequest, project: Project) -> HttpResponse:
+    """Mark one failure as read, or all up to the newest that the page showed."""
     user = require(request, project, Membership.Role.VIEWER)
     session = whole_number(request.POST.get("session", ""))
     try:
@@ -49,8 +49,8 @@ def mark_seen(request: HtmxRequest, project: Project) -> HttpResponse:
     elif upto is not None:
         loops = ended_sessions.failed_loops(project.pk, user.pk, upto=upto)
     else:
-        return refused(request, "Name the session, or up to which moment.")
+        return refused(request, "The parameter session or upto is missing.")
     read_marks.mark(user, project, loops, timezone.now())
-    if request.htmx:  # its open pages are told
+    if request.htmx:  # the panel is pushed to open pages
         return HttpResponse(status=204)
     return redirect(links.attention(project.slug, **Params.parse(request.POST).pairs()))

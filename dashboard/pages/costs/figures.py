@@ -3,8 +3,7 @@
 A `UsageRow` is one group of an aggregate query: totals with the keys they were grouped by. `figures` sums the
 rows by the selected grouping (table), by bar (chart) and by segment (ledger).
 Invariant: all groups of the table, shown or not, all bars of the chart and all entries of the ledger add up
-to
-the same cost. Cost: one pass over the usage rows for each of the three.
+to the same cost. Cost: one pass over the usage rows for each of the three.
 """
 
 from __future__ import annotations

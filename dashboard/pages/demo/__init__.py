@@ -1,1 +1,1 @@
-"""The demo: its buttons."""
+"""Start and removal of the demo."""

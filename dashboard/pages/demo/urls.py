@@ -1,4 +1,4 @@
-"""The addresses of the page, under /p/<slug>/."""
+"""URLs of the page, under /p/<slug>/."""
 
 from django.urls import path
 

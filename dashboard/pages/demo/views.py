@@ -1,4 +1,4 @@
-"""The demo's two buttons: play it into this server, and remove what it left."""
+"""Views of the demo: play it into this server, and remove its data."""
 
 from contextlib import suppress
 
@@ -18,11 +18,11 @@ from recorder.operations import server_info
 @require_POST
 @member
 def play(request: HttpRequest, project: Project) -> HttpResponse:
-    """Begin to play and show where it appears; a second click finds it playing."""
+    """Start the demo unless it is playing, and redirect to the sessions."""
     require(request, project, Membership.Role.MEMBER)
     url = server_info.address()
     if url is None:
-        why = f"This server does not know its own address: start it with {settings.COMMAND} up."
+        why = f"The address of this server is unknown: start it with {settings.COMMAND} up."
         return refused(request, why, 503)
     with suppress(AlreadyPlayingError):
         play_in_background(project, url)
@@ -32,7 +32,7 @@ def play(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def remove(request: HttpRequest, project: Project) -> HttpResponse:
-    """Remove all demo data of the project, whose name must be typed: it cannot be taken back."""
+    """Remove all demo data of the project, whose name must be typed: this cannot be undone."""
     require(request, project, Membership.Role.MEMBER)
     if request.POST.get("name") != project.slug:
         return refused(request, "Type the name of the project to remove its demo data.")

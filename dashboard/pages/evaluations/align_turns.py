@@ -1,8 +1,8 @@
 """Alignment of the turns of branches in table rows: each branch is aligned with the winner. Pure.
 
 Turns with equal keys that belong to a longest common subsequence of winner and branch share a row. Turns
-between
-two such matches are paired in order; surplus turns get rows of their own before the next row of the winner.
+between two such matches are paired in order; surplus turns get rows of their own before the next row of the
+winner.
 Invariant: each turn is in exactly one row, and the turns of a branch keep their order.
 Cost: one longest common subsequence for each branch but the winner.
 """

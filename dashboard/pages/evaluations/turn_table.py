@@ -1,10 +1,8 @@
 """Table of the turns of branches: one row per aligned turn, with equal rows and the first difference. Pure.
 
 `align_turns` assigns turns to rows. A row is equal when every branch that counts has a turn there with the
-same tools
-and arguments, or, without tools, the same text. A branch counts unless it has no turns at all or is still
-running and
-has not reached the row. Cost: linear in the number of turns after the alignment.
+same tools and arguments, or, without tools, the same text. A branch counts unless it has no turns at all or
+is still running and has not reached the row. Cost: linear in the number of turns after the alignment.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Word diff of two texts, by their longest common subsequence. Pure.
 
-Short common runs between larger changes are treated as changed, because single shared words make a diff
-unreadable.
+Short common runs between larger changes are treated as changed, because single shared words make a
+diff unreadable.
 Invariant: the "same" and "here" stretches, joined, are the first COMPARED tokens of `text`.
 Cost: the product of the numbers of tokens, at most COMPARED squared.
 """

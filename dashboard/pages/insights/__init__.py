@@ -1,1 +1,1 @@
-"""The insights page: what agents do again and again, what helped after an error, what a model noted."""
+"""The insights page: repeated procedures, solutions of errors, and facts extracted by a model."""

@@ -1,4 +1,4 @@
-"""What the address of the insights page asks for. What makes no sense is as if it were not there."""
+"""Query parameters of the insights page. Invalid parameters are ignored."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ NEWEST = Order("last_at")
 
 @dataclass(frozen=True, slots=True)
 class Params(Address):
-    """The query string; `undo` is the insight that was just dismissed or put back."""
+    """The query string; `undo` is the insight that was just dismissed or restored."""
 
     kind: str = ""
     agent: str = ""
     dismissed: bool = False
-    before: Cursor | None = None  # the page after this insight, newest first
-    after: Cursor | None = None  # the page that ends before this one
+    before: Cursor | None = None  # start after this insight, newest first
+    after: Cursor | None = None  # end before this insight
     undo: int | None = None
 
     @classmethod
     def parse(cls, params: QueryDict) -> Params:
-        """Read a query string, or what a form sends along."""
+        """Parse a query string or the fields of a form."""
         read = Reading(params)
         return cls(
             kind=read.choice("kind", KINDS, ""),
@@ -45,7 +45,7 @@ class Params(Address):
 
     @property
     def kinds(self) -> Choices:
-        """Return the kinds, in words."""
+        """Return the options of the filter by kind: label, link, whether it is selected."""
         return [(KINDS[kind], link, is_chosen) for kind, link, is_chosen in self.choices("kind", KINDS)]
 
     @property

@@ -1,4 +1,4 @@
-"""What the insights page shows: a page of insights with their evidence, and when consolidation runs."""
+"""Database queries of the insights page: insights with their evidence, and the state of consolidation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LOOK = {"procedure": "route", "solution": "wrench", "fact": "brain"}
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One loop that shows an insight, and where in it. `title` is "" when the loop is there no more."""
+    """One loop that supports an insight, with its events. `title` is "" when the loop was deleted."""
 
     title: str
     url: str
@@ -31,7 +31,7 @@ class Evidence:
     times: int
     worked: int
     text: str
-    events: Sequence[tuple[str, str]]  # word and link
+    events: Sequence[tuple[str, str]]  # label and link
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Row:
     agent_id: str
     steps: Sequence[str]
     about: str
-    said: str
+    text: str
     is_changed: bool
     is_demo: bool
     times: int
@@ -69,16 +69,16 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """When consolidation last did well, and what it is about to do."""
+    """Last successful run and next run of consolidation."""
 
     at: str  # every day, UTC
     done_at: datetime | None
-    state: str  # "" | asked | running | failed
+    state: str  # "" | requested | running | failed
     try_at: datetime | None
 
 
 def matching(project: int, params: Params) -> QuerySet[Insight]:
-    """Return the insights that are asked for, in no order."""
+    """Return the insights that match the parameters, unordered."""
     worth = Q(kind="procedure", times__gte=REPEATED, is_part=False) | Q(kind="solution", worked__gt=0)
     rows = Insight.objects.filter(worth | Q(kind="fact"), project=project)
     rows = rows.filter(dismissed_at__isnull=not params.dismissed)
@@ -96,7 +96,7 @@ def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
 
 
 def undoable(project: int, params: Params) -> Row | None:
-    """Return the insight that a reader has just dismissed, or put back. One query at most."""
+    """Return the insight that was just dismissed or restored. One query at most."""
     if params.undo is None:
         return None
     moved = Insight.objects.filter(project=project, pk=params.undo, dismissed_at__isnull=params.dismissed)
@@ -105,13 +105,13 @@ def undoable(project: int, params: Params) -> Row | None:
 
 
 def agents(project: int, params: Params) -> Sequence[str]:
-    """Return whose insights there are, of any kind. One query."""
+    """Return the agents that have insights of any kind. One query."""
     rows = matching(project, replace(params, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
     return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
 
 
 def runs(now: datetime) -> Runs:
-    """Return when consolidation runs. One query."""
+    """Return the runs of consolidation. One query."""
     at = f"{CONSOLIDATE.at:%H:%M}"
     row = DailyJob.objects.filter(name=CONSOLIDATE.name).first()
     if row is None:
@@ -121,7 +121,7 @@ def runs(now: datetime) -> Runs:
     elif row.try_at and row.try_at > now:
         state = "failed"
     else:
-        state = "asked" if row.asked_at else ""
+        state = "requested" if row.asked_at else ""
     return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
 
 
@@ -134,7 +134,7 @@ def _row(row: Insight) -> Row:
         agent_id=clean(row.agent_id),
         steps=[clean(step) for step in row.steps],
         about=clean(row.about),
-        said=clean(row.said),
+        text=clean(row.said),
         is_changed=row.is_changed,
         is_demo=row.is_demo,
         times=row.times,
@@ -149,9 +149,9 @@ def _row(row: Insight) -> Row:
 
 
 def _with_evidence(row: Row, evidence: Sequence[Evidence]) -> Row:
-    """Return the row with its evidence; an error is shown as it was said last."""
-    said = next((each.text for each in evidence if each.text), row.said)
-    return replace(row, evidence=evidence, said=said)
+    """Return the row with its evidence; the text of an error is the latest one."""
+    text = next((each.text for each in evidence if each.text), row.text)
+    return replace(row, evidence=evidence, text=text)
 
 
 def _evidence(project: Project, rows: Collection[Row]) -> Mapping[int, list[Evidence]]:
@@ -170,7 +170,7 @@ def _evidence(project: Project, rows: Collection[Row]) -> Mapping[int, list[Evid
 
 
 def _shows(slug: str, kind: str, each: InsightEvidence, loop: LoopRecord | None) -> Evidence:
-    words = {"procedure": ["first call"], "solution": ["the error", "tried again"]}.get(kind)
+    words = {"procedure": ["first call"], "solution": ["the error", "retry"]}.get(kind)
     named = zip(words or [f"event {number}" for number in range(1, 11)], each.events, strict=False)
     return Evidence(
         title=clean(loop.session.title or loop.session.session_id) if loop else "",

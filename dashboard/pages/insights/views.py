@@ -1,4 +1,4 @@
-"""The insights page of a project: read it, dismiss what does not help, have consolidation run now."""
+"""Views of the insights page: list, dismiss, restore, run consolidation."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from recorder.operations import scheduler
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what was learned."""
+    """Show the insights that match the query string."""
     params = Params.parse(request.GET)
     found = listing(queries.matching(project.pk, params), params, NEWEST)
     context = {
@@ -46,7 +46,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def dismiss(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Take an insight off the page."""
+    """Dismiss an insight."""
     user = require(request, project, Membership.Role.MEMBER)
     if not store.dismiss(project.pk, pk, user.get_username()):
         raise Http404
@@ -56,7 +56,7 @@ def dismiss(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @require_POST
 @member
 def restore(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Put it back."""
+    """Restore a dismissed insight."""
     require(request, project, Membership.Role.MEMBER)
     if not store.restore(project.pk, pk):
         raise Http404
@@ -66,14 +66,14 @@ def restore(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @require_POST
 @member
 def consolidate(request: HttpRequest, project: Project) -> HttpResponse:
-    """Have consolidation run within seconds."""
+    """Request a run of consolidation; it starts within seconds."""
     require(request, project, Membership.Role.ADMIN)
     scheduler.request(scheduler.CONSOLIDATE, timezone.now())
     return redirect(links.insights(project.slug, **Params.parse(request.POST).pairs()))
 
 
 def _back(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Lead back to where the reader was, where the way back from this is offered, once."""
+    """Redirect to the same list, with a link to undo the change."""
     params = Params.parse(request.POST)
     undo = None if params.undo == pk else pk
     return redirect(links.insights(project.slug, **replace(params, undo=undo).pairs()))

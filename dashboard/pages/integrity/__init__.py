@@ -1,1 +1,1 @@
-"""The integrity page: what was refused, and what did not fit."""
+"""The integrity page: rejected lines, orphan events and inconsistencies."""

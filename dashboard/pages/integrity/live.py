@@ -1,4 +1,4 @@
-"""What the open integrity page is sent: how much was refused and did not fit, and the newest of it."""
+"""Live panels of the integrity page: the counts, and the first page of each list."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class IntegrityPage:
-    """An open integrity page: its counts, and those lists of which it shows the first page."""
+    """An open integrity page: its counts, and the lists of which it shows the first page."""
 
     project: int
     lists: tuple[str, ...] = tuple(LISTS)
@@ -45,5 +45,5 @@ class IntegrityPage:
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for."""
+    """Return the page of a socket URL."""
     return IntegrityPage(project.pk, tuple(name for name in LISTS if name not in params))

@@ -1,4 +1,4 @@
-"""What was refused, what belongs to no loop, and what did not fit, in keyset pages."""
+"""Rejected lines, orphan events and inconsistencies, with keyset pagination."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A line that was refused."""
+    """A rejected line."""
 
     pk: int
     producer: str
@@ -31,7 +31,7 @@ class Refused:
     code: str
     path: str
     message: str
-    head: str  # its first bytes, those that are no text escaped
+    head: str  # its first bytes; unprintable ones are escaped
     size: int
     at: datetime
 
@@ -42,7 +42,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Orphan:
-    """An event of a loop that never started."""
+    """An orphan event: its loop never started."""
 
     pk: int
     type: str
@@ -70,12 +70,12 @@ class Part:
     """A page of one of the three lists."""
 
     rows: Sequence[Refused | Orphan | Misfit]
-    more: int | None  # the key to ask for what comes after
+    more: int | None  # primary key after which the next page starts
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much of each there is; root of the panel integrity/counts."""
+    """Numbers of rows in the three lists; root of the panel integrity/counts."""
 
     refused: int
     orphans: int
@@ -87,7 +87,7 @@ class Counts:
 
 
 def counts(projects: Collection[int]) -> Mapping[int, Counts]:
-    """Return the counts of projects. Four queries for the one project of a page."""
+    """Return the counts of projects. Four queries for one project."""
     return {
         project: Counts(
             QuarantinedLine.objects.filter(project=project).count(),
@@ -99,13 +99,13 @@ def counts(projects: Collection[int]) -> Mapping[int, Counts]:
 
 
 def first_pages(part: Callable[[int, str], Part], projects: Collection[int]) -> Mapping[int, Part]:
-    """Return the newest of one list. Two queries for the one project of a page."""
+    """Return the first page of one list. Two queries for one project."""
     slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
     return {pk: part(pk, slug) for pk, slug in slugs}
 
 
 def refused(project: int, _slug: str, before: int | None = None) -> Part:
-    """Return refused lines, newest first. One query."""
+    """Return rejected lines, newest first. One query."""
     rows = QuarantinedLine.objects.filter(project=project).select_related("producer").defer("raw")
     return _part(
         rows.annotate(head=Substr("raw", 1, SHOWN_BYTES, output_field=BinaryField())), before, _refused
@@ -113,7 +113,7 @@ def refused(project: int, _slug: str, before: int | None = None) -> Part:
 
 
 def orphans(project: int, slug: str, before: int | None = None) -> Part:
-    """Return events that wait for their loop, newest first. One query."""
+    """Return orphan events, newest first. One query."""
     rows = _orphans(project).select_related("journal__producer").defer("journal__own", "journal__pieces")
     return _part(rows, before, partial(_orphan, slug))
 
@@ -125,7 +125,7 @@ def misfits(project: int, slug: str, before: int | None = None) -> Part:
 
 
 def readable(raw: bytes) -> str:
-    """Return bytes as text; what is no printable text stands escaped."""
+    """Return bytes as text; unprintable characters are escaped."""
     text = raw.decode(errors="backslashreplace")
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 

@@ -19,7 +19,7 @@ PARTS = {"refused": queries.refused, "orphans": queries.orphans, "misfits": quer
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show what was refused, what waits for its loop and what did not fit."""
+    """Show rejected lines, orphan events and inconsistencies."""
     before = {name: whole_number(request.GET.get(name, "")) for name in LISTS}
     context = {
         "project": project,

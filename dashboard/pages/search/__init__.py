@@ -1,1 +1,1 @@
-"""One search over everything a project has: the palette, and the same as a page."""
+"""Search in a project: the command palette, and the same results as a page."""

@@ -1,4 +1,4 @@
-"""What the palette can do beside finding: go to a page, or press a key. Pure."""
+"""Commands of the palette: go to a page, or press a key. Pure."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dashboard.web import links
 
 @dataclass(frozen=True, slots=True)
 class Action:
-    """An address to go to, or a key of `dashboard/static/js/shell/keyboard.js` to press."""
+    """A URL to open, or a key of `dashboard/static/js/shell/keyboard.js` to press."""
 
     words: str
     icon: str
@@ -20,7 +20,7 @@ class Action:
 
 
 def actions(slug: str, q: str, pages: Iterable[Page]) -> Sequence[Action]:
-    """Return the actions whose words hold every word of `q`: to go to one of `pages`, or to press a key."""
+    """Return the commands whose label contains every word of `q`."""
     wanted = q.lower().split()
     found = [each for each in _all(slug, pages) if all(word in each.words.lower() for word in wanted)]
     if q:

@@ -1,4 +1,4 @@
-"""What is found: sessions, evaluations and agents that hold the words, the latest first."""
+"""Search in a project: sessions, evaluations and agents that contain every word, latest first."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session
 
 SESSIONS, EVALUATIONS, AGENTS = 6, 4, 4
-LOOKED_AT = 20_000  # of the latest sessions, that agents are looked for in
+SCANNED_MAX = 20_000  # latest sessions that are searched for agents
 
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """One thing to go to."""
+    """One search result."""
 
     words: str
     url: str
@@ -28,7 +28,7 @@ class Found:
 
 
 def sessions(project: Project, q: str) -> Sequence[Found]:
-    """Return the latest sessions that hold the words. One query."""
+    """Return the latest sessions that contain every word. One query."""
     columns = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "last_event_at")
     rows = matching(project.pk, Wanted(q=q)).order_by("-last_event_at", "-pk").only(*columns)[:SESSIONS]
     return [
@@ -44,7 +44,7 @@ def sessions(project: Project, q: str) -> Sequence[Found]:
 
 
 def evaluations(project: Project, q: str) -> Sequence[Found]:
-    """Return the latest evaluations whose task or session holds the words. Two queries."""
+    """Return the latest evaluations whose task or session title contains every word. Two queries."""
     holds = Q()
     for word in q.split()[:WORDS_MAX]:
         holds &= Q(session__title__icontains=word) | Q(branches__title__icontains=word)
@@ -61,8 +61,8 @@ def evaluations(project: Project, q: str) -> Sequence[Found]:
 
 
 def agents(project: Project, q: str) -> Sequence[Found]:
-    """Return the agents of the latest sessions whose names hold the words. One query."""
-    latest = Session.objects.filter(project=project).order_by("-last_event_at").values("pk")[:LOOKED_AT]
+    """Return the agents of the latest sessions whose names contain every word. One query."""
+    latest = Session.objects.filter(project=project).order_by("-last_event_at").values("pk")[:SCANNED_MAX]
     rows = Session.objects.filter(pk__in=latest).exclude(agent_id="")
     for word in q.split()[:WORDS_MAX]:
         rows = rows.filter(agent_id__icontains=word)

@@ -1,4 +1,4 @@
-"""The search's address, under /p/<slug>/."""
+"""The URL of the search, under /p/<slug>/."""
 
 from collections.abc import Callable, Iterable
 
@@ -9,5 +9,5 @@ from dashboard.shell.page import Page
 
 
 def urlpatterns(pages: Callable[[], Iterable[Page]]) -> list[URLPattern]:
-    """Return the address of the search, which offers to go to each of `pages`."""
+    """Return the URL of the search, whose commands lead to each of `pages`."""
     return [path("find", views.find, {"pages": pages}, name="find")]

@@ -1,4 +1,4 @@
-"""Find and go: as a page, and as the results that the palette shows."""
+"""The search as a page, and as the results of the command palette."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ LONGEST = 200
 @member
 @vary_on_headers("HX-Request")
 def find(request: HtmxRequest, project: Project, pages: Callable[[], Iterable[Page]]) -> HttpResponse:
-    """Show what holds the words that are asked for; without words, the latest."""
+    """Show the results for the words of the query string; without words, the latest rows."""
     q = " ".join(clean(request.GET.get("q", ""))[:LONGEST].split())
     context = {
         "project": project,

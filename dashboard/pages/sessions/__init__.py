@@ -1,1 +1,1 @@
-"""The list of sessions: what runs, what waits, what was recorded."""
+"""The list of sessions, with filters, totals and the comparison of two sessions."""

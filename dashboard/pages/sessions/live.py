@@ -1,4 +1,4 @@
-"""What an open list of sessions is sent: its rows, its figures, and how many new sessions wait."""
+"""Live panels of the list of sessions: rows, totals, and the number of new sessions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ SESSIONS = Kind(
 
 @lru_cache
 def summary_panel(since: str) -> Panel:
-    """Return the tiles of a time window; pages that show the same share one drawing."""
+    """Return the panel of totals; pages with the same time range share one rendering."""
     return Panel("sessions/summary", partial(_summaries, since), min_interval_ms=FIGURES_MS)
 
 
@@ -48,7 +48,7 @@ def views_panel(filters: Filters) -> Panel:
 
 @lru_cache(maxsize=256)
 def scale_panel(rows: tuple[int, ...]) -> Panel:
-    """Return what the bars of these rows are drawn against."""
+    """Return the panel with the scale of the cost bars of these rows."""
     return Panel("sessions/cost-scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
 
 
@@ -64,7 +64,7 @@ def _views(filters: Filters, projects: Collection[int]) -> Mapping[int, object]:
 
 @dataclass(frozen=True, slots=True)
 class SessionsPage:
-    """An open list of sessions, with figures above it."""
+    """An open list of sessions, with its totals."""
 
     project: int
     filters: Filters
@@ -92,6 +92,6 @@ class SessionsPage:
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for."""
+    """Return the page of a socket URL."""
     filters = Filters.parse(params).but()
     return SessionsPage(project.pk, filters, OpenList.reopened(SESSIONS, project.pk, filters, params))

@@ -1,4 +1,4 @@
-"""What the reader asked the list of sessions for: validated once, written back into links."""
+"""Query parameters of the list of sessions: validated once, written back into links."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 WINDOWS = ("1h", "24h", "7d", "30d", "all")
-VIEWS = {  # the condition each stands for
+VIEWS = {  # the filter value of each
     "running": "is_running",
     "waiting": "is_waiting",
     "evaluations": "has_groups",
@@ -31,8 +31,8 @@ SORT_WORDS = {
     "activity": "Last activity last",
     "-created": "Newest first",
     "created": "Oldest first",
-    "-cost": "Dearest first",
-    "cost": "Cheapest first",
+    "-cost": "Highest cost first",
+    "cost": "Lowest cost first",
 }
 FACETS = ("status", "outcome", "model", "agent", "source", "tool", "has")
 LEAST: dict[str, Callable[[str], object | None]] = {
@@ -45,7 +45,7 @@ UNITS = {"cost": "$"}
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One removable piece of what is asked for."""
+    """One filter, with a link that removes it."""
 
     name: str
     value: str
@@ -54,7 +54,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Filters(Address):
-    """The list's query string. `notes` say what of it made no sense and was left out."""
+    """The list's query string. `notes` name the parameters that were invalid and ignored."""
 
     q: str = ""
     view: str = ""
@@ -63,20 +63,20 @@ class Filters(Address):
     model: tuple[str, ...] = ()
     agent: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
-    tool: tuple[str, ...] = ()  # one of them was called
-    has: tuple[str, ...] = ()  # every one of them
-    cost: str = ""  # in dollars; only what cost as much
-    tokens: str = ""  # 800, 12.5k, 1M: only what used as many
-    duration: str = ""  # 400ms, 30s, 5m: only what took as long
+    tool: tuple[str, ...] = ()  # at least one of them was called
+    has: tuple[str, ...] = ()  # all of them apply
+    cost: str = ""  # minimum cost in dollars
+    tokens: str = ""  # minimum number of tokens: 800, 12.5k, 1M
+    duration: str = ""  # minimum duration: 400ms, 30s, 5m
     since: str = "all"
     sort: str = "-activity"
-    before: Cursor | None = None  # the page after this row, in the list's order
-    after: Cursor | None = None  # the page that ends before this row
+    before: Cursor | None = None  # start after this row, in the list's order
+    after: Cursor | None = None  # end before this row
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
-        """Read a query string; what makes no sense becomes a note."""
+        """Parse a query string; an invalid parameter is ignored and becomes a note."""
         spread, wrong = search_syntax.moved(params)
         read = Reading(spread)
         for name, value in wrong:
@@ -108,7 +108,7 @@ class Filters(Address):
 
     @property
     def narrowing(self) -> list[Token]:
-        """Return what is asked for beside words, each with the list without it."""
+        """Return the filters other than words, each with the link that removes it."""
         tokens = []
         for facet in FACETS:
             values = getattr(self, facet)
@@ -123,7 +123,7 @@ class Filters(Address):
 
     @property
     def hidden(self) -> list[tuple[str, str]]:
-        """Return what the filter bar's form keeps and has no field for."""
+        """Return the parameters that the filter form sends as hidden fields."""
         once = [(name, getattr(self, name)) for name in ("view", *LEAST) if getattr(self, name)]
         many = [(name, value) for name in ("tool", "has") for value in getattr(self, name)]
         return [*once, *many, *([("since", self.since)] if self.since != "all" else [])]
@@ -134,11 +134,11 @@ class Filters(Address):
 
     @property
     def cleared(self) -> str:
-        """Return the link to the list without conditions."""
+        """Return the link to the list without filters."""
         return Filters(sort=self.sort).query
 
     def wanted(self, now: datetime) -> Wanted:
-        """Return what that means at `now`."""
+        """Return the filter conditions at `now`."""
         wanted = Wanted(
             q=self.q,
             status=self.status,
@@ -154,7 +154,7 @@ class Filters(Address):
             lasted=Lasted(least, now) if (least := search_syntax.duration(self.duration)) else None,
         )
         if self.status and self.outcome and set(self.status) <= set(OPEN):
-            # "Running" and "Failed" ticked in one menu mean either.
+            # "Running" and "Failed" selected in one menu match either.
             wanted = replace(wanted, status=(), outcome=(), state=self.status + self.outcome)
         view: dict[str, Any] = {VIEWS[self.view]: True} if self.view else {}
         return replace(wanted, **view)

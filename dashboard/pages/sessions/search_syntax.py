@@ -1,6 +1,6 @@
-"""Conditions typed into the search field: `status:failed agent:"my coder" cost:>1`.
+"""Search syntax of the list of sessions: `status:failed agent:"my coder" cost:>1`.
 
-What only looks like one, `http://host` or `foo:bar`, stays a word to look for.
+Unknown names, as in `http://host` or `foo:bar`, are words to search for.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 TOKEN = re.compile(r'(?<!\S)([a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
-VALUES = ("model", "agent", "tool", "source", "has")  # each value is one of many
-LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with how they are written
+VALUES = ("model", "agent", "tool", "source", "has")  # may be repeated
+LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with the expected format
 STATUS_WORDS = (*OPEN, "waiting", *OUTCOMES)
 HINTS = {
-    "status": f"it is one of {', '.join(STATUS_WORDS)}",
-    "has": f"it is one of {', '.join(HOLDS)}",
+    "status": f"valid values are {', '.join(STATUS_WORDS)}",
+    "has": f"valid values are {', '.join(HOLDS)}",
 } | {name: f"write it as {name}:{how}" for name, how in LEAST.items()}
 
 COST = re.compile(r"\d{1,9}(\.\d{1,9})?", re.ASCII)
@@ -32,7 +32,7 @@ MS = {"ms": 1, "s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000}
 
 
 def moved(params: QueryDict) -> tuple[QueryDict, list[tuple[str, str]]]:
-    """Return the query string with each under its own name, and the names and values that make no sense."""
+    """Return the query string with each condition under its name, and the invalid names and values."""
     words: str = params.get("q", "")
     wrong: list[tuple[str, str]] = []
     if not TOKEN.search(words):
@@ -53,13 +53,13 @@ def moved(params: QueryDict) -> tuple[QueryDict, list[tuple[str, str]]]:
 
 
 def tokens(text: str) -> int | None:
-    """Return a number of tokens written as 800, 12.5k or 1M; None if it is none."""
+    """Parse a number of tokens such as 800, 12.5k or 1M; None if invalid."""
     found = TOKENS.fullmatch(text)
     return int(Decimal(found[1]) * LARGE[found[2]]) if found else None
 
 
 def duration(text: str) -> timedelta | None:
-    """Return a length of time written as 400ms, 30s, 5m, 2h or 1d; None if it is none."""
+    """Parse a duration such as 400ms, 30s, 5m, 2h or 1d; None if invalid."""
     found = DURATION.fullmatch(text)
     return timedelta(milliseconds=float(Decimal(found[1]) * MS[found[2]])) if found else None
 

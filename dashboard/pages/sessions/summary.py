@@ -1,4 +1,4 @@
-"""What the loops of a time window add up to. Pure; a line is drawn of real figures only."""
+"""Totals and sparklines of the loops in a time range. Pure."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from datetime import datetime, timedelta
 from typing import NamedTuple
 
 BUCKETS = 24
-LEAST_LOOPS = 4  # fewer make no line
+LEAST_LOOPS = 4  # fewer loops have no sparkline
 
 
 class Measured(NamedTuple):
-    """What a tile's figure needs of one loop that has started; one that goes on has no length yet."""
+    """Figures of one started loop; the duration of a running loop is None."""
 
     length_ms: int | None
     has_error: bool
@@ -20,7 +20,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class LoopFigures:
-    """What a tile's line needs besides."""
+    """Figures of one loop that sparklines need in addition."""
 
     session: int
     started_at: datetime
@@ -31,7 +31,7 @@ class LoopFigures:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """One value per stretch of the window, for each tile; empty when there is too little to draw."""
+    """One value per interval of the time range, for each tile; empty when there is too little to draw."""
 
     running: Sequence[float] = ()
     sessions: Sequence[float] = ()
@@ -63,13 +63,13 @@ def totals(loops: Sequence[Measured]) -> LoopTotals:
 
 
 def percentile(lengths: Sequence[int], rank: int) -> int | None:
-    """Return the nearest-rank percentile: a length that really occurred."""
+    """Return the nearest-rank percentile, which is always a duration that occurred."""
     ordered = sorted(lengths)
     return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
 
 
 def lines(loops: Sequence[LoopFigures], start: datetime | None, now: datetime) -> Lines:
-    """Return the lines from `start`, or from the first loop, on; none when a line would say nothing."""
+    """Return the sparklines from `start`, or from the first loop; empty with too few loops."""
     begin = start or min((loop.started_at for loop in loops), default=now)
     end = now if start else max((loop.ended_at or now for loop in loops), default=now)
     inside = [loop for loop in loops if begin <= (loop.ended_at or now) and loop.started_at <= end]
@@ -79,7 +79,7 @@ def lines(loops: Sequence[LoopFigures], start: datetime | None, now: datetime) -
 
 
 class _Buckets:
-    """The loops of a window, sorted into stretches of it."""
+    """Loops of a time range, grouped by interval."""
 
     def __init__(self, loops: Sequence[LoopFigures], begin: datetime, end: datetime) -> None:
         self._begin, self._end = begin, end

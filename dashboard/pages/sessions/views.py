@@ -1,4 +1,4 @@
-"""The list of sessions as a page."""
+"""Views of the list of sessions and of the comparison of two."""
 
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -19,7 +19,7 @@ COMPARED = 2
 @require_safe
 @member
 def index(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the sessions that the query string asks for."""
+    """Show the sessions that match the query string."""
     filters = Filters.parse(request.GET)
     known = newest(queries.every(project.pk))
     found = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
@@ -46,10 +46,10 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def compare(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the figures of two sessions side by side."""
-    asked = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
-    found = queries.rows(project.pk, list(asked)[:COMPARED])
+    pks = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
+    found = queries.rows(project.pk, list(pks)[:COMPARED])
     if len(found) < COMPARED:
         raise Http404
-    shown = [found[pk] for pk in asked if pk in found]
+    shown = [found[pk] for pk in pks if pk in found]
     context = {"project": project, "page": "sessions", "rows": shown, "sums": queries.compared(shown)}
     return render(request, "sessions/compare.html", context)

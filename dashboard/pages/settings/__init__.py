@@ -1,1 +1,1 @@
-"""Settings of one project: its title, who and what may enter, its demo data, what runs here."""
+"""Settings of one project: title, tokens, members, retention, demo data, versions."""

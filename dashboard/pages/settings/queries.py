@@ -1,4 +1,4 @@
-"""What the settings page shows of a project."""
+"""Database queries of the settings page."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,7 +14,7 @@ MEMBERS_SHOWN = 500
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """One access token; `key` is the part of it that is no secret."""
+    """One access token; `key` is its public part."""
 
     key: str
     name: str
@@ -28,7 +28,7 @@ class Token:
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """One person who may see the project."""
+    """One member of the project."""
 
     name: str
     username: str
@@ -38,7 +38,7 @@ class Member:
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What the project holds."""
+    """Numbers of records of the project."""
 
     sessions: int
     loops: int
@@ -48,7 +48,7 @@ class Recorded:
 
 
 def tokens(project: Project) -> list[Token]:
-    """Return the project's tokens: those that work first, then by age."""
+    """Return the project's tokens: valid ones first, then newest first."""
     rows = AccessToken.objects.filter(project=project).select_related("created_by").order_by("-pk")
     shown = [
         Token(
@@ -67,7 +67,7 @@ def tokens(project: Project) -> list[Token]:
 
 
 def members(project: Project) -> list[Member]:
-    """Return who may see the project."""
+    """Return the members of the project."""
     rows = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
     return [
         Member(row.user.get_full_name(), row.user.get_username(), row.get_role_display(), row.user.last_login)
@@ -76,7 +76,7 @@ def members(project: Project) -> list[Member]:
 
 
 def recorded(project: Project) -> Recorded:
-    """Return what the project holds, in one query."""
+    """Return the numbers of records. One query."""
     sums = Session.objects.filter(project=project).aggregate(
         sessions=Count("pk"),
         loops_=Sum("loops", default=0),
@@ -88,7 +88,7 @@ def recorded(project: Project) -> Recorded:
 
 
 def pruned(project: Project) -> Pruning | None:
-    """Return what the last pruning did, None if there was none."""
+    """Return the last pruning, None if there was none."""
     return Pruning.objects.filter(project=project).order_by("-pk").first()
 
 

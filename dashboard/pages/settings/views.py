@@ -1,4 +1,4 @@
-"""Read and change a project's settings. Members make tokens; only admins rename the project and revoke."""
+"""Views of a project's settings. Members create tokens; admins rename the project and revoke tokens."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
@@ -31,7 +31,7 @@ def settings(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def rename(request: HttpRequest, project: Project) -> HttpResponse:
-    """Give the project a title; its address stays."""
+    """Change the title of the project; its URL stays."""
     require(request, project, Membership.Role.ADMIN)
     project.title = _line(request, "title", TITLE_LENGTH)
     project.save(update_fields=["title"])
@@ -41,12 +41,12 @@ def rename(request: HttpRequest, project: Project) -> HttpResponse:
 @require_POST
 @member
 def retention(request: HttpRequest, project: Project) -> HttpResponse:
-    """Keep bodies for so many days, or for good."""
+    """Change for how many days content is kept."""
     require(request, project, Membership.Role.ADMIN)
     given = request.POST.get("days", "")
     days = whole_number(given)
     if given and not 1 <= (days or 0) <= MOST_DAYS:
-        return refused(request, f"Bodies are kept for 1 to {MOST_DAYS} days, or for good.")
+        return refused(request, f"Enter 1 to {MOST_DAYS} days, or nothing to keep content forever.")
     project.retention_days = days
     project.save(update_fields=["retention_days"])
     return redirect(reverse("settings", args=[project.slug]) + "#retention")
@@ -56,20 +56,20 @@ def retention(request: HttpRequest, project: Project) -> HttpResponse:
 @never_cache
 @member
 def make_token(request: HttpRequest, project: Project) -> HttpResponse:
-    """Make a token and show it, this once."""
+    """Create a token and show it once."""
     user = require(request, project, Membership.Role.MEMBER)
     name = _line(request, "name", NAME_LENGTH)
     try:
         token = tokens.issue(project, name, request.POST.getlist("scope"), user=user)
     except ValueError:
-        return refused(request, "A token needs a scope: ingest, read or both.")
+        return refused(request, "Select a scope: ingest, read or both.")
     return _page(request, project, name, token)
 
 
 @require_POST
 @member
 def revoke_token(request: HttpRequest, project: Project, key: str) -> HttpResponse:
-    """Refuse a token from now on."""
+    """Revoke a token."""
     require(request, project, Membership.Role.ADMIN)
     tokens.revoke(key, project)
     return redirect(reverse("settings", args=[project.slug]) + "#tokens")
@@ -96,6 +96,6 @@ def _page(request: HttpRequest, project: Project, name: str = "", token: str = "
 
 
 def _line(request: HttpRequest, name: str, limit: int) -> str:
-    """Return a posted line as it may be kept: printable, of one line, not too long."""
+    """Return a submitted text as one printable line of limited length."""
     text = "".join(char if char.isprintable() else " " for char in request.POST.get(name, ""))
     return " ".join(text.split())[:limit]

@@ -1,1 +1,1 @@
-"""The first run: how to send the first event, and what happens when it comes."""
+"""The welcome page: instructions for sending the first event."""

@@ -1,4 +1,4 @@
-"""The first run page listens for the first event and leads to its session."""
+"""Live panel of the welcome page: it links to the first session when that is recorded."""
 
 from dataclasses import dataclass
 
@@ -16,7 +16,7 @@ FIRST = Panel("welcome/first", first_session)
 
 @dataclass(frozen=True, slots=True)
 class WelcomePage:
-    """An open first run page."""
+    """An open welcome page."""
 
     project: int
 
@@ -25,5 +25,5 @@ class WelcomePage:
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, _params: QueryDict) -> Page:
-    """Return what the page shows live."""
+    """Return the page of a socket URL."""
     return WelcomePage(project.pk)

@@ -1,4 +1,4 @@
-"""What the first run page waits for."""
+"""Database queries of the welcome page."""
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Programs that send a first event, ready to be pasted: every one runs as it is shown."""
+"""Example programs that send a first event; a test runs each as it is shown."""
 
 from dataclasses import dataclass
 from textwrap import dedent
@@ -8,7 +8,7 @@ PLACEHOLDER = "YOUR_TOKEN"
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """One way to send events: its tab, its text, what it needs."""
+    """One program: label, text, requirements."""
 
     key: str
     name: str
@@ -17,9 +17,9 @@ class Snippet:
 
 
 def snippets(origin: str, token: str) -> list[Snippet]:
-    """Return the programs with this server's address and a token in them."""
+    """Return the programs with this server's URL and a token filled in."""
     return [
-        Snippet("python", "Python", _filled(PYTHON, origin, token), "Needs nothing but Python 3."),
+        Snippet("python", "Python", _filled(PYTHON, origin, token), "Needs Python 3."),
         Snippet("curl", "curl", _filled(CURL, origin, token), "Needs a POSIX shell and curl."),
         Snippet(
             "websocket",
@@ -73,9 +73,9 @@ CURL = """
 SESSION="hello-$(date +%s)"
 LOOP="$SESSION.hello.1"
 NOW="$(date -u +%Y-%m-%dT%H:%M:%SZ)"
-ASKED='{"role":"user","content":[{"type":"text","text":"Say hello"}]}'
-SAID='{"role":"assistant","content":[{"type":"text","text":"Hello."}],"stopReason":"stop"}'
-USED='{"input":12,"output":3}'
+PROMPT='{"role":"user","content":[{"type":"text","text":"Say hello"}]}'
+ANSWER='{"role":"assistant","content":[{"type":"text","text":"Hello."}],"stopReason":"stop"}'
+USAGE='{"input":12,"output":3}'
 
 curl -sS "ORIGIN/ingest/v1/events" \\
   -H "Authorization: Bearer TOKEN_HERE" \\
@@ -83,10 +83,10 @@ curl -sS "ORIGIN/ingest/v1/events" \\
   --data-binary @- <<EOF
 {"type":"AgentStart","agent_id":"hello","session_id":"$SESSION","loop_id":"$LOOP","timestamp":"$NOW"}
 {"type":"TurnStart","loop_id":"$LOOP","turn_index":0,"triggered_by":"User","timestamp":"$NOW"}
-{"type":"MessageEnd","loop_id":"$LOOP","message":$ASKED}
-{"type":"MessageEnd","loop_id":"$LOOP","message":$SAID}
-{"type":"TurnEnd","loop_id":"$LOOP","message":$SAID,"usage":$USED,"tool_results":[],"timestamp":"$NOW"}
-{"type":"AgentEnd","loop_id":"$LOOP","messages":[],"usage":$USED,"timestamp":"$NOW"}
+{"type":"MessageEnd","loop_id":"$LOOP","message":$PROMPT}
+{"type":"MessageEnd","loop_id":"$LOOP","message":$ANSWER}
+{"type":"TurnEnd","loop_id":"$LOOP","message":$ANSWER,"usage":$USAGE,"tool_results":[],"timestamp":"$NOW"}
+{"type":"AgentEnd","loop_id":"$LOOP","messages":[],"usage":$USAGE,"timestamp":"$NOW"}
 EOF
 """
 
@@ -124,8 +124,8 @@ with connect(URL, additional_headers={"Authorization": "Bearer " + TOKEN}) as so
     send("TurnEnd", message=answer, usage=usage, tool_results=[], timestamp=now())
     send("AgentEnd", messages=[answer], usage=usage, timestamp=now())
 
-    kept = {}
-    while kept.get("upto", -1) < sent - 1:  # acknowledged means stored
-        kept = json.loads(socket.recv())
-        print(kept)
+    ack = {}
+    while ack.get("upto", -1) < sent - 1:  # acknowledged means stored
+        ack = json.loads(socket.recv())
+        print(ack)
 """

@@ -1,4 +1,4 @@
-"""The first run: make a token, send the first event, see it come."""
+"""Views of the welcome page."""
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -24,7 +24,7 @@ def welcome(request: HttpRequest, project: Project) -> HttpResponse:
 @never_cache
 @member
 def make_token(request: HttpRequest, project: Project) -> HttpResponse:
-    """Make an ingest token and show it in the programs, this once: only its hash is kept."""
+    """Create an ingest token and show it in the programs, once: only its hash is stored."""
     user = require(request, project, Membership.Role.MEMBER)
     return _page(request, project, tokens.issue(project, "first run", ["ingest"], user=user))
 

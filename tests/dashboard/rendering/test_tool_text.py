@@ -144,9 +144,9 @@ WEBP = b"RIFF\x00\x00\x00\x00WEBPVP8X" + b"\x00" * 8 + (8).to_bytes(3, "little")
     ],
 )
 def test_an_image_is_what_its_bytes_say(raw, found):
-    assert images.known(raw) == found
+    assert images.identify(raw) == found
     if raw:
-        assert images.glimpsed(base64.b64encode(raw).decode()) == found
+        assert images.identify_base64(base64.b64encode(raw).decode()) == found
 
 
 @given(
@@ -154,11 +154,11 @@ def test_an_image_is_what_its_bytes_say(raw, found):
     st.sampled_from([b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF____WEBPVP8 ", b"\xff\xd8\xff"]),
 )
 def test_nonsense_is_no_image_and_no_error(rest, begun):
-    found = images.known(begun + rest)
+    found = images.identify(begun + rest)
 
     assert found is None or (found.width > 0 and found.height > 0)
 
 
 def test_too_much_is_not_decoded():
-    assert images.decoded("A" * (images.BYTES_MAX * 2)) is None
-    assert images.decoded("not base64!") is None
+    assert images.decode_base64("A" * (images.BYTES_MAX * 2)) is None
+    assert images.decode_base64("not base64!") is None

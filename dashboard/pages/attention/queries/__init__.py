@@ -1,1 +1,1 @@
-"""What the attention page reads."""
+"""Database queries of the attention page."""

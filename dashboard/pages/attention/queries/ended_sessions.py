@@ -1,4 +1,4 @@
-"""The sessions of a project that lately failed, as each person has seen them, and that just finished."""
+"""Sessions of a project that failed lately, with each user's read markers, and that finished lately."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from recorder.models import Project, Session
 
 PAGE = 20
 FINISHED_MAX = 8
-MARKED_MAX = 5_000  # at once
+MARKED_MAX = 5_000  # failures marked by one request
 COUNT_MAX = 1_000
 COLUMNS = ("title", "session_id", "agent_id", "outcome", "activity", "last_event_at", "ended_at", "head_id")
 
@@ -39,32 +39,32 @@ class Ended:
 
 @dataclass(frozen=True, slots=True)
 class Failures:
-    """A page of what failed, what was not seen first; root of the panel attention/failed."""
+    """A page of failed sessions, unread first; root of the panel attention/failed."""
 
     rows: Sequence[Ended]
     total: Count
     unseen: Count
     more: Place | None
-    newest: Cursor | None  # of all: what fails later is not marked with them
+    newest: Cursor | None  # of all failures: "mark all" leaves later ones unread
     seen_url: str
 
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """The latest that finished; root of the panel attention/finished."""
+    """The sessions that finished last; root of the panel attention/finished."""
 
     rows: Sequence[Ended]
 
 
 @dataclass(frozen=True, slots=True)
 class FailuresOf:
-    """The query of the panel attention/failed of one project; its keys are people."""
+    """Query of the panel attention/failed of one project; its keys are users."""
 
     project: int
     after: Place | None
 
     def __call__(self, users: Collection[int]) -> Mapping[int, Failures]:
-        """Return the page that each is shown. Five queries for one person."""
+        """Return the page of each user. Five queries per user."""
         slug = Project.objects.values_list("slug", flat=True).get(pk=self.project)
         return {user: _failures(self.project, slug, user, self.after) for user in users}
 
@@ -88,19 +88,19 @@ def _failures(project: int, slug: str, user: int, after: Place | None) -> Failur
 
 
 def finished(projects: Collection[int]) -> Mapping[int, Finished]:
-    """Return what just finished. Two queries for the one project of a page."""
+    """Return the sessions that finished lately. Two queries for one project."""
     now = timezone.now()
     slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
     return {pk: Finished(_finished(pk, slug, now)) for pk, slug in slugs}
 
 
 def failed_loops(project: int, user: int, *, upto: Cursor) -> Sequence[int]:
-    """Return the loops whose failure this person has not seen, up to a moment. One query."""
+    """Return the failed loops, up to a time, that are unread by the user. One query."""
     return _unseen(project, user, Q(last_event_at__lte=upto.at))
 
 
 def failed_loop(project: int, user: int, session: int) -> Sequence[int]:
-    """Return the loop that failed in one session, unless this person has seen it. One query."""
+    """Return the failed loop of a session unless the user has read it. One query."""
     return _unseen(project, user, Q(pk=session))
 
 

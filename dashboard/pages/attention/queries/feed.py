@@ -1,4 +1,4 @@
-"""Whose rings the feed shows."""
+"""Sessions of the lifecycle events in the feed."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from recorder.models import Session
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """The session that a ring is about."""
+class FeedSession:
+    """The session of a lifecycle event."""
 
     title: str
     agent: str
 
 
-def whose(project: int, session_ids: Collection[str]) -> Mapping[str, Whose]:
-    """Return the sessions by their id. One query."""
+def sessions_by_id(project: int, session_ids: Collection[str]) -> Mapping[str, FeedSession]:
+    """Return the sessions by session id. One query."""
     found = Session.objects.filter(project=project, session_id__in=session_ids)
     named = found.values_list("session_id", "title", "agent_id")
-    return {key: Whose(title or key, agent) for key, title, agent in named}
+    return {key: FeedSession(title or key, agent) for key, title, agent in named}

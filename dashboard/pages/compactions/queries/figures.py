@@ -70,7 +70,7 @@ class Paid:
     best: Sequence[Pass]
     worst: Sequence[Pass]
     priced: int
-    looked_at: int
+    sampled: int
     net_nano: int
 
 
@@ -109,6 +109,6 @@ def paid(rows: QuerySet[Compaction]) -> Paid:
         best=ranked[: min(BEST, len(ranked) - half)],
         worst=ranked[: -min(BEST, half) - 1 : -1] if half else [],
         priced=len(priced),
-        looked_at=len(found),
+        sampled=len(found),
         net_nano=sum(item.payback.net_nano or 0 for item in priced),
     )

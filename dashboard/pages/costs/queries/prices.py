@@ -44,12 +44,12 @@ class Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Repriced:
+class RepricingRow:
     """One repricing of history, finished or running."""
 
     by: str
     model: str  # "": every model
-    looked_at: int
+    calls_read: int
     changed: int
     change_nano: int
     finished_at: datetime | None
@@ -65,7 +65,7 @@ class Prices:
 
     lines: tuple[Line, ...]
     more: int
-    repricings: tuple[Repriced, ...]  # newest first
+    repricings: tuple[RepricingRow, ...]  # newest first
     calls: int  # estimated number of calls that a running repricing reads
 
 
@@ -88,7 +88,7 @@ def is_priced(rows: Iterable[PriceRow], now: datetime) -> bool:
 def _prices(project: int, now: datetime) -> Prices:
     lines = [line for rows in book(project).values() for line in _lines(rows, now)]
     repricings = Repricing.objects.filter(project=project).order_by("-pk")[:REPRICINGS_SHOWN]
-    repriced = [_repriced(row) for row in repricings]
+    repriced = [_repricing_row(row) for row in repricings]
     is_running = any(item.finished_at is None for item in repriced)
     return Prices(
         tuple(lines[:SHOWN]),
@@ -109,8 +109,10 @@ def _calls(project: int) -> int:
     return turns
 
 
-def _repriced(row: Repricing) -> Repriced:
-    return Repriced(row.requested_by, row.model, row.looked_at, row.changed, row.change_nano, row.finished_at)
+def _repricing_row(row: Repricing) -> RepricingRow:
+    return RepricingRow(
+        row.requested_by, row.model, row.looked_at, row.changed, row.change_nano, row.finished_at
+    )
 
 
 def _lines(rows: list[PriceRow], now: datetime) -> list[Line]:

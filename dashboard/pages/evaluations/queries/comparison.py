@@ -37,7 +37,7 @@ class Comparison:
     is_settled: bool  # a branch was selected
     is_win: bool  # False for a fallback selection
     differing: Sequence[Difference]
-    alike: Sequence[Setting]
+    equal: Sequence[Setting]
     results: Sequence[Row]
     answers: Sequence[Answer | None]
     turns: Table
@@ -66,7 +66,7 @@ class Comparison:
         ]
 
     @property
-    def kept(self) -> Sequence[tuple[str, str]]:
+    def hidden_fields(self) -> Sequence[tuple[str, str]]:
         """Return the parameters that the branch selection sends as hidden fields."""
         return [pair for pair in self.params.pairs().items() if pair[0] not in ("branches", "row")]
 
@@ -110,7 +110,7 @@ def comparison(group: Group, params: Params) -> Comparison:
         is_settled=winner is not None,
         is_win=group.record.verdict != "fallback",
         differing=differing,
-        alike=equal_settings,
+        equal=equal_settings,
         results=results(
             [
                 _figures(*pair)

@@ -27,7 +27,7 @@ class Judge:
     extra: int | None  # nano-dollars paid in addition to the winner
 
     @property
-    def spent(self) -> int:
+    def tokens(self) -> int:
         """Return the tokens of the evaluation as the end of the group reports them."""
         return sum(kind.count for kind in kinds(self.record))
 

@@ -93,7 +93,7 @@ def picture(slug: str, event: int, path: str, part: Object) -> Picture:
     """
     data = string(part.get("data"))
     size = len(data) * 3 // 4 - data[-2:].count("=")
-    image = images.glimpsed(data)
+    image = images.identify_base64(data)
     if image is None:
         return Picture(string(part.get("mimeType")) or "image", size)
     return Picture(image.mime, size, links.event_image(slug, event, path), image.width, image.height)

@@ -68,8 +68,8 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
 def event_image(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Give an image that an event holds, as what its own bytes say it is."""
     part = _at(decode(found_line(lookup.event, project, pk)), request.GET.get("at", ""))
-    raw = images.decoded(string(obj(part).get("data")))
-    image = images.known(raw) if raw else None
+    raw = images.decode_base64(string(obj(part).get("data")))
+    image = images.identify(raw) if raw else None
     if raw is None or image is None:
         raise Http404
     headers = {

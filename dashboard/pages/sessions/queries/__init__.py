@@ -1,4 +1,4 @@
-"""What the list of sessions shows, each part in a fixed number of SQL queries."""
+"""Database queries of the list of sessions, each part in a fixed number of queries."""
 
 from dashboard.pages.sessions.queries.compare import compared as compared
 from dashboard.pages.sessions.queries.cost_scale import scales as scales

@@ -1,4 +1,4 @@
-"""Two sessions or more, figure by figure."""
+"""Comparison of sessions, figure by figure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from dashboard.shared.usage_bar import kinds
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """One figure of each session; `differs` unless all are the same."""
+    """One figure of each session; `differs` unless all are equal."""
 
     words: str
     values: Sequence[str]
@@ -24,7 +24,7 @@ class Figure:
 
 
 def compared(rows: Sequence[Row]) -> Sequence[Figure]:
-    """Return what sessions amount to, side by side. One query for each level of sub-agents."""
+    """Return the totals of sessions side by side. One query for each level of sub-agents."""
     sessions = [row.session for row in rows]
     whole = sessions_with_sub_agents(sessions)
     counts = ("loops", "turns", "tool_calls", "groups")

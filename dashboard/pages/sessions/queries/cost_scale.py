@@ -1,4 +1,4 @@
-"""Against what the bars of costs in the list are drawn."""
+"""Scale of the cost bars in the list."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from recorder.models import Session
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The dearest session of a page, whose bar is whole; root of the panel sessions/cost-scale."""
+    """Highest cost on a page, which gets a full bar; root of the panel sessions/cost-scale."""
 
     dearest_nano: int | None
 
 
 def scales(rows: Collection[int], projects: Collection[int]) -> Mapping[int, Scale]:
-    """Return it for each project. One query for each."""
+    """Return the scale of each project. One query per project."""
     return {pk: Scale(_dearest(pk, rows)) for pk in projects}
 
 

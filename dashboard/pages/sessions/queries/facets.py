@@ -1,4 +1,4 @@
-"""What the filter bar offers, and how many sessions stand behind each view."""
+"""Options of the filter bar, and the number of sessions in each view."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from dashboard.shared.session_filter import OPEN, OUTCOMES, matching
 from dashboard.templatetags.figures import GLYPHS
 from recorder.models import ModelConfig, Session
 
-NEWEST = 1_000  # sessions whose agents and sources are offered
+NEWEST = 1_000  # the newest sessions, whose agents and sources are options
 MODELS_MAX = 200
 VIEW_WORDS = {
     "": "All",
@@ -25,13 +25,13 @@ VIEW_WORDS = {
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """One box to tick."""
+    """One checkbox."""
 
-    name: str  # of the query parameter
+    name: str  # value of the query parameter
     value: str
     label: str
     is_on: bool
-    state: str = ""  # its glyph
+    state: str = ""  # name of its glyph
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +48,7 @@ class Facet:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A tab: a ready-made filter. The tabs' counts all look at the chosen time."""
+    """A tab with a predefined filter. All counts are of the selected time range."""
 
     label: str
     href: str
@@ -57,7 +57,7 @@ class View:
 
 
 def facets(project: int, filters: Filters) -> list[Facet]:
-    """Return the menus: what has been recorded, and whatever is ticked already."""
+    """Return the menus: recorded values and the current selection."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     seen = list(newest.values_list("agent_id", "source")[:NEWEST])
     configs = ModelConfig.objects.filter(project=project).order_by("model")
@@ -81,7 +81,7 @@ def _options(name: str, offered: Iterable[str], ticked: Sequence[str]) -> list[O
 
 
 def views(project: int, filters: Filters, now: datetime) -> list[View]:
-    """Return the tabs. A tab keeps the time and the order and drops every other filter."""
+    """Return the tabs. A tab keeps the time range and the order and drops all other filters."""
     return [_view(project, filters, view, now) for view in ("", *VIEWS)]
 
 

@@ -1,4 +1,4 @@
-"""The figures above the list, for a time window."""
+"""Totals above the list, for a time range."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from dashboard.shared.usage_bar import kinds
 from dashboard.web import query_params
 from recorder.models import LoopRecord, Session
 
-SESSIONS_MAX = 2_000  # whose loops are looked at: the newest
-LOOPS_MAX = 5_000  # that lines are drawn of
-SAMPLE = 2_000  # loops that are measured where there are more
+SESSIONS_MAX = 2_000  # newest sessions whose loops are read
+LOOPS_MAX = 5_000  # with more loops there are no sparklines
+SAMPLE = 2_000  # loops that are measured when there are more
 MEASURED = ("duration_ms", "errors", "outcome")
 USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
-# What the columns of raw usage hold that counts cached input twice, or not, by provider.
+# Disjoint buckets in place of raw counts, which include cached input with some providers and not with others.
 BUCKETS = {
     "input_tokens": Case(
         When(unreconciled=0, then="uncached_tokens"), default="input_tokens", output_field=BigIntegerField()
@@ -34,7 +34,7 @@ BUCKETS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class TokenUsage:
     """Token usage of many sessions: disjoint buckets, or raw counts where these do not reconcile."""
 
     input_tokens: int = 0
@@ -49,20 +49,20 @@ class Spent:
 
     @property
     def from_cache(self) -> float | None:
-        """The share of what models read that came from a cache."""
+        """Share of prompt tokens that were read from a cache."""
         read = self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
         return self.cache_read_tokens / read if read else None
 
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The tiles. Where the window holds too many, sums are over the newest; `is_part` says so."""
+    """The tiles. `is_part`: the range has too many sessions, and sums cover only the newest."""
 
     since: str
     running: int
     waiting: int
     sessions: Count
-    spent: Spent
+    usage: TokenUsage
     cost_nano: int | None
     unpriced: int
     loops: LoopTotals
@@ -83,7 +83,7 @@ def figures(project: int, since: str, now: datetime) -> Figures:
         running=sums["running"],
         waiting=sums["waiting"],
         sessions=Count(sums["sessions"]) if sums["sessions"] < COUNT_MAX else count(sessions),
-        spent=Spent(**{name: int(sums[name] or 0) for name in USAGE}),
+        usage=TokenUsage(**{name: int(sums[name] or 0) for name in USAGE}),
         cost_nano=sums["cost_nano"],
         unpriced=sums["unpriced"] or 0,
         loops=totals(measured),
@@ -104,9 +104,9 @@ def _sums(sessions: QuerySet[Session]) -> dict[str, int]:
 
 
 def _loops(sessions: QuerySet[Session]) -> list[LoopFigures] | None:
-    """Return the loops of sessions, or None where they are too many."""
-    spent = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
-    columns = ("session", "started_at", "ended_at", spent, *MEASURED)
+    """Return the loops of sessions; None if there are too many."""
+    tokens = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
+    columns = ("session", "started_at", "ended_at", tokens, *MEASURED)
     found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
     if len(found) > LOOPS_MAX:
         return None

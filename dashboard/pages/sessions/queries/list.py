@@ -1,4 +1,4 @@
-"""Which sessions a list is of."""
+"""Sessions of a list."""
 
 from __future__ import annotations
 
@@ -16,5 +16,5 @@ def every(project: int) -> QuerySet[Session]:
 
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Session]:
-    """Return the sessions that are asked for, in no order."""
+    """Return the sessions that match the filters, unordered."""
     return session_filter.matching(project, filters.wanted(now))

@@ -1,4 +1,4 @@
-"""The rows of the list."""
+"""Rows of the list."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHIPS_SHOWN = 4
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One session as the list shows it."""
+    """One session; root of the panel sessions/row."""
 
     slug: str
     session: Session
@@ -37,7 +37,7 @@ class Row:
 
     @property
     def ended_at(self) -> datetime | None:
-        """When it ended; None while the page counts up."""
+        """End of the session; None while it runs."""
         return None if self.is_live else self.session.ended_at or self.session.last_event_at
 
     @property
@@ -46,14 +46,14 @@ class Row:
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
-    """Return the rows of those sessions that are the project's."""
+    """Return the rows of the sessions that belong to the project."""
     sessions = Session.objects.filter(project=project, pk__in=pks).select_related("project")
-    spent = _spent(pks)
-    used = {session: [config for config, _ in configs] for session, configs in spent.items()}
-    known = chips({config for configs in used.values() for config in configs})
+    costs = _cost_by_config(pks)
+    used = {session: [config for config, _ in configs] for session, configs in costs.items()}
+    chips_by_config = chips({config for configs in used.values() for config in configs})
     found = {}
     for session in sessions.defer("formation", "summary", "working_dir"):
-        shown = [known[config] for config in used[session.pk] if config in known]
+        shown = [chips_by_config[config] for config in used[session.pk] if config in chips_by_config]
         found[session.pk] = Row(
             slug=session.project.slug,
             session=session,
@@ -61,26 +61,26 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
             configs=tuple(shown[:CHIPS_SHOWN]),
             more_configs=tuple(shown[CHIPS_SHOWN:]),
             mix=tuple(
-                (f"config-{known[config].slot}", nano)
-                for config, nano in spent[session.pk]
-                if config in known
+                (f"config-{chips_by_config[config].slot}", nano)
+                for config, nano in costs[session.pk]
+                if config in chips_by_config
             ),
         )
     return found
 
 
 def state(session: Session) -> str:
-    """Return the one word for how a session is: what asks for attention outranks the rest."""
+    """Return the state of a session; "waiting" takes precedence."""
     if session.waiting:
         return "waiting"
     return session.status if session.status in OPEN else session.outcome or session.status
 
 
-def _spent(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
-    """Return the configs of each session in the order in which they were first used, and what they cost."""
+def _cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
+    """Return config and cost (nano-dollars) of each session, in order of first use."""
     loops = LoopRecord.objects.filter(session__in=pks, config__isnull=False)
-    spent: dict[int, list[tuple[int, int]]] = {pk: [] for pk in pks}
+    costs: dict[int, list[tuple[int, int]]] = {pk: [] for pk in pks}
     sums = loops.values("session_id", "config_id").annotate(first=Min("pk"), nano=Sum("cost_nano"))
     for session, config, nano in sums.order_by("first").values_list("session_id", "config_id", "nano"):
-        spent[session].append((config, int(nano or 0)))
-    return spent
+        costs[session].append((config, int(nano or 0)))
+    return costs

@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.pages.attention.queries import ended_sessions, waiting
-from dashboard.rendering import approvals as told
+from dashboard.rendering import approvals
 from recorder.models import Approval, Project, Seen, Session
 from recorder.projection.rebuild import rebuild
 from tests.dashboard.pages.attention.loop_states import ago, asking, failing, finishing
@@ -47,16 +47,16 @@ def test_a_question_is_shown_with_all_that_was_told_of_it(feed, see):
 
     waits = section(see(), "waiting")
 
-    for said in ("Tidy up", "rm -rf build", "Risk: high", "deletes files", "{&quot;n&quot;: 1}"):
-        assert said in waits
-    for said in (
+    for text in ("Tidy up", "rm -rf build", "Risk: high", "deletes files", "{&quot;n&quot;: 1}"):
+        assert text in waits
+    for text in (
         "<code>approve</code>",
         "/home/mira/app",
-        "the program that runs it",
+        "the program that runs the agent",
         "data-start",
         "agent-a",
     ):
-        assert said in waits
+        assert text in waits
     assert f'href="/p/default/sessions/{Session.objects.get().pk}/loops/' in waits
 
 
@@ -122,7 +122,7 @@ def test_what_an_agent_wrote_is_text_and_cannot_fill_the_page(feed, see):
     ],
 )
 def test_warnings_and_options_may_be_anything(given, shown):
-    assert list(told.said(given)) == shown
+    assert list(approvals.as_lines(given)) == shown
 
 
 def test_more_questions_than_fit_have_pages(feed, see):
@@ -206,7 +206,7 @@ def test_a_mark_of_nothing_is_refused(see, client, form):
     answer = client.post("/p/default/attention/seen", form)
 
     assert answer.status_code == 400
-    assert b"Name the session" in answer.content
+    assert b"The parameter session or upto" in answer.content
 
 
 def test_nobody_marks_in_a_project_that_is_not_theirs(feed, see, client):

@@ -47,7 +47,7 @@ def test_a_server_that_does_not_know_its_address_cannot_play(client, sign_in, mo
     answer = client.post("/p/acme/demo")
 
     assert answer.status_code == 503
-    assert "does not know its own address" in answer.content.decode()
+    assert "The address of this server is unknown" in answer.content.decode()
 
 
 def test_removing_the_demo_leaves_what_is_real(client, sign_in, project):

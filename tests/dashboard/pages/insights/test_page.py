@@ -56,10 +56,8 @@ def test_each_insight_has_its_figures_and_its_evidence(see, known):
 def test_its_links_lead_to_the_events(see, known):
     page = see("?kind=solution")
 
-    links = re.findall(
-        r'<a class="link nowrap" href="(/p/default/events/\d+)">(the error|tried again)</a>', page
-    )
-    assert [word for _, word in links] == ["the error", "tried again"] * 3
+    links = re.findall(r'<a class="link nowrap" href="(/p/default/events/\d+)">(the error|retry)</a>', page)
+    assert [word for _, word in links] == ["the error", "retry"] * 3
     for href, _ in links:
         assert see.browser.get(href).status_code in (200, 302)
 

@@ -81,9 +81,12 @@ def test_a_session_that_runs_counts_up_to_now(see, feed):
 @pytest.mark.parametrize(
     ("typed_in", "words"),
     [
-        ("status:asleep", "Ignored status “asleep”: it is one of pending, running, waiting, completed,"),
-        ("has:money", "Ignored has “money”: it is one of error, parallel, sub-agent, compaction, waiting."),
-        ("has:", "Ignored has “”: it is one of"),
+        ("status:asleep", "Ignored status “asleep”: valid values are pending, running, waiting, completed,"),
+        (
+            "has:money",
+            "Ignored has “money”: valid values are error, parallel, sub-agent, compaction, waiting.",
+        ),
+        ("has:", "Ignored has “”: valid values are"),
         ("cost:much", "Ignored cost “much”: write it as cost:>1."),
         ("cost:<1", "Ignored cost “<1”: write it as cost:>1."),
         ("cost:>much", "Ignored cost “much”: write it as cost:>1."),

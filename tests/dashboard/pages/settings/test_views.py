@@ -126,9 +126,9 @@ def test_names_are_only_text(client, someone):
 @pytest.mark.parametrize(
     ("path", "form", "why"),
     [
-        ("settings/tokens", {"name": "ci"}, "A token needs a scope"),
+        ("settings/tokens", {"name": "ci"}, "Select a scope"),
         ("settings/retention", {"days": "0"}, "1 to 36500 days"),
-        ("attention/seen", {}, "Name the session"),
+        ("attention/seen", {}, "The parameter session or upto"),
         ("demo/remove", {"name": "other"}, "Type the name of the project"),
     ],
 )

@@ -107,7 +107,7 @@ def test_a_question_of_nothing_says_so_and_hostile_words_are_text(page):
     more = {"risk": HOSTILE, "warnings": [HOSTILE], "options": {HOSTILE: HOSTILE}}
     html = page(*begun(), asks(command=None, **more), asks(command=HOSTILE))
 
-    assert "It did not say what it asks" in html
+    assert "The request has no text" in html
     assert "<img src=x" not in html
 
 
