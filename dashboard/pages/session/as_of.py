@@ -1,4 +1,4 @@
-"""The session page as it was at a recorded event, the moment that was, and the way to the next one."""
+"""The session page as of a recorded event, and redirects to adjacent events."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from dashboard.web.query_params import whole_number
 from recorder.models import Project, Session
 from recorder.projection.as_of import as_of
 
-__all__ = ["looked_back", "moment", "step"]
+__all__ = ["moment", "step", "viewing_as_of"]
 
 
 @contextmanager
-def looked_back(session: Session, at: int | None) -> Iterator[None]:
-    """Let queries see the session as it was, and links stay there; without an event nothing changes.
+def viewing_as_of(session: Session, at: int | None) -> Iterator[None]:
+    """Run queries as of the event `at` and keep it in links; without an event change nothing.
 
     Raises NotOfSession or Pruned.
     """
@@ -38,10 +38,10 @@ def looked_back(session: Session, at: int | None) -> Iterator[None]:
 @require_safe
 @member
 def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Lead to the event before or after one, or to the first; behind the last one is the present."""
+    """Redirect to the previous, next or first event of a kind; after the last one to the live page."""
     if not header_session.is_of(project.pk, pk):
         raise Http404
-    asked, since = Params.parse(request.GET), whole_number(request.GET.get("from", ""))
+    params, since = Params.parse(request.GET), whole_number(request.GET.get("from", ""))
     by, to = request.GET.get("by", "event"), request.GET.get("to", "next")
     if by not in replay.STEPS or to not in ("previous", "next", "first"):
         raise Http404
@@ -50,5 +50,5 @@ def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     else:
         found = replay.step(pk, since, cast("replay.By", by), cast("replay.To", to))
         found = since if found is None and to == "previous" else found
-    tab = "" if asked.tab == "conversation" else asked.tab
+    tab = "" if params.tab == "conversation" else params.tab
     return HttpResponseRedirect(links.as_of(project.slug, pk, found, tab=tab))

@@ -1,4 +1,12 @@
-"""What an open session page is sent: its header, its tree, and the selected loop as its tab shows it."""
+"""Selects the panels that an open session page gets after a commit.
+
+An invalidation names the rows that a commit touched; the page maps them to the panels it shows. Invariant:
+every panel whose content changed is selected, more panels than necessary are allowed. Where an invalidation
+does not name a relation (which session is a sub-agent, which group a new branch belongs to), the page keeps
+the related ids that it knows and refreshes all of them; it keeps at most HELD turns and NEW_GROUPS new
+groups. Cost: O(touched rows) without a query, except the first call and reconnects, which read what the page
+shows.
+"""
 
 from __future__ import annotations
 
@@ -32,14 +40,14 @@ if TYPE_CHECKING:
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
-NEW_GROUPS = 20  # parallel groups that came while a page is open, and may still gain costs
+NEW_GROUPS = 20  # parallel groups started while a page is open, whose costs may still change
 
 
 @dataclass(slots=True)
 class SessionPage:
-    """An open page. `first` and `last` bound what it lists, turns by ordinal or events by id.
+    """An open page. `first` and `last` bound its list, turns by ordinal or events by id.
 
-    Without `last` it also lists what comes.
+    Without `last` the list also gets new entries.
     """
 
     project: int
@@ -49,42 +57,42 @@ class SessionPage:
     scope: events_queries.Scope
     first: int = 0
     last: int | None = None
-    at: int | None = None  # a loop around which the tree is shown
-    is_past: bool = False  # drawn once, and never sent
-    is_raw: bool = False  # texts as they were written
-    line: Timelines = field(default_factory=lambda: Timelines(0))  # what a timeline shows
-    shape: ShapeOf = Shape  # of a page that is drawn once: one that is read once
-    _turns: set[int] = field(default_factory=set)  # that are shown: blocks name only their turn
-    _related: set[int] = field(default_factory=set)  # sessions whose titles, states and costs are shown
-    _is_nested: bool = True  # a loop's row may show what a sub-agent in another row costs
-    _newest_block: int = 0  # that has come
-    _branches: dict[int, int] = field(default_factory=dict)  # branch or judge: its parallel group
-    _new_groups: set[int] = field(default_factory=set)  # that came since: a bell does not say whose they are
+    at: int | None = None  # the loop around which the tree is shown
+    is_past: bool = False  # as of an event: rendered once, never updated
+    is_raw: bool = False  # Markdown is not rendered
+    line: Timelines = field(default_factory=lambda: Timelines(0))  # the part that a timeline shows
+    shape: ShapeOf = Shape  # a cached one while a page is rendered for the first time
+    _turns: set[int] = field(default_factory=set)  # turns shown: a block names only its turn
+    _related: set[int] = field(default_factory=set)  # sessions whose title, state or cost is shown
+    _is_nested: bool = True  # the row of a loop may include the cost of a sub-agent in another row
+    _newest_block: int = 0  # the newest block received
+    _branches: dict[int, int] = field(default_factory=dict)  # parallel group by branch or judge
+    _new_groups: set[int] = field(default_factory=set)  # groups started since, with unknown branches
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        """Return the panels that a bell made dirty, or all of them."""
+        """Return the panels that an invalidation makes dirty, or all of them for None."""
         if touched is None:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
             return self.everything()
-        wanted: DirtyPanels = []
+        dirty: DirtyPanels = []
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
         is_moved, boxes = self._is_moved(touched), self._boxes(touched, rows)
         if is_moved or self.session in touched.sessions:
-            wanted.append((panels.HEADER, [self.session]))
+            dirty.append((panels.HEADER, [self.session]))
         if self.session in touched.sessions:
-            wanted.append((panels.TRACK, [self.session]))
+            dirty.append((panels.TRACK, [self.session]))
         has_orphans = not all(touched.events.values())
         if touched.quarantined or has_orphans or self.session in touched.sessions:
-            wanted.append((panels.INTEGRITY, [self.session]))
+            dirty.append((panels.INTEGRITY, [self.session]))
         if is_moved or (rows and self._is_nested):
-            wanted.append((panels.tree_panel(self.loop, self.at), [self.session]))
+            dirty.append((panels.tree_panel(self.loop, self.at), [self.session]))
         else:
-            wanted += [(panels.ROW, rows), (panels.BOX_COST, boxes)]
+            dirty += [(panels.ROW, rows), (panels.GROUP_COST, boxes)]
         if self.loop and rows:
-            wanted.append((panels.head_panel(self.tab), [self.loop]))
-        return wanted + self._of_tab(touched)
+            dirty.append((panels.head_panel(self.tab), [self.loop]))
+        return dirty + self._of_tab(touched)
 
     def _of_tab(self, touched: Invalidation) -> DirtyPanels:
         if self.tab == "conversation" and self.loop:
@@ -92,24 +100,25 @@ class SessionPage:
         if self.tab == "events":
             return self._events(touched)
         if self.tab == "compactions" and self.loop and self.session in touched.sessions:
-            return [(panels.PASSES, [self.loop])]
+            return [(panels.COMPACTIONS, [self.loop])]
         if self.tab == "timeline" and not touched.sessions.isdisjoint({self.session, *self._related}):
             return [(panels.timeline_panel(self.line), [self.session])]
         return []
 
     def _is_moved(self, touched: Invalidation) -> bool:
-        """Say whether the tree changed, or a session that spawned this one or was spawned by it.
+        """Return whether the tree changed, or a session that spawned this one or was spawned by it.
 
-        A bell does not say which sessions are related; those that rang when the tree changed may be.
+        An invalidation does not say which sessions are related, so those touched together with a changed tree
+        are treated as related from then on.
         """
         is_reshaped = self.session in touched.reshaped
-        self._is_nested = self._is_nested or is_reshaped  # a bell does not say by what
+        self._is_nested = self._is_nested or is_reshaped  # an invalidation does not say how
         if is_reshaped or not self._related.isdisjoint(touched.reshaped):
             self._related |= (touched.sessions | touched.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(touched.sessions)
 
     def _boxes(self, touched: Invalidation, rows: Sequence[int]) -> list[int]:
-        """Return the parallel groups of which these loops may be; one that is new may be of any new one."""
+        """Return the parallel groups that may contain these loops: for an unknown loop all new groups."""
         self._branches |= touched.judges
         self._new_groups = set(sorted(self._new_groups | touched.groups)[-NEW_GROUPS:])
         is_new = any(loop not in self._branches for loop in rows)
@@ -117,55 +126,55 @@ class SessionPage:
         return sorted(known | self._new_groups if is_new else known)
 
     def everything(self) -> DirtyPanels:
-        """Return all that the page shows. One query."""
-        wanted: DirtyPanels = [
+        """Return all panels of the page. One query."""
+        dirty: DirtyPanels = [
             (panels.HEADER, [self.session]),
             (panels.INTEGRITY, [self.session]),
             (panels.tree_panel(self.loop, self.at, self.shape), [self.session]),
         ]
         if self.loop:
-            wanted.append((panels.head_panel(self.tab, self.shape), [self.loop]))
+            dirty.append((panels.head_panel(self.tab, self.shape), [self.loop]))
         if self.loop and self.tab == "conversation":
             shown = window.turns_between(self.loop, self.first, self.last)
             self._turns = set(shown)
-            wanted += [(self._turn, shown), *self._tail()]
+            dirty += [(self._turn, shown), *self._tail()]
         elif self.loop and self.tab == "compactions":
-            wanted.append((panels.PASSES, [self.loop]))
+            dirty.append((panels.COMPACTIONS, [self.loop]))
         elif self.tab == "timeline":
-            wanted.append((panels.timeline_panel(self.line), [self.session]))
+            dirty.append((panels.timeline_panel(self.line), [self.session]))
         elif self.tab == "events":
-            wanted.append(
+            dirty.append(
                 (panels.event_panel(self.scope), events_queries.between(self.scope, self.first, self.last))
             )
         if not self.is_past:
-            wanted.append((panels.TRACK, [self.session]))
-        return wanted
+            dirty.append((panels.TRACK, [self.session]))
+        return dirty
 
     def _conversation(self, touched: Invalidation) -> DirtyPanels:
         turns = [turn for turn, loop in touched.turns.items() if loop == self.loop]
         if self.last is not None:
-            turns = [turn for turn in turns if turn in self._turns]  # what comes is not on this page
-        # With its first text a turn begins to stream, and says so in its head.
+            turns = [turn for turn in turns if turn in self._turns]  # new turns are not on this page
+        # The first text of a turn changes its header to "streaming".
         begun = {turn for block, turn in touched.blocks.items() if block > self._newest_block}
         turns += begun & self._turns
-        self._remember(turns)
+        self._add_shown_turns(turns)
         if self.session in touched.reshaped and len(touched.reshaped) > 1:
-            turns = sorted(self._turns)  # a sub-agent was linked, and a bell does not say to which tool call
-        mine = [block for block, turn in touched.blocks.items() if turn in self._turns]
-        self._newest_block = max(self._newest_block, *mine, 0)
+            turns = sorted(self._turns)  # a sub-agent was linked to an unknown tool call
+        own = [block for block, turn in touched.blocks.items() if turn in self._turns]
+        self._newest_block = max(self._newest_block, *own, 0)
         tools = [tool for tool, turn in touched.tools.items() if turn in self._turns and turn not in turns]
         blocks = [
             block for block, turn in touched.blocks.items() if turn in self._turns and turn not in turns
         ]
-        asked = [pk for pk, loop in touched.approvals.items() if loop == self.loop]
-        wanted: DirtyPanels = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
-        wanted.append((panels.QUESTION, asked))
+        approvals = [pk for pk, loop in touched.approvals.items() if loop == self.loop]
+        dirty: DirtyPanels = [(self._turn, turns), (panels.TOOL, tools), (BLOCK, blocks)]
+        dirty.append((panels.QUESTION, approvals))
         if self.loop in touched.loops or self.loop in touched.events.values():
-            wanted += self._tail()
-        return wanted
+            dirty += self._tail()
+        return dirty
 
-    def _remember(self, turns: Iterable[int]) -> None:
-        """Note turns as shown; of a page that has long been open those that it dropped are forgotten."""
+    def _add_shown_turns(self, turns: Iterable[int]) -> None:
+        """Add turns to those shown; of more than HELD only the newest are kept."""
         self._turns.update(turns)
         if len(self._turns) > window.HELD:
             self._turns = set(sorted(self._turns)[-window.HELD :])
@@ -194,34 +203,34 @@ class SessionPage:
 
 @dataclass(frozen=True, slots=True)
 class PastPage:
-    """An open page of the past. Nothing on it changes but the line under it: that shows what came since."""
+    """An open page as of an event. Only its replay track is updated, with the events recorded since."""
 
     project: int
     session: int
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        """Return the line, if there may be more of it."""
+        """Return the replay track if the session changed."""
         is_longer = touched is None or self.session in touched.sessions
         return [(panels.TRACK, [self.session])] if is_longer else []
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
-    """Return the page that a socket URL stands for. Raises Http404."""
+    """Return the page for the parameters of a socket URL. Raises Http404."""
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
     if not header_session.is_of(project.pk, session) or (loop and not header_session.has_loop(session, loop)):
         raise Http404
-    asked = Params.parse(params)
-    if asked.at is not None:
+    page = Params.parse(params)
+    if page.at is not None:
         return PastPage(project.pk, session)
     return SessionPage(
         project=project.pk,
         session=session,
         loop=loop,
-        tab=asked.tab,
-        scope=events_queries.Scope(session, 0 if asked.is_whole else loop, asked.kind),
+        tab=page.tab,
+        scope=events_queries.Scope(session, 0 if page.is_whole else loop, page.kind),
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
-        at=asked.tree,
-        is_raw=asked.is_raw,
-        line=Timelines(loop, asked.zoom, not asked.is_idle_shown),
+        at=page.tree,
+        is_raw=page.is_raw,
+        line=Timelines(loop, page.zoom, not page.is_idle_shown),
     )

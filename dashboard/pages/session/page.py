@@ -1,4 +1,9 @@
-"""A session page put together: what its socket keeps up to date, drawn once for the first look."""
+"""Renders a session page: the panels that its socket keeps up to date, rendered once for the first response.
+
+Invariant: the page and its socket use the same panels and the same bounds (`first`, `last`), so a pushed
+panel equals the panel of a reload. The conversation is limited to TURNS_BYTES of HTML: turns are rendered
+from the newest backwards until the limit is reached, so the cost is proportional to the turns shown plus one.
+"""
 
 from __future__ import annotations
 
@@ -16,99 +21,102 @@ from dashboard.pages.session.tree.structure import Shape
 from dashboard.web import links
 from recorder.models import Session
 
-TURNS_BYTES = 120_000  # of HTML: of large turns a page shows fewer
+TURNS_BYTES = 120_000  # limit of HTML for the turns of a page
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """The page, its list and the ways to the rest of it."""
+    """A page with its rendered panels and the URLs of adjacent pages of its list."""
 
     page: SessionPage
-    drawn: Mapping[str, list[str]]  # its panels, by the part of their name
+    drawn: Mapping[str, list[str]]  # its panels, by the last part of their name
     earlier: str = ""
     later: str = ""
-    other: str = ""  # the same turns as they were written, or rendered
-    is_last: bool = True  # what comes next belongs here
-    most: int = conversation_window.PAGE  # turns or events of a page
+    other: str = ""  # URL of the same turns with Markdown rendered or raw
+    is_last: bool = True  # new entries belong to this page
+    most: int = conversation_window.PAGE  # maximum number of turns or events
     most_bytes: int = TURNS_BYTES
     url: str = ""  # of the newest turns or events
 
     @property
     def gap_order(self) -> float:
-        """Return where a link to what comes before the list stands in it."""
+        """Return the order of the link to earlier entries within the list."""
         return self.page.first - 0.5
 
     @property
     def container(self) -> str:
-        """Return the id of the list of events; templates would call a scope."""
+        """Return the DOM id of the list of events.
+
+        Templates cannot read it from the scope, which is callable.
+        """
         return self.page.scope.container
 
 
-def conversation(session: Session, loop: int, asked: Params) -> Shown:
+def conversation(session: Session, loop: int, params: Params) -> Shown:
     """Return a page of turns."""
-    around = asked.turn + conversation_window.PAGE // 2 if asked.turn is not None else None
+    around = params.turn + conversation_window.PAGE // 2 if params.turn is not None else None
     shape = cache(Shape)
-    window = conversation_window.turn_window(loop, around if asked.before is None else asked.before)
+    window = conversation_window.turn_window(loop, around if params.before is None else params.before)
     page = SessionPage(
         session.project_id,
         session.pk,
         loop,
-        asked.tab,
+        params.tab,
         queries.Scope(session.pk, loop),
         window.first,
         window.later,
-        asked.tree,
-        is_past=asked.at is not None,
-        is_raw=asked.is_raw,
-        line=Timelines(loop, asked.zoom, not asked.is_idle_shown, shape),
+        params.tree,
+        is_past=params.at is not None,
+        is_raw=params.is_raw,
+        line=Timelines(loop, params.zoom, not params.is_idle_shown, shape),
         shape=shape,
     )
-    least = sum(asked.turn is not None and each >= asked.turn - 1 for each in window.ordinals)
+    least = sum(params.turn is not None and each >= params.turn - 1 for each in window.ordinals)
     parts = _drawn(page, max(least, 1))
     left = len(window.ordinals) - len(parts.get("turn", window.ordinals))
     page.first = window.ordinals[left] if left > 0 else window.first
     to_loop = partial(links.loop, session.project.slug, session.pk, loop)
-    raw = "1" if asked.is_raw else ""
+    raw = "1" if params.is_raw else ""
     earlier = to_loop(before=page.first, raw=raw) if left > 0 or window.earlier is not None else ""
     newest = to_loop(raw=raw)
-    other = to_loop(before=asked.before or "", turn=asked.turn or "", raw="" if asked.is_raw else "1")
+    other = to_loop(before=params.before or "", turn=params.turn or "", raw="" if params.is_raw else "1")
     is_last = window.later is None
     return Shown(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
 
 
-def listing(session: Session, loop: int, asked: Params) -> Shown:
+def listing(session: Session, loop: int, params: Params) -> Shown:
     """Return a page of events."""
-    scope = queries.Scope(session.pk, 0 if asked.is_whole else loop, asked.kind)
-    window = queries.window(scope, before=asked.before, after=asked.after, around=asked.around)
+    scope = queries.Scope(session.pk, 0 if params.is_whole else loop, params.kind)
+    window = queries.window(scope, before=params.before, after=params.after, around=params.around)
     first, last = (window.pks[0], window.pks[-1]) if window.pks else (0, None)
     page = SessionPage(
         session.project_id,
         session.pk,
         loop,
-        asked.tab,
+        params.tab,
         scope,
         first,
         last if window.later is not None else None,
-        asked.tree,
-        is_past=asked.at is not None,
+        params.tree,
+        is_past=params.at is not None,
         shape=cache(Shape),
     )
-    earlier = address(session, loop, asked, before=window.earlier) if window.earlier is not None else ""
-    later = address(session, loop, asked, after=window.later) if window.later is not None else ""
-    newest = address(session, loop, asked)
+    earlier = address(session, loop, params, before=window.earlier) if window.earlier is not None else ""
+    later = address(session, loop, params, after=window.later) if window.later is not None else ""
+    newest = address(session, loop, params)
     is_last = window.later is None
     return Shown(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
 
 
-def address(session: Session, loop: int, asked: Params, **change: int) -> str:
-    """Return the address of another page of the same list."""
-    query: dict[str, str | int] = {"tab": asked.tab, "kind": asked.kind}
-    query["scope"] = "session" if asked.is_whole else ""
+def address(session: Session, loop: int, params: Params, **change: int) -> str:
+    """Return the URL of another page of the same list."""
+    query: dict[str, str | int] = {"tab": params.tab, "kind": params.kind}
+    query["scope"] = "session" if params.is_whole else ""
     return links.loop(session.project.slug, session.pk, loop, **query, **change)
 
 
 def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
-    """Draw the page's panels, each as the socket would; of turns as many as fit, and so many at least."""
+    """Render the page's panels as the socket does; turns up to TURNS_BYTES, but `least` at least."""
     drawn = {}
     for panel, pks in page.everything():
         part = panel.name.rpartition("/")[2].replace("-", "_")
@@ -122,7 +130,7 @@ def _each(panel: Panel, pks: Sequence[int]) -> list[str]:
 
 
 def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
-    """Draw the last panels that together weigh no more than they may, and none that would not be shown."""
+    """Render the last panels within TURNS_BYTES, but `least` at least; skip those without data."""
     views = panel.query(pks)
     drawn: list[str] = []
     weight = 0
@@ -135,23 +143,23 @@ def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
     return drawn[::-1]
 
 
-def socket(session: Session, shown: Shown, asked: Params) -> str:
-    """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
+def socket(session: Session, shown: Shown, params: Params) -> str:
+    """Return the socket's URL, with parameters that select exactly the panels of the page."""
     page = shown.page
-    if asked.at is not None:
-        return links.live(session.project.slug, "session", session=page.session, at=asked.at)
+    if params.at is not None:
+        return links.live(session.project.slug, "session", session=page.session, at=params.at)
     return links.live(
         session.project.slug,
         "session",
         session=page.session,
         loop=page.loop or "",
         tab=page.tab,
-        kind=asked.kind,
-        scope="session" if asked.is_whole else "",
+        kind=params.kind,
+        scope="session" if params.is_whole else "",
         first=page.first or "",
         last="" if page.last is None else page.last,
         tree="" if page.at is None else page.at,
-        zoom="" if asked.zoom is None else f"{asked.zoom[0]:g}-{asked.zoom[1]:g}",
-        idle="1" if asked.is_idle_shown else "",
-        raw="1" if asked.is_raw else "",
+        zoom="" if params.zoom is None else f"{params.zoom[0]:g}-{params.zoom[1]:g}",
+        idle="1" if params.is_idle_shown else "",
+        raw="1" if params.is_raw else "",
     )

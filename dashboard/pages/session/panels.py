@@ -1,4 +1,4 @@
-"""The live regions of the session page. Those that show what is selected are made for it."""
+"""The panels of the session page. Panels that depend on the selection are created per page."""
 
 from dashboard.compaction_analysis.queries import tab
 from dashboard.live.panel import Panel
@@ -11,12 +11,12 @@ from dashboard.pages.session.tree import group_costs, rows
 from dashboard.pages.session.tree import queries as tree_queries
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 
-SOON_MS = 300  # what counts and sums may lag this far behind
+SOON_MS = 300  # counts and sums may lag by this much
 
 HEADER = Panel("session/header/header", session.headers, min_interval_ms=SOON_MS)
-INTEGRITY = Panel("session/header/integrity", integrity.troubles, min_interval_ms=1_000)
+INTEGRITY = Panel("session/header/integrity", integrity.integrity_strips, min_interval_ms=1_000)
 ROW = Panel("session/tree/loop-row", rows.rows, min_interval_ms=SOON_MS)
-BOX_COST = Panel("session/tree/group-cost", group_costs.box_costs, min_interval_ms=1_000)
+GROUP_COST = Panel("session/tree/group-cost", group_costs.costs_of_groups, min_interval_ms=1_000)
 TURN, RAW_TURN = (
     Panel("session/conversation/turn", turns_query.turns),
     Panel("session/conversation/turn", turns_query.raw_turns),
@@ -25,27 +25,29 @@ TAIL, RAW_TAIL = (
     Panel("session/conversation/loop-end", query, min_interval_ms=SOON_MS)
     for query in (turns_query.tails, turns_query.raw_tails)
 )
-PASSES = Panel("session/compactions/compactions", tab.tabs, min_interval_ms=3_000)  # it reads whole requests
+COMPACTIONS = Panel(
+    "session/compactions/compactions", tab.tabs, min_interval_ms=3_000
+)  # its query reads whole requests
 TOOL = Panel("session/conversation/tool", calls_query.tools)
 QUESTION = Panel("session/conversation/question", approvals_query.questions)
 TRACK = Panel("session/replay/track", tracks, min_interval_ms=3_000)
 
 
 def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
-    """Return the tree in which this loop is selected, and shown what stands around it or around another."""
+    """Return the panel of the tree with this loop selected, windowed around it or around loop `at`."""
     return Panel("session/tree/tree", tree_queries.Trees(selected, at, shape), min_interval_ms=SOON_MS)
 
 
 def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
-    """Return the head of the loop pane with this tab open."""
+    """Return the panel of the loop header with this tab selected."""
     return Panel("session/header/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS)
 
 
 def event_panel(scope: events_queries.Scope) -> Panel:
-    """Return the rows of this list of events."""
+    """Return the panel of the rows of a list of events."""
     return Panel("session/events/event", scope)
 
 
 def timeline_panel(shown: timeline_queries.Timelines) -> Panel:
-    """Return the timeline, or a part of it."""
+    """Return the panel of the timeline, or of a part of it."""
     return Panel("session/timeline/timeline", shown, min_interval_ms=3_000)

@@ -1,4 +1,4 @@
-"""What the address of a session page asks for, read once. What makes no sense is as if it were not there."""
+"""The query parameters of a session page, parsed once. Invalid values are treated as missing."""
 
 from __future__ import annotations
 
@@ -18,25 +18,28 @@ TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "compactions", "j
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """`before` is a turn's ordinal or an event's id, by tab; `at`, `around` and `after` are events."""
+    """Parsed parameters.
+
+    `before` is a turn's ordinal or an event id, by tab; `at`, `around`, `after` are events.
+    """
 
     tab: Tab = "conversation"
     kind: Kind = ""
     is_whole: bool = False  # events of the whole session
     before: int | None = None
-    turn: int | None = None  # as people count, from 1
+    turn: int | None = None  # numbered from 1
     after: int | None = None
     around: int | None = None
-    at: int | None = None  # the session as it was then
-    zoom: tuple[float, float] | None = None  # a part of the timeline, in seconds
+    at: int | None = None  # show the session as of this event
+    zoom: tuple[float, float] | None = None  # part of the timeline, in seconds since its start
     is_idle_shown: bool = False
-    is_raw: bool = False  # texts as they were written
+    is_raw: bool = False  # do not render Markdown
     of: Record = "phi-core"
-    tree: int | None = None  # a loop around which the tree is shown
+    tree: int | None = None  # the loop around which the tree is shown
 
     @classmethod
     def parse(cls, params: Mapping[str, str]) -> Params:
-        """Read a query string."""
+        """Parse a query string."""
         tab, kind, of = params.get("tab", ""), params.get("kind", ""), params.get("of", "")
         return cls(
             tab=tab if tab in TABS else "conversation",
@@ -56,6 +59,6 @@ class Params:
 
 
 def _zoom(text: str) -> tuple[float, float] | None:
-    """Return the seconds between which a timeline is shown, None for what is no such part."""
-    said = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)-(\d{1,9}(?:\.\d{1,6})?)", text, re.ASCII)
-    return (float(said[1]), float(said[2])) if said and float(said[1]) < float(said[2]) else None
+    """Parse a range of seconds like "1.5-20"; return None for anything else."""
+    match = re.fullmatch(r"(\d{1,9}(?:\.\d{1,6})?)-(\d{1,9}(?:\.\d{1,6})?)", text, re.ASCII)
+    return (float(match[1]), float(match[2])) if match and float(match[1]) < float(match[2]) else None

@@ -1,4 +1,4 @@
-"""URLs of the page, under /p/<slug>/."""
+"""The URLs of the session page, under /p/<slug>/."""
 
 from django.urls import path
 

@@ -1,4 +1,4 @@
-"""The session page, and the recorded lines behind it."""
+"""HTTP views of the session page and of its recorded lines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.pages.session import as_of, page
 from dashboard.pages.session.conversation import folded_calls_query
 from dashboard.pages.session.conversation.fold_calls import Stretch
-from dashboard.pages.session.conversation.items import as_written
+from dashboard.pages.session.conversation.items import raw_items
 from dashboard.pages.session.events import lookup, loop_json, queries
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
@@ -30,39 +30,39 @@ KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "E
 
 
 def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Answer "gone" where a body is asked for that was pruned."""
+    """Respond 410 Gone when a view needs a pruned body."""
 
     @wraps(view)
-    def answered(*args: Any, **kwargs: Any) -> HttpResponse:
+    def respond(*args: Any, **kwargs: Any) -> HttpResponse:
         try:
             return view(*args, **kwargs)
         except Pruned as error:
             return HttpResponse(f"{error}\n", status=410, content_type=PLAIN)
 
-    return answered
+    return respond
 
 
 @require_safe
 @member
 def session(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
-    """Show a session, opened at the loop one most likely wants."""
+    """Show a session with its default loop selected."""
     return _page(request, project, pk, None)
 
 
 @require_safe
 @member
 def loop(request: HtmxRequest, project: Project, pk: int, loop: int) -> HttpResponse:
-    """Show a session with one of its loops."""
+    """Show a session with one of its loops selected."""
     return _page(request, project, pk, loop)
 
 
 def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> HttpResponse:
-    asked = Params.parse(request.GET)
+    params = Params.parse(request.GET)
     try:
         found = header_session.session_of(project.pk, pk, loop or 0)
-        with as_of.looked_back(found, asked.at):
+        with as_of.viewing_as_of(found, params.at):
             context = _context(
-                found if asked.at is None else header_session.session_of(project.pk, pk), loop, asked
+                found if params.at is None else header_session.session_of(project.pk, pk), loop, params
             )
     except (Session.DoesNotExist, NotOfSession) as error:
         raise Http404 from error
@@ -73,53 +73,53 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
             {"gone": gone, "url": links.session(project.slug, pk)},
             status=410,
         )
-    if asked.tab == "conversation" and asked.before is not None and request.htmx:
+    if params.tab == "conversation" and params.before is not None and request.htmx:
         return render(
             request, "session/conversation/turns.html", context | {"turns": context["drawn"].get("turn", [])}
         )
-    if asked.tab == "events" and request.htmx:
+    if params.tab == "events" and request.htmx:
         return render(request, "session/events/rows.html", context)
-    may_pin = asked.at is None and may(request.user, project, Membership.Role.MEMBER)
+    may_pin = params.at is None and may(request.user, project, Membership.Role.MEMBER)
     return render(request, "session/detail.html", context | {"may_pin": may_pin})
 
 
-def _context(found: Session, loop: int | None, asked: Params) -> dict[str, Any]:
-    """Return what the page shows, all of it drawn: its template asks no more."""
+def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]:
+    """Return the template context with all panels rendered; the template runs no queries."""
     if loop is None:
         loop = header_session.first_loop(found.pk)
-    elif asked.at is not None and not header_session.has_loop(found.pk, loop):
+    elif params.at is not None and not header_session.has_loop(found.pk, loop):
         loop = None
     shown = (
-        page.listing(found, loop or 0, asked)
-        if asked.tab == "events"
-        else page.conversation(found, loop or 0, asked)
+        page.listing(found, loop or 0, params)
+        if params.tab == "events"
+        else page.conversation(found, loop or 0, params)
     )
     context: dict[str, Any] = {
         "project": found.project,
         "page": "sessions",
         "session": found,
         "loop": loop or 0,
-        "params": asked,
+        "params": params,
         "shown": shown,
         "earlier": shown.earlier,
         "drawn": shown.drawn,
-        "ws_url": page.socket(found, shown, asked),
-        "tab": "" if asked.tab == "conversation" else asked.tab,
+        "ws_url": page.socket(found, shown, params),
+        "tab": "" if params.tab == "conversation" else params.tab,
     }
-    if asked.at is not None:
-        context |= {"moment": as_of.moment(found.pk, asked.at)}
-    if asked.tab == "events":
-        context |= _filters(found, loop or 0, asked)
-    if asked.tab == "json" and loop:
-        context["record"] = loop_json.document(found, loop, asked.of)
+    if params.at is not None:
+        context |= {"moment": as_of.moment(found.pk, params.at)}
+    if params.tab == "events":
+        context |= _filters(found, loop or 0, params)
+    if params.tab == "json" and loop:
+        context["record"] = loop_json.document(found, loop, params.of)
         context["head_url"] = links.loop(found.project.slug, found.pk, loop)
     return context
 
 
-def _filters(found: Session, loop: int, asked: Params) -> dict[str, object]:
+def _filters(found: Session, loop: int, params: Params) -> dict[str, object]:
     slug = found.project.slug
-    scope = "session" if asked.is_whole else ""
-    kind = asked.kind
+    scope = "session" if params.is_whole else ""
+    kind = params.kind
     return {
         "kinds": [
             (words, links.loop(slug, found.pk, loop, tab="events", scope=scope, kind=name), name)
@@ -135,22 +135,22 @@ def _filters(found: Session, loop: int, asked: Params) -> dict[str, object]:
 @member
 @may_be_pruned
 def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
-    """Give a loop as a JSON document, or its session in brief as text."""
+    """Return a loop as a JSON document, or a brief of its session as text."""
     if not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
-    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
-        with as_of.looked_back(found, asked.at):
-            text = loop_json.text(found, loop, asked.of)
+        with as_of.viewing_as_of(found, params.at):
+            text = loop_json.text(found, loop, params.of)
     except (NotOfSession, LoopRecord.DoesNotExist) as error:
         raise Http404 from error
-    return HttpResponse(text, content_type=PLAIN if asked.of == "brief" else "application/json")
+    return HttpResponse(text, content_type=PLAIN if params.of == "brief" else "application/json")
 
 
 @require_safe
 @member
 def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Lead to the place of a recorded event."""
+    """Redirect to the page that shows a recorded event."""
     try:
         place = lookup.place(project.pk, pk)
     except EventRecord.DoesNotExist as error:
@@ -169,14 +169,14 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 @member
 @may_be_pruned
 def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Give a recorded line byte for byte."""
+    """Return a recorded line byte for byte."""
     return HttpResponse(found_line(lookup.line, project, pk), content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 @member
 def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
-    """Give the streaming deltas right before an event."""
+    """Return the streaming deltas directly before an event."""
     before = whole_number(request.GET.get("before", ""))
     if before is None or not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
@@ -189,18 +189,18 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
 @member
 @may_be_pruned
 def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
-    """Give a group of the calls of a turn."""
+    """Return a folded group of tool calls of a turn."""
     first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
     if not header_session.is_of(project.pk, pk) or first is None or end is None:
         raise Http404
-    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     group = Stretch(first, end)
     try:
-        with as_of.looked_back(found, asked.at):
+        with as_of.viewing_as_of(found, params.at):
             inside = folded_calls_query.opened(pk, loop, turn, group)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
-    items = as_written(inside) if asked.is_raw else inside
+    items = raw_items(inside) if params.is_raw else inside
     context = {"id": f"{folded_calls_query.dom_id(loop, turn, group)}-inside", "items": items}
     return render(request, "session/conversation/tool_calls.html", context)
 
@@ -209,17 +209,17 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
 @member
 @may_be_pruned
 def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
-    """Give messages and notes in a row of a turn."""
+    """Return a folded passage of messages and notes of a turn."""
     first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
     if not header_session.is_of(project.pk, pk) or first is None or last is None:
         raise Http404
-    asked, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
+    params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
-        with as_of.looked_back(found, asked.at):
+        with as_of.viewing_as_of(found, params.at):
             inside = folded_calls_query.passage(pk, loop, turn, first, last)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
-    items = as_written(inside) if asked.is_raw else inside
+    items = raw_items(inside) if params.is_raw else inside
     context = {"id": f"passage-{first}-{last}-inside", "items": items}
     return render(request, "session/conversation/tool_calls.html", context)
 
@@ -234,7 +234,7 @@ def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) 
 @require_POST
 @member
 def pin(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Keep a session's bodies whatever their age, or with `pinned` empty let them go when they are due."""
+    """Exclude a session from retention pruning, or include it again when `pinned` is empty."""
     user = require(request, project, Membership.Role.MEMBER)
     try:
         found = header_session.session_of(project.pk, pk)

@@ -1,4 +1,4 @@
-"""Questions to a person, each as it stands now: open, or settled and how."""
+"""Approval requests of a conversation with their current state."""
 
 from __future__ import annotations
 
@@ -12,38 +12,41 @@ from recorder.models import Approval
 
 
 def questions(pks: Collection[int]) -> Mapping[int, Question]:
-    """Return questions. One query."""
+    """Return approval requests by primary key. One query."""
     return {each.pk: _question(each) for each in Approval.objects.filter(pk__in=pks)}
 
 
-def asked_in(read: Collection[Line]) -> Mapping[int, Question]:
-    """Return the questions that these lines ask, by line. One query, none where nothing is asked."""
-    asked = {line.body.id: line.loop for line in read if line.body.type == "ApprovalRequested"}
-    if not asked:
+def questions_in(read: Collection[Line]) -> Mapping[int, Question]:
+    """Return the approval requests in these lines, by the id of their event.
+
+    One query, none if there are none.
+    """
+    requests = {line.body.id: line.loop for line in read if line.body.type == "ApprovalRequested"}
+    if not requests:
         return {}
-    found = Approval.objects.filter(loop__in=set(asked.values()), request_event__in=asked)
+    found = Approval.objects.filter(loop__in=set(requests.values()), request_event__in=requests)
     return {each.request_event or 0: _question(each) for each in found}
 
 
 def open_of(loops: Collection[int]) -> Mapping[tuple[int, str], datetime]:
-    """Return since when tool calls wait for a person, by loop and call. One query."""
+    """Return since when tool calls wait for approval, by loop and tool call id. One query."""
     found = Approval.objects.filter(loop__in=loops, resolved_at=None).order_by("-pk")
     columns = found.values_list("loop_id", "tool_call_id", "requested_at")
     return {(loop or 0, call): since for loop, call, since in columns if call}
 
 
-def _question(asked: Approval) -> Question:
+def _question(approval: Approval) -> Question:
     return Question(
-        pk=asked.pk,
-        decision="waiting" if asked.resolved_at is None else asked.decision,
-        since=asked.requested_at,
-        tool_call_id=asked.tool_call_id,
-        command=asked.command[: approvals.COMMAND_MAX],
-        instead="" if asked.command else approvals.fallback_text(asked.kind),
-        risk=asked.risk,
-        warnings=approvals.as_lines(asked.warnings),
-        options=approvals.as_lines(asked.options),
-        scope=asked.decision_scope,
-        reason=asked.reason,
-        is_inferred=asked.inferred,
+        pk=approval.pk,
+        decision="waiting" if approval.resolved_at is None else approval.decision,
+        since=approval.requested_at,
+        tool_call_id=approval.tool_call_id,
+        command=approval.command[: approvals.COMMAND_MAX],
+        instead="" if approval.command else approvals.fallback_text(approval.kind),
+        risk=approval.risk,
+        warnings=approvals.as_lines(approval.warnings),
+        options=approvals.as_lines(approval.options),
+        scope=approval.decision_scope,
+        reason=approval.reason,
+        is_inferred=approval.inferred,
     )

@@ -1,4 +1,4 @@
-"""Tool calls: their records, and the sub-agents that they ran."""
+"""Reads tool calls and the sub-agents they started."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from dashboard.pages.session.conversation import approvals_query, lines_query
 from dashboard.pages.session.conversation.items import Child, Tool
-from dashboard.pages.session.conversation.turn import Call, held, tool
+from dashboard.pages.session.conversation.turn import Call, tool, with_waiting
 from dashboard.shared.compiled_query import Value, aware, in_list, list_param, select
 from dashboard.web import links
 
@@ -27,7 +27,7 @@ WHERE {} AND {}"""
 
 @dataclass(frozen=True, slots=True)
 class Placed:
-    """A call, and the turn and loop in which it ran."""
+    """A tool call with its turn, loop and project."""
 
     turn: int | None
     loop: int
@@ -36,23 +36,23 @@ class Placed:
 
 
 def tools(pks: Collection[int]) -> Mapping[int, Tool]:
-    """Return tool calls with their arguments and results. Four queries."""
+    """Return tool calls with arguments and results, by primary key. Four queries."""
     found = calls(in_list("c.id"), list_param(pks))
     read = [line.body for line in lines_query.read(in_list("e.id"), list_param(events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
-    asked = approvals_query.open_of({each.loop for each in found})
+    waiting_since = approvals_query.open_of({each.loop for each in found})
     return {
-        each.call.tool.pk: held(
-            tool(each.slug, each.call, bodies), asked.get((each.loop, each.call.tool_call_id))
+        each.call.tool.pk: with_waiting(
+            tool(each.slug, each.call, bodies), waiting_since.get((each.loop, each.call.tool_call_id))
         )
         for each in found
     }
 
 
 def calls(where: str, *values: Value) -> Sequence[Placed]:
-    """Return calls in the order in which they were recorded. Two queries at most.
+    """Return the calls that match `where`, in recorded order. Two queries at most.
 
-    `where` is SQL about a call `c`.
+    `where` is an SQL condition on the tool call table, aliased `c`.
     """
     records = [_Record(*row) for row in select(_CALLS.format(where), *values)]
     children = _children(records)
@@ -60,17 +60,20 @@ def calls(where: str, *values: Value) -> Sequence[Placed]:
 
 
 def outside_turns() -> str:
-    """Return the SQL for calls of some loops that belong to no turn. The plus keeps SQLite to their loops."""
+    """Return the SQL condition for calls of some loops that belong to no turn.
+
+    The unary plus stops SQLite from choosing the index on the turn.
+    """
     return f"+c.turn_id IS NULL AND {in_list('c.loop_id')}"
 
 
 def events(found: Collection[Placed]) -> set[int]:
-    """Return where the bodies of calls are."""
+    """Return the ids of the events that hold the bodies of calls."""
     return {pk for each in found for pk in each.call.events}
 
 
 class _Record(NamedTuple):
-    """What `_CALLS` reads."""
+    """One row of `_CALLS`."""
 
     pk: int
     turn: int | None

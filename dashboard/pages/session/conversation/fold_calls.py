@@ -1,7 +1,10 @@
-"""Which calls of a turn a page shows, and which it folds into groups that load when they are opened. Pure.
+"""Splits the calls of a turn into folded groups, loaded on demand, and the calls shown after them. Pure.
 
-A group never loses or gains a call: what was loaded of a turn that goes on stays true. Twenty groups are
-folded once more.
+Calls are numbered from 0 in recorded order. Full groups of GROUP calls are folded from the front, as long as
+at least KEPT calls remain visible; every GROUP small groups are merged into one large group. Invariant: a
+group starts at a multiple of its size and never gains or loses a call, so a group that was loaded stays valid
+while the turn continues. Cost: O(number of groups); a turn of n calls has at most n / GROUP**2 + GROUP
+groups.
 """
 
 from __future__ import annotations
@@ -9,13 +12,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-GROUP = 20  # calls, and groups
-KEPT = 5  # calls, at least, that are shown after the last group
+GROUP = 20  # calls in a small group, and small groups in a large one
+KEPT = 5  # minimum number of calls shown after the last group
 
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """Calls from one place in their turn, counted from 0, up to another."""
+    """A half-open range of call numbers within a turn, counted from 0."""
 
     first: int
     end: int
@@ -26,19 +29,19 @@ class Stretch:
 
 
 def stretches(calls: int) -> Sequence[Stretch]:
-    """Return the groups into which the first of so many calls are folded; the others are shown."""
+    """Return the groups to fold for a turn of `calls` calls; calls after the last group are shown."""
     small = max(0, calls - KEPT) // GROUP
     large = small // GROUP
     return [*_each(0, large, GROUP * GROUP), *_each(large * GROUP, small, GROUP)]
 
 
 def within(stretch: Stretch) -> Sequence[Stretch]:
-    """Return the small groups of a large one."""
+    """Return the small groups of a large group."""
     return _each(stretch.first // GROUP, stretch.end // GROUP, GROUP)
 
 
 def is_one(stretch: Stretch, calls: int) -> bool:
-    """Say whether a turn of so many calls ever folded them so."""
+    """Return whether `stretch` is a group that a turn of `calls` calls has or had."""
     size = stretch.end - stretch.first
     return size in (GROUP, GROUP * GROUP) and stretch.first % size == 0 and stretch.end <= calls
 

@@ -1,4 +1,10 @@
-"""Messages and notes with no call or question between them: of very many all but the last fold. Pure."""
+"""Folds long runs of messages and notes into passages that load on demand. Pure.
+
+A run is a sequence of lines without a tool call or approval between them. Each run is divided by the rules of
+`fold_calls`, applied to its counted lines only: lines with a `kind`. Uncounted lines (starts, tool results)
+belong to the passage of the counted line before them. Invariant: a passage is identified by its first and
+last event and keeps its content when lines are appended. Cost: O(lines).
+"""
 
 from __future__ import annotations
 
@@ -10,14 +16,14 @@ from dashboard.pages.session.conversation.fold_calls import GROUP, Stretch
 from dashboard.pages.session.conversation.items import Item, Note, Passage, Passages
 from dashboard.pages.session.events.bodies import Body
 
-Address = Callable[[int, int], str]  # of what was told from one event up to another
+Address = Callable[[int, int], str]  # the URL of a passage, by its first and last event
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A line and what it shows; `kind` is what it counts as, "" if it only goes along with those that count.
+class LineItems:
+    """A recorded line and its items. `kind` is "" for lines that are not counted.
 
-    One that `parts` is a call or a question: it is never folded, and nothing is counted across it.
+    With `parts` the line is a tool call or an approval request: it is never folded and separates two runs.
     """
 
     body: Body
@@ -26,25 +32,25 @@ class Told:
     parts: bool = False
 
 
-def folded(told: Sequence[Told], address: Address) -> Iterator[Item]:
-    """Yield what lines show, those in long rows as passages that load when they are opened."""
-    row: list[Told] = []
-    for each in told:
-        if each.parts:
-            yield from _row(row, address)
-            yield from each.items
-            row = []
+def folded(lines: Sequence[LineItems], address: Address) -> Iterator[Item]:
+    """Yield the items of lines, with long runs replaced by passages."""
+    run: list[LineItems] = []
+    for line in lines:
+        if line.parts:
+            yield from _fold_run(run, address)
+            yield from line.items
+            run = []
         else:
-            row.append(each)
-    yield from _row(row, address)
+            run.append(line)
+    yield from _fold_run(run, address)
 
 
-def opened(told: Sequence[Told], first: int, last: int, address: Address) -> Sequence[Item]:
-    """Return what a passage from one event up to another holds: items, or smaller passages.
+def opened(lines: Sequence[LineItems], first: int, last: int, address: Address) -> Sequence[Item]:
+    """Return the content of the passage from event `first` to event `last`: items, or smaller passages.
 
-    Raises LookupError where there is no such passage.
+    Raises LookupError if there is no such passage.
     """
-    inside = [each for each in told if first <= each.body.id <= last]
+    inside = [each for each in lines if first <= each.body.id <= last]
     counted = [at for at, each in enumerate(inside) if each.kind]
     if len(counted) not in (GROUP, GROUP * GROUP) or counted[0] or inside[0].body.id != first:
         raise LookupError(first)
@@ -53,24 +59,24 @@ def opened(told: Sequence[Told], first: int, last: int, address: Address) -> Seq
     return [_passages(inside, counted, fold_calls.within(Stretch(0, len(counted))), address)]
 
 
-def _row(row: Sequence[Told], address: Address) -> Iterator[Item]:
-    counted = [at for at, each in enumerate(row) if each.kind]
+def _fold_run(run: Sequence[LineItems], address: Address) -> Iterator[Item]:
+    counted = [at for at, each in enumerate(run) if each.kind]
     stretches = fold_calls.stretches(len(counted))
     start, end = (counted[stretches[0].first], counted[stretches[-1].end]) if stretches else (0, 0)
-    yield from (item for each in row[:start] for item in each.items)
+    yield from (item for each in run[:start] for item in each.items)
     if stretches:
-        yield _passages(row, counted, stretches, address)
-    yield from (item for each in row[end:] for item in each.items)
+        yield _passages(run, counted, stretches, address)
+    yield from (item for each in run[end:] for item in each.items)
 
 
 def _passages(
-    row: Sequence[Told], counted: Sequence[int], stretches: Sequence[Stretch], address: Address
+    run: Sequence[LineItems], counted: Sequence[int], stretches: Sequence[Stretch], address: Address
 ) -> Passages:
-    ends = [*counted, len(row)]
-    return Passages(tuple(_passage(row[ends[each.first] : ends[each.end]], address) for each in stretches))
+    ends = [*counted, len(run)]
+    return Passages(tuple(_passage(run[ends[each.first] : ends[each.end]], address) for each in stretches))
 
 
-def _passage(inside: Sequence[Told], address: Address) -> Passage:
+def _passage(inside: Sequence[LineItems], address: Address) -> Passage:
     kinds = [each.kind for each in inside]
     first, last = inside[0].body, inside[-1].body
     return Passage(

@@ -1,4 +1,9 @@
-"""Turns of very many calls: which of them are not read, and a group of them when it is opened."""
+"""Leaves the bodies of folded calls out of the queries, and reads one group or passage on demand.
+
+The groups come from `fold_calls`. Invariant: a turn's page reads no body of a hidden call, and a group reads
+only the bodies of its own calls and of the lines between them. Cost: one pass over the call records of a turn
+(without bodies) per page; the bodies read are bounded by the calls shown.
+"""
 
 from __future__ import annotations
 
@@ -16,21 +21,21 @@ from dashboard.shared.compiled_query import Value, in_list, list_param
 from dashboard.web import links
 from recorder.models import Turn
 
-Place = tuple[str, int, int, int]  # of a turn: project, session, loop, ordinal
+Place = tuple[str, int, int, int]  # project slug, session, loop and ordinal of a turn
 
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """What a turn's page leaves out, from one event up to another."""
+    """The part of a turn that its page leaves out: events from `since` up to `folded.until`."""
 
     turn: int
     folded: Folded
     since: int
-    events: frozenset[int]  # of the calls, wherever they stand
+    events: frozenset[int]  # of the hidden calls, also outside that range
 
 
 def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[int, Fold]:
-    """Return what is left out of each turn that has so many calls."""
+    """Return the folded part of each turn that has enough calls, by turn."""
     found = {}
     for turn, place in places.items():
         own = [each for each in called if each.turn == turn]
@@ -41,7 +46,7 @@ def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[in
 
 
 def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
-    """Return the SQL for events `e` that are in no fold, and its values."""
+    """Return an SQL condition that excludes the folded events of table `e`, and its values."""
     if not found:
         return "", ()
     events = list_param({pk for each in found for pk in each.events})
@@ -51,9 +56,11 @@ def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
 
 
 def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
-    """Return what a group holds: calls and what stands between them, or smaller groups. Ten queries at most.
+    """Return the content of a group: calls and the items between them, or smaller groups.
 
-    Raises LookupError where there is no such group.
+    Ten queries at most.
+
+    Raises LookupError if there is no such group.
     """
     turn = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal).first()
     own = calls_query.calls("c.turn_id = %s", turn.pk) if turn else ()
@@ -83,16 +90,16 @@ def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> 
         [each.call for each in own],
         {message: each for message, each in blocks.items() if since <= message < until},
         is_open=turn.state == "open",
-        questions=approvals_query.asked_in(found),
+        questions=approvals_query.questions_in(found),
         is_group=True,
         address=partial(links.turn_passage, own[0].slug, session, turn.loop_id, turn.ordinal),
     ).items()
 
 
 def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Sequence[Item]:
-    """Return what a passage of a turn, or of what stands right before it, holds. Eleven queries at most.
+    """Return the content of a passage inside a turn or directly before it. Eleven queries at most.
 
-    Raises LookupError where there is no such passage.
+    Raises LookupError if there is no such passage.
     """
     of_loop = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal)
     turn = of_loop.select_related("loop__session__project").first()
@@ -113,7 +120,7 @@ def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Seq
         [each.call for each in own],
         streaming_text.of_turns([turn.pk]).get(turn.pk, {}),
         is_open=turn.state == "open",
-        questions=approvals_query.asked_in(found),
+        questions=approvals_query.questions_in(found),
         address=address,
     ).passage(first, last)
 
@@ -126,7 +133,7 @@ def _fold(turn: int, place: Place, own: Sequence[Placed], groups: Sequence[Stret
 
 
 def dom_id(loop: int, ordinal: int, stretch: Stretch) -> str:
-    """Return what the element of a group is called."""
+    """Return the DOM id of a group."""
     return f"calls-{loop}-{ordinal}-{stretch.first}-{stretch.end}"
 
 
@@ -147,5 +154,5 @@ def _groups(place: Place, own: Sequence[Placed], stretches: Sequence[Stretch]) -
 
 
 def _begin(called: Sequence[Placed]) -> int:
-    """Return the event with which calls begin."""
+    """Return the first event of the first call, 0 without calls."""
     return min((pk for each in called[:1] for pk in each.call.events), default=0)

@@ -1,4 +1,4 @@
-"""What a conversation consists of, as its partials show it. Each says in `part` which of them draws it."""
+"""The items of a conversation. `part` names the block of the template that renders an item."""
 
 from __future__ import annotations
 
@@ -16,27 +16,30 @@ _FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
 _PERCENT = re.compile(r"\b(\d{1,3})(?:\.\d+)? ?%")
 
 Tone = Literal["", "running", "completed", "error", "rejected", "waiting", "winner", "compaction", "muted"]
-DECISIONS: Mapping[str, tuple[str, Tone, str]] = {  # of a question: words, tone, glyph
-    "waiting": ("Asks for approval", "waiting", "waiting"),
+DECISIONS: Mapping[str, tuple[str, Tone, str]] = {  # of an approval request: words, tone, glyph
+    "waiting": ("Approval requested", "waiting", "waiting"),
     "granted": ("Approved", "completed", "completed"),
     "denied": ("Denied", "rejected", "rejected"),
-    "expired": ("Nobody answered in time", "muted", "aborted"),
-    "cancelled": ("The question was withdrawn", "muted", "cancelled"),
-    "": ("Answered", "completed", "completed"),
+    "expired": ("Expired without an answer", "muted", "aborted"),
+    "cancelled": ("Request cancelled", "muted", "cancelled"),
+    "": ("Resolved", "completed", "completed"),
 }
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
-    """Text of a message. `is_prose`: the assistant's, which is Markdown; `is_raw`: as it was written."""
+class MessageText:
+    """Text of a message.
+
+    `is_prose`: written by the assistant as Markdown; `is_raw`: do not render Markdown.
+    """
 
     who: str
     icon: str
     text: Excerpt
-    is_first: bool = True  # of its message: then the role stands beside it
+    is_first: bool = True  # the first text of its message, shown with the role
     is_prose: bool = False
     is_raw: bool = False
-    part: str = "said"
+    part: str = "message"
 
     @property
     def is_rendered(self) -> bool:
@@ -45,7 +48,7 @@ class Said:
 
 @dataclass(frozen=True, slots=True)
 class Thought:
-    """What the model thought, folded."""
+    """A thinking block, collapsed."""
 
     text: Excerpt
     tokens: int = 0
@@ -58,7 +61,7 @@ class Thought:
 
 @dataclass(frozen=True, slots=True)
 class Picture:
-    """An image in a message; one without `url` is only told."""
+    """An image in a message; without `url` only its type and size are shown."""
 
     mime: str
     size: int  # bytes
@@ -70,7 +73,7 @@ class Picture:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """The sub-agent that a tool call ran; without `url` its session was never recorded."""
+    """The sub-agent started by a tool call; without `url` its session was not recorded."""
 
     session_id: str
     url: str = ""
@@ -78,12 +81,12 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """One tool call; `pk` is 0 when it was asked for and never ran."""
+    """One tool call; `pk` is 0 when the model requested it and it never ran."""
 
     pk: int
     name: str
     summary: str
-    state: str  # running done failed cut asked skipped waiting
+    state: str  # running done failed cut requested skipped waiting
     started_at: datetime | None = None
     duration_ms: int | None = None
     times_received: bool = True
@@ -93,21 +96,21 @@ class Tool:
     result: Excerpt | None = None
     pictures: tuple[Picture, ...] = ()
     child: Child | None = None
-    waiting_since: datetime | None = None  # for a person to let it run
-    as_of: str = ""  # the session as it was when the call had ended
+    waiting_since: datetime | None = None  # for approval
+    as_of: str = ""  # URL of the session at the end of the call
     part: str = "tool"
 
     @property
     def percent(self) -> int | None:
-        """Return how far a running tool is, if its progress says so: "38 of 212", "5/6" or "40%"."""
-        if said := _PERCENT.search(self.progress):
-            return min(int(said[1]), 100)
-        said = _FRACTION.search(self.progress)
-        return min(100 * int(said[1]) // int(said[2]), 100) if said and int(said[2]) else None
+        """Return the percentage in the progress text of a running tool: "38 of 212", "5/6" or "40%"."""
+        if match := _PERCENT.search(self.progress):
+            return min(int(match[1]), 100)
+        match = _FRACTION.search(self.progress)
+        return min(100 * int(match[1]) // int(match[2]), 100) if match and int(match[2]) else None
 
     @property
     def is_timed(self) -> bool:
-        """Say whether the duration is one: of lines of one batch it is only that of reading them."""
+        """Return whether the duration is meaningful: within one batch it is only parsing time."""
         return not self.times_received or (self.duration_ms or 0) >= ONE_BATCH_MS
 
     @property
@@ -117,14 +120,14 @@ class Tool:
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What a person is asked for, and how it was settled; root of the panel session/conversation/question."""
+    """An approval request and its resolution; root of the panel session/conversation/question."""
 
     pk: int
-    decision: str  # waiting granted denied expired cancelled, "" when it was settled and nobody said how
+    decision: str  # waiting granted denied expired cancelled, "" when resolved without a known decision
     since: datetime
     tool_call_id: str
     command: str
-    instead: str  # what stands in place of a command
+    instead: str  # text shown when there is no command
     risk: str
     warnings: Sequence[str]
     options: Sequence[str]
@@ -156,22 +159,22 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """Something that happened between messages."""
+    """An event shown between messages."""
 
     text: str
     tone: Tone = ""
     icon: str = "info"
-    glyph: str = ""  # a state's glyph in place of the icon
-    body: Excerpt | None = None  # shown under the text as it is
-    json: Excerpt | None = None  # folded
+    glyph: str = ""  # a status glyph, shown instead of the icon
+    body: Excerpt | None = None  # shown below the text, unformatted
+    json: Excerpt | None = None  # collapsed
     at: datetime | None = None
     event: int = 0
     part: str = "note"
 
 
 @dataclass(frozen=True, slots=True)
-class Shortened:
-    """A compaction: a rule across the page with before and after."""
+class CompactionDivider:
+    """A compaction, drawn as a divider with sizes before and after."""
 
     state: str  # running done cut
     tokens_before: int | None = None
@@ -180,12 +183,12 @@ class Shortened:
     messages_after: int | None = None
     summary: Excerpt | None = None
     url: str = ""  # of its own page
-    part: str = "shortened"
+    part: str = "compaction"
 
 
 @dataclass(frozen=True, slots=True)
 class CutOff:
-    """The blocks of a message that never ended, with others after it."""
+    """The streamed blocks of a message that never ended, followed by other messages."""
 
     blocks: tuple[Block, ...]
     part: str = "cutoff"
@@ -193,55 +196,58 @@ class CutOff:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Calls of a turn that are folded away until somebody opens them, counted from 1."""
+    """A collapsed range of the calls of a turn, numbered from 1 and loaded when opened."""
 
     first: int
     last: int
     failed: int
     running: int
     dom_id: str
-    url: str  # of what is inside
+    url: str  # of the content
 
 
 @dataclass(frozen=True, slots=True)
 class Groups:
-    """The groups of a turn's calls, before those that are shown."""
+    """The groups of a turn's calls, before the calls that are shown."""
 
     groups: tuple[Group, ...]
     shown: int
     calls: int
-    is_raw: bool = False  # what is inside is wanted as it was written
+    is_raw: bool = False  # load the content as raw text
     part: str = "groups"
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """Messages and notes in a row that are folded away until somebody opens them."""
+    """A collapsed run of messages and notes, loaded when opened."""
 
     first: int  # event
     messages: int
     notes: int
-    failed: int  # notes that say of an error
+    failed: int  # notes about errors
     since: datetime
     until: datetime
     dom_id: str
-    url: str  # of what is inside
+    url: str  # of the content
 
 
 @dataclass(frozen=True, slots=True)
 class Passages:
-    """The passages of a row, before what is shown of it."""
+    """The passages of a run, before the items that are shown."""
 
     passages: tuple[Passage, ...]
-    is_raw: bool = False  # what is inside is wanted as it was written
+    is_raw: bool = False  # load the content as raw text
     part: str = "passages"
 
 
-Item = Said | Thought | Picture | Tool | Question | Note | Shortened | CutOff | Groups | Passages
+Item = (
+    MessageText | Thought | Picture | Tool | Question | Note | CompactionDivider | CutOff | Groups | Passages
+)
 
 
-def as_written(items: Iterable[Item]) -> list[Item]:
-    """Return items with Markdown left as the text that it is."""
+def raw_items(items: Iterable[Item]) -> list[Item]:
+    """Return items with Markdown not rendered."""
     return [
-        replace(item, is_raw=True) if isinstance(item, Said | Groups | Passages) else item for item in items
+        replace(item, is_raw=True) if isinstance(item, MessageText | Groups | Passages) else item
+        for item in items
     ]

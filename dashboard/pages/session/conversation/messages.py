@@ -1,10 +1,10 @@
-"""Messages as items: plain text of users, prose and thoughts of assistants, anything else as JSON."""
+"""Converts messages to items: user text, assistant Markdown and thinking, images; other roles as JSON."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from dashboard.pages.session.conversation.items import Item, Note, Picture, Said, Thought
+from dashboard.pages.session.conversation.items import Item, MessageText, Note, Picture, Thought
 from dashboard.pages.session.events.bodies import (
     Excerpt,
     Object,
@@ -21,31 +21,33 @@ from dashboard.rendering import images
 from dashboard.web import links
 from recorder.core.records import Json
 
-Asked = Callable[[str, str, Json, str], Item | None]  # a tool call's id, name, arguments and their path
+CallItem = Callable[
+    [str, str, Json, str], Item | None
+]  # gets a tool call's id, name, arguments and their path
 WHO = {"user": ("User", "user"), "assistant": ("Assistant", "bot"), "toolResult": ("Tool result", "wrench")}
 
 
 class Messages:
-    """Reads the messages of one event."""
+    """Converts the messages of one event to items."""
 
-    def __init__(self, slug: str, event: int, asked: Asked) -> None:
-        self._slug, self._event, self._asked = slug, event, asked
+    def __init__(self, slug: str, event: int, call_item: CallItem) -> None:
+        self._slug, self._event, self._call_item = slug, event, call_item
 
     def items(self, message: Object, path: str) -> Iterator[Item]:
-        """Yield what a message that stands at `path` consists of."""
+        """Yield the items of the message at `path` of the event."""
         role = string(message.get("role"))
         if role not in WHO:
             yield self._extension(message, path, role)
             return
         content = message.get("content")
         if isinstance(content, str):
-            yield self._said(role, content, f"{path}.content", is_first=True)
+            yield self._text(role, content, f"{path}.content", is_first=True)
             return
         is_first = True
         for index, part in enumerate(items(content)):
             item = self._part(role, message, obj(part), f"{path}.content.{index}", is_first=is_first)
             if item is not None:
-                is_first = is_first and not isinstance(item, Said)
+                is_first = is_first and not isinstance(item, MessageText)
                 yield item
 
     def excerpt(self, path: str, text: str) -> Excerpt:
@@ -58,7 +60,7 @@ class Messages:
         match part.get("type"):
             case "text":
                 text = string(part.get("text"))
-                return self._said(role, text, f"{path}.text", is_first=is_first) if text.strip() else None
+                return self._text(role, text, f"{path}.text", is_first=is_first) if text.strip() else None
             case "thinking":
                 text = string(part.get("thinking"))
                 tokens = (
@@ -69,27 +71,27 @@ class Messages:
                 return picture(self._slug, self._event, path, part)
             case "toolCall":
                 call = string(part.get("id")), string(part.get("name"))
-                return self._asked(*call, part.get("arguments"), f"{path}.arguments")
+                return self._call_item(*call, part.get("arguments"), f"{path}.arguments")
             case _:
-                return Note(
-                    "A part of a kind that is not known here", json=self.folded(path, pretty(dict(part)))
-                )
+                return Note("Content of an unknown type", json=self.folded(path, pretty(dict(part))))
 
-    def _said(self, role: str, text: str, path: str, *, is_first: bool) -> Said:
+    def _text(self, role: str, text: str, path: str, *, is_first: bool) -> MessageText:
         who, icon = WHO[role]
-        return Said(who, icon, self.excerpt(path, text), is_first=is_first, is_prose=role == "assistant")
+        return MessageText(
+            who, icon, self.excerpt(path, text), is_first=is_first, is_prose=role == "assistant"
+        )
 
     def _extension(self, message: Object, path: str, role: str) -> Note:
         kind = string(message.get("kind"))
-        words = " · ".join(filter(None, (role or "A message without a role", kind)))
+        words = " · ".join(filter(None, (role or "Message without a role", kind)))
         where = f"{path}.data" if "data" in message else path
         return Note(words, icon="braces", json=self.folded(where, pretty(message.get("data", dict(message)))))
 
 
 def picture(slug: str, event: int, path: str, part: Object) -> Picture:
-    """Return what is known of an image, and where it is if it may be shown.
+    """Return an image with its size and, if its format is supported, its URL.
 
-    Base64 is four characters for three bytes.
+    The size is computed from the base64 text: four characters hold three bytes.
     """
     data = string(part.get("data"))
     size = len(data) * 3 // 4 - data[-2:].count("=")
@@ -114,7 +116,7 @@ def _is_only_thought(message: Object) -> bool:
 
 
 def result_text(result: Json) -> str:
-    """Return what a tool's result says: its content, or the whole of it when it has none."""
+    """Return the text of a tool result: its content, else its details; without `content` the whole value."""
     inside = obj(result)
     if "content" not in inside:
         return text_of(result) if result is not None else ""

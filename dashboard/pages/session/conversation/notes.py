@@ -1,8 +1,8 @@
-"""What stands between messages: refusals, errors, approvals, compactions, events that are not known."""
+"""Converts events between messages to notes: rejections, errors, approvals, compactions, unknown events."""
 
 from __future__ import annotations
 
-from dashboard.pages.session.conversation.items import DECISIONS, Item, Note, Shortened, Tone
+from dashboard.pages.session.conversation.items import DECISIONS, CompactionDivider, Item, Note, Tone
 from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, number, pretty, string
 from dashboard.web import links
 from recorder.core.formats.native import EVENT_TYPES
@@ -30,11 +30,11 @@ SILENT = {
 
 
 def note(slug: str, body: Body) -> Item | None:
-    """Return how an event shows between messages, None for those that show elsewhere."""
+    """Return the note of an event, None for events that are shown elsewhere."""
     if body.type in SILENT and body.type in EVENT_TYPES:
         return None
     if body.type == "CompactionEnded":
-        return shortened(slug, body)
+        return compaction_divider(slug, body)
     made = _NOTES.get(body.type, _unknown)(body.event)
     return Note(
         made.text,
@@ -48,10 +48,10 @@ def note(slug: str, body: Body) -> Item | None:
     )
 
 
-def shortened(slug: str, body: Body) -> Shortened:
-    """Return a compaction that ended."""
+def compaction_divider(slug: str, body: Body) -> CompactionDivider:
+    """Return the divider of a compaction that ended."""
     summary = string(body.event.get("summary"))
-    return Shortened(
+    return CompactionDivider(
         "done",
         _count(body.event, "estimated_tokens_before"),
         _count(body.event, "estimated_tokens_after"),
@@ -93,20 +93,20 @@ def _notice(event: Object) -> Note:
 
 def _switched(event: Object) -> Note:
     before, now = string(event.get("from") or event.get("from_")), string(event.get("to"))
-    return Note(f"{before} handed over to {now}" if before else f"{now} took over", icon="users")
+    return Note(f"Handoff from {before} to {now}" if before else f"Handoff to {now}", icon="users")
 
 
-def _asked(event: Object) -> Note:
+def _approval_requested(event: Object) -> Note:
     risk = string(event.get("risk"))
-    words = " · ".join(filter(None, ("Asked for approval", risk and f"risk {risk}")))
+    words = " · ".join(filter(None, ("Approval requested", risk and f"risk {risk}")))
     return Note(words, "waiting", glyph="waiting", body=_text(event, "command"))
 
 
-def _answered(event: Object) -> Note:
+def _approval_resolved(event: Object) -> Note:
     words, tone, glyph = DECISIONS.get(string(event.get("decision")), DECISIONS[""])
     scope = string(event.get("scope"))
-    said = " · ".join(filter(None, (words, scope, "inferred" if event.get("inferred") is True else "")))
-    return Note(said, tone, glyph=glyph, body=_text(event, "reason"))
+    text = " · ".join(filter(None, (words, scope, "inferred" if event.get("inferred") is True else "")))
+    return Note(text, tone, glyph=glyph, body=_text(event, "reason"))
 
 
 def _pruned(event: Object) -> Note:
@@ -119,12 +119,12 @@ def _reverted(event: Object) -> Note:
     category = string(event.get("category"))
     if event.get("applied") is not True:
         return Note(
-            f"Asked to go back ({category}), refused",
+            f"Revert requested ({category}), rejected",
             "rejected",
             glyph="rejected",
             body=_text(event, "reason"),
         )
-    return Note(f"Went back ({category})", "compaction", "rotate-ccw", body=_text(event, "summary"))
+    return Note(f"Reverted ({category})", "compaction", "rotate-ccw", body=_text(event, "summary"))
 
 
 def _progress(event: Object) -> Note:
@@ -136,7 +136,7 @@ def _linked(event: Object) -> Note:
 
 
 def _unknown(event: Object) -> Note:
-    return Note(f"{string(event.get('type')) or 'An event'}, which is not known here", icon="braces")
+    return Note(f"Unknown event type: {string(event.get('type')) or 'none'}", icon="braces")
 
 
 def _text(event: Object, name: str) -> Excerpt | None:
@@ -149,8 +149,8 @@ _NOTES = {
     "ErrorRaised": _failed,
     "Notice": _notice,
     "AgentSwitched": _switched,
-    "ApprovalRequested": _asked,
-    "ApprovalResolved": _answered,
+    "ApprovalRequested": _approval_requested,
+    "ApprovalResolved": _approval_resolved,
     "PrunApplied": _pruned,
     "RevertApplied": _reverted,
     "ProgressMessage": _progress,

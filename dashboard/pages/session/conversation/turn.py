@@ -1,4 +1,15 @@
-"""A turn as people read it: what was said, thought and done, in recorded order, each thing once. Pure."""
+"""Converts the recorded lines of a turn to items for display. Pure.
+
+Invariant: items are in recorded order and nothing is shown twice, although the wire repeats content:
+
+- an answer is taken from MessageEnd; the copy in TurnEnd is used only if no assistant message ended before
+  it;
+- a tool call is shown where it started; one that never started is shown at the request in its message;
+- a tool result message is shown only if no call with its id is in the turn;
+- a message that never ended is shown from its start, or from its streamed blocks.
+
+Cost: O(lines + calls), except that each unfinished compaction or streamed message scans the later lines.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +19,8 @@ from datetime import date, datetime
 
 from dashboard.live.streaming_text import Block
 from dashboard.pages.session.conversation import fold_messages
-from dashboard.pages.session.conversation.fold_messages import Address, Told
-from dashboard.pages.session.conversation.items import CutOff, Groups, Item, Question, Shortened, Tool
+from dashboard.pages.session.conversation.fold_messages import Address, LineItems
+from dashboard.pages.session.conversation.items import CompactionDivider, CutOff, Groups, Item, Question, Tool
 from dashboard.pages.session.conversation.messages import Messages, pictures, result_text
 from dashboard.pages.session.conversation.notes import SILENT, note
 from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, items, obj, pretty, string
@@ -20,7 +31,7 @@ from recorder.core.records import Json
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What is kept of a tool call, and where its bodies are."""
+    """The record of a tool call and the events that hold its bodies."""
 
     tool_call_id: str
     start_event: int | None
@@ -35,7 +46,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Folded:
-    """Calls of a stretch that are not read: their groups stand before the event at which the others begin."""
+    """Calls that are not read; their groups are shown before event `until`, where the visible calls begin."""
 
     groups: Groups
     until: int
@@ -43,40 +54,48 @@ class Folded:
 
 @dataclass(slots=True)
 class Reading:
-    """The lines of a stretch of a loop, and what belongs to them. Calls without lines are not shown."""
+    """The lines of a part of a loop with their calls, blocks and approvals.
+
+    Calls without lines are not shown.
+    """
 
     slug: str
     bodies: Sequence[Body]
     calls: Sequence[Call] = ()
-    blocks: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)  # by the message's first event
+    blocks: Mapping[int, tuple[Block, ...]] = field(default_factory=dict)  # by the first event of the message
     is_open: bool = False
-    questions: Mapping[int, Question] = field(default_factory=dict)  # by the event that asked
+    questions: Mapping[int, Question] = field(default_factory=dict)  # by the event of the request
     folded: Folded | None = None
-    is_group: bool = False  # of calls, with others after it
-    address: Address | None = None  # of passages; without it none are folded
+    is_group: bool = False  # a group of calls, followed by other calls
+    address: Address | None = None  # the URL of passages; without it nothing is folded
 
     def items(self) -> list[Item]:
-        """Return what to show."""
+        """Return the items to show."""
         return _Reader(self).read()
 
     def passage(self, first: int, last: int) -> Sequence[Item]:
-        """Return what a passage from one event up to another holds. Raises LookupError if there is none."""
+        """Return the content of the passage from event `first` to event `last`.
+
+        Raises LookupError if there is none.
+        """
         assert self.address is not None
-        return fold_messages.opened(_Reader(self).told(), first, last, self.address)
+        return fold_messages.opened(_Reader(self).lines(), first, last, self.address)
 
     @property
     def pruned_on(self) -> date | None:
-        """Return the last day on which some of what was said here was pruned."""
+        """Return the last day on which bodies of these lines were pruned."""
         return max((body.pruned_on for body in self.bodies if body.pruned_on), default=None)
 
     def streaming(self) -> tuple[Block, ...]:
-        """Return the blocks of the message that streams, or with which the stretch broke off."""
+        """Return the blocks of the last message if it is streaming or was interrupted."""
         if self.is_group:
             return ()
-        return self.blocks[max(self.blocks)] if self.blocks and not self._is_passed(max(self.blocks)) else ()
+        return (
+            self.blocks[max(self.blocks)] if self.blocks and not self._is_superseded(max(self.blocks)) else ()
+        )
 
-    def _is_passed(self, message: int) -> bool:
-        """Say whether another message came after the one whose first event this is."""
+    def _is_superseded(self, message: int) -> bool:
+        """Return whether another message follows the one whose first event is `message`."""
         return any(body.id > message and body.type in ("MessageStart", "MessageEnd") for body in self.bodies)
 
 
@@ -87,7 +106,7 @@ class _Reader:
         self._ran = {call.tool_call_id for call in reading.calls}
         self._bodies = {body.id: body for body in reading.bodies if body.pruned_on is None}
         self._results = _results(reading.bodies)
-        self._known = self._ran | _asked_for(reading.bodies)
+        self._call_ids = self._ran | _requested_calls(reading.bodies)
         self._questions = {
             body.id: reading.questions[body.id] for body in reading.bodies if body.id in reading.questions
         }
@@ -97,42 +116,44 @@ class _Reader:
             if each.is_open and each.tool_call_id
         }
         self._has_answer = False
-        self._begun: dict[str, Body] = {}  # messages that began and have not ended, by role
+        self._begun: dict[str, Body] = {}  # messages that started and have not ended, by role
         self._current: Body | None = None
 
     def read(self) -> list[Item]:
-        told, address = self.told(), self._reading.address
+        lines, address = self.lines(), self._reading.address
         items = (
-            fold_messages.folded(told, address) if address else (item for each in told for item in each.items)
+            fold_messages.folded(lines, address)
+            if address
+            else (item for line in lines for item in line.items)
         )
         found = list(items)
         for body in self._begun.values():
             found += self._message(body)
         return found
 
-    def told(self) -> list[Told]:
-        """Return what each line shows."""
+    def lines(self) -> list[LineItems]:
+        """Return the items of each line."""
         folded = self._reading.folded
-        found: list[Told] = []
+        found: list[LineItems] = []
         for body in self._reading.bodies:
             if folded and body.id >= folded.until:
-                found.append(Told(body, [folded.groups], parts=True))
+                found.append(LineItems(body, [folded.groups], parts=True))
                 folded = None
             parts = body.id in self._by_event or body.id in self._questions
-            found.append(Told(body, list(self._items(body)), "" if parts else _kind(body), parts=parts))
+            found.append(LineItems(body, list(self._items(body)), "" if parts else _kind(body), parts=parts))
         return found
 
     def _items(self, body: Body) -> Iterator[Item]:
         call, question = self._by_event.get(body.id), self._questions.get(body.id)
         if call is not None:
             drawn = tool(self._reading.slug, call, self._bodies)
-            yield held(drawn, self._waiting.get(call.tool_call_id))
+            yield with_waiting(drawn, self._waiting.get(call.tool_call_id))
         elif question is not None:
             yield question
         elif body.pruned_on is None:
-            yield from self._told(body)
+            yield from self._event_items(body)
 
-    def _told(self, body: Body) -> Iterator[Item]:
+    def _event_items(self, body: Body) -> Iterator[Item]:
         match body.type:
             case "MessageStart":
                 yield from self._message_start(body)
@@ -147,7 +168,7 @@ class _Reader:
             case "CompactionStarted":
                 if not self._is_followed(body, "CompactionEnded"):
                     state = "running" if self._reading.is_open else "cut"
-                    yield Shortened(state, url=links.compaction_of(self._reading.slug, body.id))
+                    yield CompactionDivider(state, url=links.compaction_of(self._reading.slug, body.id))
             case _:
                 shown = note(self._reading.slug, body)
                 if shown is not None:
@@ -165,21 +186,21 @@ class _Reader:
 
     def _message(self, body: Body) -> Iterator[Item]:
         message = obj(body.event.get("message"))
-        if _role(body) == "toolResult" and string(message.get("toolCallId")) in self._known:
+        if _role(body) == "toolResult" and string(message.get("toolCallId")) in self._call_ids:
             return iter(())
         self._current = body
-        return Messages(self._reading.slug, body.id, self._asked).items(message, "message")
+        return Messages(self._reading.slug, body.id, self._requested_call).items(message, "message")
 
-    def _asked(self, call_id: str, name: str, args: Json, path: str) -> Item | None:
-        """Return a call that never ran where it was asked for; those that ran stand where they began."""
+    def _requested_call(self, call_id: str, name: str, args: Json, path: str) -> Item | None:
+        """Return the item of a requested call that never ran, None for calls that ran."""
         if call_id in self._ran:
             return None
         assert self._current is not None
         result = self._results.get(call_id)
-        state = "asked" if result is None and self._reading.is_open else "skipped"
+        state = "requested" if result is None and self._reading.is_open else "skipped"
         if result is not None and result.message.get("isError") is not True:
             state = "done"
-        asked = Tool(
+        call = Tool(
             0,
             name,
             one_line(args),
@@ -187,12 +208,12 @@ class _Reader:
             args=folded(self._reading.slug, self._current.id, path, pretty(args)),
             result=result.excerpt(self._reading.slug) if result else None,
         )
-        return held(asked, self._waiting.get(call_id))
+        return with_waiting(call, self._waiting.get(call_id))
 
 
 @dataclass(frozen=True, slots=True)
 class _Result:
-    """A tool result that came as a message."""
+    """A tool result sent as a message."""
 
     event: int
     path: str
@@ -206,17 +227,17 @@ class _Result:
 def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
     found: dict[str, _Result] = {}
     for body in bodies:
-        said = [("message", body.event.get("message"))] if body.type == "MessageEnd" else []
+        messages = [("message", body.event.get("message"))] if body.type == "MessageEnd" else []
         if body.type == "TurnEnd":
             results = items(body.event.get("tool_results"))
-            said = [(f"tool_results.{index}", each) for index, each in enumerate(results)]
-        for path, message in said:
+            messages = [(f"tool_results.{index}", each) for index, each in enumerate(results)]
+        for path, message in messages:
             if obj(message).get("role") == "toolResult":
                 found.setdefault(string(obj(message).get("toolCallId")), _Result(body.id, path, obj(message)))
     return found
 
 
-def _asked_for(bodies: Sequence[Body]) -> set[str]:
+def _requested_calls(bodies: Sequence[Body]) -> set[str]:
     return {
         string(obj(part).get("id"))
         for body in bodies
@@ -227,7 +248,10 @@ def _asked_for(bodies: Sequence[Body]) -> set[str]:
 
 
 def _kind(body: Body) -> str:
-    """Return what a line counts as, whatever comes later: message, note, or "" for neither."""
+    """Return the kind under which a line is counted: message, note, or "" for neither.
+
+    The kind depends on the line alone, so that passages keep their bounds when lines are appended.
+    """
     if body.pruned_on is not None:
         return ""
     if body.type == "MessageEnd":
@@ -247,15 +271,15 @@ def tool(slug: str, call: Call, bodies: Mapping[int, Body]) -> Tool:
     return replace(
         call.tool,
         args=_whole(slug, start, "args") if start and start.event.get("args") is not None else None,
-        partial=_said(slug, update, "partial_result") if update and not end else None,
-        result=_said(slug, end, "result") if end else None,
+        partial=_result_excerpt(slug, update, "partial_result") if update and not end else None,
+        result=_result_excerpt(slug, end, "result") if end else None,
         pictures=pictures(slug, end.id if end else 0, obj(result).get("content")),
     )
 
 
-def held(call: Tool, since: datetime | None) -> Tool:
-    """Return a tool call as one that waits, if it has not ended and a person has yet to let it run."""
-    if since is None or call.state not in ("asked", "running"):
+def with_waiting(call: Tool, since: datetime | None) -> Tool:
+    """Return a tool call with state "waiting" if it has not ended and waits for approval since `since`."""
+    if since is None or call.state not in ("requested", "running"):
         return call
     return replace(call, state="waiting", waiting_since=since)
 
@@ -264,7 +288,7 @@ def _whole(slug: str, body: Body, name: str) -> Excerpt:
     return folded(slug, body.id, name, pretty(body.event.get(name)))
 
 
-def _said(slug: str, body: Body, name: str) -> Excerpt:
+def _result_excerpt(slug: str, body: Body, name: str) -> Excerpt:
     value = body.event.get(name)
     path = f"{name}.content" if obj(value).get("content") else name
     return folded(slug, body.id, path, result_text(value))

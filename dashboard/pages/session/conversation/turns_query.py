@@ -1,4 +1,9 @@
-"""Turns with all that was said and done in them, and what stands after the last one."""
+"""Reads turns with all their items, and the end of a loop after its last turn.
+
+A turn shows the lines recorded with its id and, before them, the lines of its loop without a turn since the
+previous turn began. Cost: a fixed number of queries for any number of turns (eight at most); the bodies of
+folded calls are not read.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +20,7 @@ from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
 from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
 from dashboard.pages.session.conversation.fold_messages import Address
-from dashboard.pages.session.conversation.items import Item, as_written
+from dashboard.pages.session.conversation.items import Item, raw_items
 from dashboard.pages.session.conversation.turn import Reading
 from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
@@ -24,11 +29,11 @@ from dashboard.shared.usage_bar import COLUMNS
 from dashboard.web import links
 from recorder.models import LoopRecord, ModelConfig, Price, Turn
 
-TAIL_MAX = 200  # lines that are shown after the last turn
-SAID = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
-LASTED = ("started_at", "ended_at", "start_event", "end_event")
-# With their other columns these rows are 130 wide.
-SHOWN = (*SAID, *LASTED, *COLUMNS, *COST, "cache_write_1h_tokens", "loop_id", "config_id", "price_id")
+TAIL_MAX = 200  # lines shown after the last turn
+STATE = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
+TIMES = ("started_at", "ended_at", "start_event", "end_event")
+# A whole row has 130 columns with its relations.
+SHOWN = (*STATE, *TIMES, *COLUMNS, *COST, "cache_write_1h_tokens", "loop_id", "config_id", "price_id")
 _BEGIN = "COALESCE({0}.start_event, {0}.request_event, {0}.end_event)".format
 _TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
 l.session_id AS session, p.slug AS slug, {_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
@@ -64,12 +69,12 @@ class TurnView:
     started_at: datetime
     ended_at: datetime | None
     spent: Turn
-    cost: Breakdown | None  # None while nothing is spent
-    before: Sequence[Item]  # what happened between the turn before and this one
+    cost: Breakdown | None  # None while there is no cost
+    before: Sequence[Item]  # items between the previous turn and this one
     items: Sequence[Item]
     streaming: Sequence[Block]
-    pruned_on: date | None  # when some of what was said in it went
-    as_of: str  # the session as it was when the turn had ended
+    pruned_on: date | None  # last day on which bodies of it were pruned
+    as_of: str  # URL of the session at the end of the turn
 
     @property
     def number(self) -> int:
@@ -94,14 +99,14 @@ class Tail:
     status: str
     outcome: str
     rejection: str | None
-    error: str  # "" when the last turn says it
-    is_bare: bool  # no turn began
+    error: str  # "" when the last turn shows it
+    is_bare: bool  # without turns
     pruned_on: date | None
 
 
 @dataclass(frozen=True, slots=True)
 class _Span:
-    """A turn, whose it is, and where the one before it began."""
+    """A turn with its project and session, and the first events of the previous turn and of itself."""
 
     turn: Turn
     slug: str
@@ -123,12 +128,12 @@ class _Span:
         return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
 
     def holds(self, line: lines_query.Line) -> bool:
-        """Say whether a line of no turn stands between the turn before and this one."""
+        """Return whether a line without a turn is between the previous turn and this one."""
         return line.loop == self.turn.loop_id and self.before < line.body.id < self.begin
 
 
 def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
-    """Return turns whole. Eight queries at most, and six of one that runs."""
+    """Return turns with all items, by primary key. Eight queries at most, six for a running turn."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
@@ -137,7 +142,7 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     hidden = frozenset(pk for each in folded.values() for pk in each.events)
     found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
     streamed = streaming_text.of_turns(pks)
-    asked = approvals_query.asked_in(found)
+    questions = approvals_query.questions_in(found)
     owner = {pk: each.turn for each in called for pk in each.call.events if pk not in hidden}
     views = {}
     for span in spans:
@@ -149,23 +154,23 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
         is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
         fold = folded[turn.pk].folded if turn.pk in folded else None
         reading = Reading(
-            slug, inside, own, blocks, is_open=is_open, questions=asked, folded=fold, address=span.address
+            slug, inside, own, blocks, is_open=is_open, questions=questions, folded=fold, address=span.address
         )
-        before = Reading(slug, loose, others, questions=asked, address=span.address)
+        before = Reading(slug, loose, others, questions=questions, address=span.address)
         views[turn.pk] = _view(span, reading, before)
     return views
 
 
 def raw_turns(pks: Collection[int]) -> Mapping[int, TurnView]:
-    """Return turns with their texts as they were written."""
+    """Return turns with Markdown not rendered."""
     return {
-        pk: replace(view, before=as_written(view.before), items=as_written(view.items))
+        pk: replace(view, before=raw_items(view.before), items=raw_items(view.items))
         for pk, view in turns(pks).items()
     }
 
 
 def tails(pks: Collection[int]) -> Mapping[int, Tail]:
-    """Return what stands after the last turn of each loop. Six queries at most."""
+    """Return the items after the last turn of each loop, by loop. Six queries at most."""
     loops = _ends(pks)
     since = {loop.pk: loop.last or 0 for loop in loops}
     several = list_param(pks)
@@ -174,7 +179,7 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     newest = TAIL_MAX * max(len(since), 1)
     found = lines_query.read(outside, several, min(since.values(), default=0), newest=newest)
     streamed = streaming_text.outside_turns(pks)
-    asked = approvals_query.asked_in(found)
+    questions = approvals_query.questions_in(found)
     tails = {}
     for loop in loops:
         bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
@@ -185,7 +190,7 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
             own,
             streamed.get(loop.pk, {}),
             is_open=loop.status == "running",
-            questions=asked,
+            questions=questions,
         )
         tails[loop.pk] = _tail(loop, reading)
     return tails
@@ -217,8 +222,8 @@ def _tail(loop: Any, reading: Reading) -> Tail:
 
 
 def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
-    """Return the same with its texts as they were written."""
-    return {pk: replace(tail, items=as_written(tail.items)) for pk, tail in tails(pks).items()}
+    """Return the items after the last turn of each loop with Markdown not rendered."""
+    return {pk: replace(tail, items=raw_items(tail.items)) for pk, tail in tails(pks).items()}
 
 
 def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
@@ -246,9 +251,9 @@ def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
 
 
 def _spans(pks: Collection[int]) -> list[_Span]:
-    """Return the turns in recorded order, each with its begin and that of the turn before it.
+    """Return the turns in recorded order, each with its first event and that of the previous turn.
 
-    One query, and two more for what turns cost: those that run have not cost anything yet.
+    One query, and two more if a turn has a cost: a running turn has none yet.
     """
     ordered = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
     spent = [turn for turn in ordered if _has_cost(turn)]
@@ -282,7 +287,10 @@ def _lines_of(
     more: Collection[int],
     folded: Collection[folded_calls_query.Fold],
 ) -> list[lines_query.Line]:
-    """Return the lines of turns, but those in folds, those of no turn before them, and more. Two queries."""
+    """Return the unfolded lines of turns, the lines without a turn before them, and events `more`.
+
+    Two queries.
+    """
     loops = list_param({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)

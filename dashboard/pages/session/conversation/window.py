@@ -1,4 +1,9 @@
-"""Which turns a page of the conversation shows."""
+"""Selects the turns that a page of the conversation shows.
+
+A page shows at most PAGE consecutive turns; an open page keeps at most HELD of them as new ones arrive. Turns
+are addressed by ordinal, so a page of earlier turns never shifts. Cost: two queries, each limited to PAGE + 1
+rows.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +16,13 @@ from dashboard.shared.compiled_query import compiled
 from recorder.models import Turn
 
 PAGE = 30
-HELD = 4 * PAGE  # turns that an open page may have, for somebody who reads further up
-NO_MORE = 2**31 - 1  # no turn has this ordinal
+HELD = 4 * PAGE  # turns that an open page keeps, for a reader who scrolled up
+NO_MORE = 2**31 - 1  # larger than any ordinal
 
 
 @dataclass(frozen=True, slots=True)
 class TurnWindow:
-    """A page of turns by their ordinals; `earlier` is the one to ask for those before it."""
+    """A page of turns by ordinal; `earlier` and `later` are the `before` of the adjacent pages."""
 
     ordinals: Sequence[int]
     earlier: int | None
@@ -29,7 +34,7 @@ class TurnWindow:
 
 
 def turn_window(loop: int, before: int | None = None) -> TurnWindow:
-    """Return the last turns of a loop, or the last before an ordinal. Two queries."""
+    """Return the last turns of a loop, or the last turns before an ordinal. Two queries."""
     found = _last(loop) if before is None else _last_before(loop, before)
     shown = found[:PAGE]
     earlier = shown[-1] if len(found) > PAGE else None
@@ -49,7 +54,10 @@ def _last_before(loop: int, before: int) -> QuerySet[Turn, int]:
 
 
 def turns_between(loop: int, first: int, last: int | None) -> list[int]:
-    """Return the turns that an open page shows, from an ordinal on, up to another if given. One query."""
+    """Return the primary keys of at most PAGE turns with `first` <= ordinal < `last`, the newest of them.
+
+    One query.
+    """
     return _turns_since(loop, first, NO_MORE if last is None else last)[::-1]
 
 

@@ -1,4 +1,4 @@
-"""What stands inside a recorded event: a text, piece by piece, and an image, decoded and looked at by us."""
+"""Serves the content of a recorded event: a text in parts, and an image after decoding and checking it."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from recorder.core.content.text import clean
 from recorder.core.records import Json
 from recorder.models import Project
 
-PIECE = 200_000  # characters of a text that a page is given at once
-# An image is data: it may load nothing, run nothing, and be framed by nobody.
+PART = 200_000  # characters of a text in one response to a page
+# An image must not load or run anything, and no page may frame it.
 INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 
@@ -36,7 +36,7 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 @member
 @may_be_pruned
 def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
-    """Give the whole of one text inside an event: plain, or to the page that asked for it, in pieces."""
+    """Return one whole text of an event: as plain text, or to an htmx request as HTML in parts."""
     raw = found_line(lookup.event, project, pk)
     body, at = decode(raw), request.GET.get("at", "")
     value = _at(body, at)
@@ -47,16 +47,16 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     if not request.htmx:
         return HttpResponse(text, content_type=PLAIN)
     start = min(whole_number(request.GET.get("from", "")) or 0, len(text))
-    rest = len(text) - start - PIECE
+    rest = len(text) - start - PART
     is_whole = start == 0 and rest <= 0
-    is_said = string(obj(body.get("message")).get("role")) == "assistant" and "plain" not in request.GET
+    is_assistant = string(obj(body.get("message")).get("role")) == "assistant" and "plain" not in request.GET
     context = {
         "id": dom_id(pk, at),
-        "text": text[start : start + PIECE],
-        "is_prose": at.endswith(".text") and is_said and is_whole,
+        "text": text[start : start + PART],
+        "is_prose": at.endswith(".text") and is_assistant and is_whole,
         "is_whole": is_whole,
         "is_first": start == 0,
-        "more": f"{links.event_text(project.slug, pk, at)}&from={start + PIECE}" if rest > 0 else "",
+        "more": f"{links.event_text(project.slug, pk, at)}&from={start + PART}" if rest > 0 else "",
         "rest": rest,
     }
     return render(request, "session/text/full.html", context)
@@ -66,7 +66,7 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
 @member
 @may_be_pruned
 def event_image(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Give an image that an event holds, as what its own bytes say it is."""
+    """Return an image inside an event, with the media type detected from its bytes."""
     part = _at(decode(found_line(lookup.event, project, pk)), request.GET.get("at", ""))
     raw = images.decode_base64(string(obj(part).get("data")))
     image = images.identify(raw) if raw else None

@@ -1,4 +1,4 @@
-"""What recorded lines hold, made fit to show: decoded, found by path, cut to a preview."""
+"""Prepares recorded lines for display: decoding, access by path, previews of long texts."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -12,8 +12,8 @@ from recorder.core.content.text import clean
 from recorder.core.formats.base import strip_sse_framing
 from recorder.core.records import Json
 
-PREVIEW = 16_000  # characters of one text that are shown at once
-HEAD_LINES, HEAD = 12, 2_000  # lines and characters of a tool's result that are sent with the page
+PREVIEW = 16_000  # characters of one text shown without a request
+HEAD_LINES, HEAD = 12, 2_000  # lines and characters of a tool result sent with the page
 HEAD_BYTES = 3_000  # of HTML, at most
 
 Object = Mapping[str, Json]
@@ -27,20 +27,20 @@ class Body:
     type: str
     event: Object
     at: datetime
-    is_received: bool = False  # the time is ours: the wire has none
+    is_received: bool = False  # the event has no timestamp; `at` is the receive time
     late: bool = False
-    pruned_on: date | None = None  # then nothing is known of what it said
+    pruned_on: date | None = None  # when set, `event` is empty
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A text and, when it is long, where the whole of it is."""
+    """A text, and the URL of the whole text if it was shortened."""
 
     text: str
-    size: int  # bytes of the whole
-    url: str = ""  # of the whole text; "" when nothing is missing
-    key: str = ""  # what its element is called
-    lines: int = 1  # of the whole
+    size: int  # bytes of the whole text
+    url: str = ""  # of the whole text; "" when the text is complete
+    key: str = ""  # DOM id of its element
+    lines: int = 1  # of the whole text
 
     @property
     def more_lines(self) -> int:
@@ -48,7 +48,7 @@ class Excerpt:
 
 
 def decode(raw: bytes | memoryview) -> Object:
-    """Return the object that a line holds, empty if it holds none: frames of a channel are lines, too."""
+    """Return the JSON object of a line, with or without SSE framing; empty if it holds none."""
     text = strip_sse_framing(bytes(raw)).decode(errors="replace")
     try:
         value = json.loads(text)
@@ -58,7 +58,7 @@ def decode(raw: bytes | memoryview) -> Object:
 
 
 def _of_many_digits(text: str) -> Json:
-    """Read JSON with a number of more digits than Python reads."""
+    """Parse JSON that contains an integer beyond Python's digit limit; None if it is no JSON."""
     try:
         value: Json = json.loads(text, parse_int=str)
     except ValueError:
@@ -67,7 +67,7 @@ def _of_many_digits(text: str) -> Json:
 
 
 def pretty(value: Json) -> str:
-    """Return a JSON value as people read it."""
+    """Return a JSON value as indented text."""
     return clean(json.dumps(value, indent=2, ensure_ascii=False))
 
 
@@ -82,7 +82,7 @@ def items(value: Json) -> Sequence[Json]:
 
 
 def string(value: Json) -> str:
-    """Return `value` if it is text, fit to show, else ""."""
+    """Return `value` if it is text, with control characters removed, else ""."""
     return clean(value) if isinstance(value, str) else ""
 
 
@@ -92,7 +92,7 @@ def number(value: Json) -> int:
 
 
 def text_of(value: Json) -> str:
-    """Return what a value says: text as it is, a list of content as its texts, anything else as JSON."""
+    """Return a value as text: strings unchanged, content lists as their texts, anything else as JSON."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, list) and any(obj(part).get("type") == "text" for part in value):
@@ -103,7 +103,7 @@ def text_of(value: Json) -> str:
 
 
 def at_path(event: Object, path: str) -> Json:
-    """Return what stands at a dotted path. Raises LookupError."""
+    """Return the value at a dotted path. Raises LookupError."""
     value: Json = cast("Json", event)
     for name in path.split("."):
         if isinstance(value, list) and name.isascii() and name.isdecimal() and len(name) < 7:
@@ -116,12 +116,12 @@ def at_path(event: Object, path: str) -> Json:
 
 
 def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
-    """Return `text`, which stands at `path` of an event, cut to a preview."""
+    """Return `text`, the value at `path` of an event, shortened to a preview."""
     return _cut(slug, event, path, text, text[:PREVIEW])
 
 
 def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
-    """Return the first lines of `text`; the rest costs a page nothing until it is asked for."""
+    """Return the first lines of `text`, the value at `path` of an event; the rest is loaded on demand."""
     head = "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD]
     size = len(escape(head).encode(errors="replace"))
     return _cut(
@@ -130,7 +130,7 @@ def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
 
 
 def dom_id(event: int, path: str) -> str:
-    """Return what the element of a text inside an event is called."""
+    """Return the DOM id of a text inside an event."""
     return f"text-{event}-{path.replace('.', '-')}" if path else f"event-{event}-body"
 
 

@@ -1,4 +1,4 @@
-"""One recorded event: where it is shown, and its line."""
+"""Finds one recorded event: its session and loop, and its line."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class Place:
 
 
 def place(project: int, pk: int) -> Place:
-    """Return where an event belongs. Raises EventRecord.DoesNotExist."""
+    """Return the session and loop of an event. Raises EventRecord.DoesNotExist."""
     record = EventRecord.objects.get(pk=pk, journal__project=project)
     return Place(record.session_id, record.loop_id)
 
 
 def event(project: int, pk: int) -> bytes:
-    """Return an event as a native line, or as whatever was recorded.
+    """Return an event as a native line, or the recorded line if it has no native form.
 
     Raises JournalEvent.DoesNotExist or Pruned.
     """
@@ -35,14 +35,14 @@ def event(project: int, pk: int) -> bytes:
 
 
 def line(project: int, pk: int) -> bytes:
-    """Return the recorded line that says an event, byte for byte.
+    """Return the recorded line of an event byte for byte; of a translated event the foreign line.
 
     Raises JournalEvent.DoesNotExist or Pruned.
     """
     entry = JournalEvent.objects.exclude(kind="flush").get(pk=pk, project=project)
     if entry.kind == "read":
         lines = JournalEvent.objects.filter(producer=entry.producer_id, kind="line", pk__gt=pk)
-        entry = lines.order_by("pk").first() or entry  # at a flush the last words have no line
+        entry = lines.order_by("pk").first() or entry  # events created by a flush have no line of their own
     return _text(entry.pk)
 
 

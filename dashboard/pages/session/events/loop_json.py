@@ -1,4 +1,4 @@
-"""One loop as a JSON document, phi-core's record or what the read API answers; or its session in brief."""
+"""One loop as a JSON document: phi-core's record or the read API's item; or a brief of its session."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from recorder.journal.read import Pruned
 from recorder.models import Session
 from recorder.projection.export import phi_loop
 
-SHOWN = 256_000  # characters that a page shows; the document itself is whole
+SHOWN = 256_000  # characters shown on a page; the download is complete
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A loop's document, cut where it is too long for a page."""
+    """A loop's document, truncated to SHOWN characters."""
 
     text: str
     size: int
     url: str
     of: Record
-    pruned_on: date | None = None  # then there is no text
+    pruned_on: date | None = None  # when set, `text` is empty
 
     @property
     def is_cut(self) -> bool:
@@ -36,7 +36,7 @@ class Document:
 
 
 def document(session: Session, loop: int, of: Record) -> Document:
-    """Return a loop's document as its page shows it."""
+    """Return a loop's document as shown on its page."""
     url = links.loop_record(session.project.slug, session.pk, loop, of)
     try:
         whole = text(session, loop, of)

@@ -1,4 +1,9 @@
-"""Recorded events as a list: each in one line, streaming deltas folded, by pages that never shift."""
+"""Lists recorded events: one row each, streaming deltas collapsed, in keyset pages.
+
+Pages are addressed by event id, so new events never shift a page. Streaming deltas are not rows: each row
+counts the deltas between it and the previous row of the same list. Cost: three queries for a page and two for
+its rows; bodies larger than SUMMED_BYTES are not read.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +34,7 @@ from recorder.journal.read import texts
 from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 
 PAGE = 100
-SUMMED_BYTES = 256 * 1024  # a larger line is not read for its one-line summary
+SUMMED_BYTES = 256 * 1024  # larger lines are listed without a summary
 DELTAS_SHOWN = 500
 DELTA = "MessageUpdate"
 
@@ -48,8 +53,8 @@ class EventRow:
 
     pk: int
     into: str
-    after: int  # the event before it in its list, 0 for the first
-    deltas: int  # streaming deltas right before it
+    after: int  # the previous event in its list, 0 for the first
+    deltas: int  # streaming deltas directly before it
     deltas_url: str
     sequence: int | None
     offset: timedelta | None
@@ -59,14 +64,14 @@ class EventRow:
     tick: str
     summary: str
     size: int
-    loop: str  # which loop it belongs to, where several are shown
+    loop: str  # id of its loop, in lists of several loops
     late: bool
     is_unknown: bool
     url: str
     raw_url: str
     text_url: str
     pruned_on: date | None
-    as_of: str  # the session as it was at this event
+    as_of: str  # URL of the session as of this event
 
     @property
     def order(self) -> int:
@@ -74,13 +79,13 @@ class EventRow:
 
     @property
     def offset_words(self) -> str:
-        """Return the time since the loop began: +20.902s."""
+        """Return the time since the start of the loop, as "+20.902s"."""
         return f"{self.offset.total_seconds():+.3f}s" if self.offset is not None else ""
 
 
 @dataclass(frozen=True, slots=True)
 class Delta:
-    """One streaming delta; without `raw_url` its body was pruned."""
+    """One streaming delta; `raw_url` is "" if its body was pruned."""
 
     at: datetime
     text: str
@@ -89,16 +94,16 @@ class Delta:
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A page of a loop's events, and whether there are others."""
+    """A page of events, and the bounds of the adjacent pages, None if there are none."""
 
     pks: Sequence[int]
-    earlier: int | None  # the events before this one
+    earlier: int | None
     later: int | None
 
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Which events a list shows: a loop's, or with `loop` 0 a whole session's, and of which kind."""
+    """Selects the events of a list: of one loop, or with `loop` 0 of a whole session, and of a kind."""
 
     session: int
     loop: int
@@ -115,14 +120,14 @@ class Scope:
         return f"session-events-{self.loop}" if self.loop else f"session-events-all-{self.session}"
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, EventRow]:
-        """Return the rows among `pks` that this list shows. The query of the panel session/event."""
+        """Return the rows among `pks` that are in this list; the query of the panel session/events/event."""
         return rows(self, pks)
 
 
 def window(
     scope: Scope, *, before: int | None = None, after: int | None = None, around: int | None = None
 ) -> Window:
-    """Return a page: the newest, that before or after an event, or that around one. Three queries."""
+    """Return a page: the newest events, or those before, after or around an event. Three queries."""
     if after is not None:
         pks = list(scope.rows.filter(pk__gt=after).order_by("pk").values_list("pk", flat=True)[:PAGE])
     elif around is not None:
@@ -140,7 +145,7 @@ def window(
 
 
 def between(scope: Scope, first: int, last: int | None) -> list[int]:
-    """Return the events that an open page shows: from one on, up to another or to the newest. One query."""
+    """Return at most PAGE event ids from `first` up to `last` or the newest, the last of them. One query."""
     shown = scope.rows.filter(pk__gte=first)
     bounded = shown if last is None else shown.filter(pk__lte=last)
     return list(bounded.order_by("-pk").values_list("pk", flat=True)[:PAGE])[::-1]
@@ -166,7 +171,7 @@ def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
 
 
 def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
-    """Return the streaming deltas right before an event. Two queries."""
+    """Return the streaming deltas directly before an event. Two queries."""
     previous = _or_zero(scope.rows.filter(pk__lt=before).order_by("-pk").values("pk")[:1])
     found = EventRecord.objects.filter(_same(scope), type=DELTA, pk__lt=before, pk__gt=previous).order_by(
         "pk"
@@ -194,7 +199,7 @@ def _previous(scope: Scope) -> Coalesce:
 
 
 def _deltas(scope: Scope) -> Coalesce | Value:
-    """Count the deltas between an event and the one before it; a filtered list has gaps anyway."""
+    """Count the deltas between an event and the previous one; 0 in filtered lists, which have gaps anyway."""
     if scope.kind:
         return Value(0)
     between = EventRecord.objects.filter(
@@ -215,12 +220,12 @@ def _of_kind(kind: Kind) -> Q:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """What the query adds to an event."""
+    """Values that the query adds to an event."""
 
-    body: bytes | None  # None when it is too large to read for a line, or pruned
+    body: bytes | None  # None if it is too large for a summary, or pruned
     previous: int
     deltas: int
-    begun: datetime | None  # when its loop's start was received
+    begun: datetime | None  # receive time of the start of its loop
 
 
 def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
@@ -228,7 +233,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
     slug = record.journal.project.slug
     has_url = read.deltas > 0 and scope.loop > 0
     at = record.occurred_at or record.journal.received_at
-    # Like is measured with like: an import receives in a moment what took an hour.
+    # Receive times are compared with receive times only: an import receives an hour of events at once.
     started = read.begun if record.occurred_at is None else record.loop.started_at if record.loop else None
     return EventRow(
         pk=record.pk,

@@ -1,4 +1,4 @@
-"""One line for each recorded event, and the colour of its tick. Pure."""
+"""One-line summaries of recorded events, and the colours of their ticks. Pure."""
 
 from __future__ import annotations
 
@@ -47,17 +47,17 @@ def tick(kind: str, event: Object) -> str:
 
 
 def summary(kind: str, event: Object) -> str:
-    """Return an event in one line."""
-    return excerpt(_SAYS.get(kind, _unknown)(event), 300)
+    """Return a one-line summary of an event, at most 300 characters."""
+    return excerpt(_SUMMARIES.get(kind, _unknown)(event), 300)
 
 
 def _agent_start(event: Object) -> str:
     kind = event.get("continuation_kind", "Initial")
     name = kind if isinstance(kind, str) else next(iter(obj(kind)), "Initial")
     config = obj(event.get("config_snapshot"))
-    said = [name, string(config.get("config_id")) and f"config {string(config.get('config_id'))}"]
+    parts = [name, string(config.get("config_id")) and f"config {string(config.get('config_id'))}"]
     parent = string(event.get("parent_loop_id"))
-    return ", ".join(filter(None, (*said, parent and f"parent {_short(parent)}")))
+    return ", ".join(filter(None, (*parts, parent and f"parent {_short(parent)}")))
 
 
 def _agent_end(event: Object) -> str:
@@ -94,8 +94,8 @@ def _message(event: Object) -> str:
     if role == "assistant" and isinstance(content, list):
         kinds = [obj(part).get("type") for part in content]
         counts = (("thinking", "thinking block"), ("toolCall", "tool call"), ("image", "image"))
-        said = [plural(kinds.count(kind), words) for kind, words in counts if kind in kinds]
-        return ", ".join((role, *said, text_of(content) if "text" in kinds else "")).rstrip(", ")
+        parts = [plural(kinds.count(kind), words) for kind, words in counts if kind in kinds]
+        return ", ".join((role, *parts, text_of(content) if "text" in kinds else "")).rstrip(", ")
     if content is None:
         return ", ".join(filter(None, (role, string(message.get("kind")))))
     return f"{role}: {text_of(content)}"
@@ -149,17 +149,17 @@ def _pruned(event: Object) -> str:
 
 def _reverted(event: Object) -> str:
     return ", ".join(
-        (string(event.get("category")), "applied" if event.get("applied") is True else "refused")
+        (string(event.get("category")), "applied" if event.get("applied") is True else "rejected")
     )
 
 
 def _unknown(event: Object) -> str:
-    said = {
+    fields = {
         name: value
         for name, value in event.items()
         if name not in ("type", "loop_id", "session_id", "timestamp")
     }
-    return one_line(dict(said))
+    return one_line(dict(fields))
 
 
 def _named(name: str) -> Callable[[Object], str]:
@@ -180,7 +180,7 @@ def _short(loop_id: str) -> str:
     return loop_id if len(loop_id) <= 24 else f"…{loop_id[-20:]}"
 
 
-_SAYS: Mapping[str, Callable[[Object], str]] = {
+_SUMMARIES: Mapping[str, Callable[[Object], str]] = {
     "AgentStart": _agent_start,
     "AgentEnd": _agent_end,
     "TurnStart": _turn_start,

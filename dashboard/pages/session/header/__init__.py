@@ -1,1 +1,1 @@
-"""The header of a session and of a loop."""
+"""The headers of a session and of a loop."""

@@ -1,4 +1,4 @@
-"""Whether all of a session was recorded and fits, for its integrity strip: what does not is counted."""
+"""The integrity strip of a session: counts of anomalies, late, unknown, rejected and orphan events."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class AnomalyRow:
     """One anomaly."""
 
     kind: str
@@ -29,20 +29,20 @@ class Trouble:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """How much there is of one kind of trouble, and where it is shown."""
+    """The count of one kind of inconsistency in words, and the page that lists it."""
 
     words: str
     url: str
 
 
 @dataclass(frozen=True, slots=True)
-class Troubles:
-    """What a session and its producers have of each; root of the panel session/header/integrity."""
+class IntegrityStrip:
+    """The inconsistencies of a session and its producers; root of the panel session/header/integrity."""
 
     pk: int
     tallies: Sequence[Tally]
     anomalies: int
-    shown: Sequence[Trouble]
+    shown: Sequence[AnomalyRow]
     integrity_url: str
 
     @property
@@ -54,18 +54,20 @@ class Troubles:
         return self.anomalies - len(self.shown)
 
 
-def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
-    """Return what does not fit in these sessions. Five queries for the one session of a page."""
+def integrity_strips(pks: Collection[int]) -> Mapping[int, IntegrityStrip]:
+    """Return the integrity strips of sessions. Five queries for one session."""
     found = {}
     for session in _sessions(pks):
         slug = session.project.slug
         rows = _anomalies(session.pk) if session.n else []
-        found[session.pk] = Troubles(
+        found[session.pk] = IntegrityStrip(
             session.pk,
             list(_tallies(session)),
             session.n,
             [
-                Trouble(_words(row.kind), row.text, row.at, links.event(slug, row.event) if row.event else "")
+                AnomalyRow(
+                    _words(row.kind), row.text, row.at, links.event(slug, row.event) if row.event else ""
+                )
                 for row in rows
             ],
             links.integrity(slug),
@@ -75,22 +77,29 @@ def troubles(pks: Collection[int]) -> Mapping[int, Troubles]:
 
 def _tallies(session: Session) -> Iterator[Tally]:
     slug, page = session.project.slug, links.integrity(session.project.slug)
-    # A few producers, named once: a subquery would be asked for each line.
+    # Producer ids are read once: as a subquery they would be evaluated for each line.
     producers = _producers(session.pk)
     late, unknown = (sum(counts) for counts in zip((0, 0), *(each[1:] for each in producers), strict=True))
     named = [each[0] for each in producers]
     if late:
         first = EventRecord.objects.filter(session=session.pk, late=True).aggregate(first=Min("pk"))["first"]
-        yield Tally(f"{plural(late, 'event')} came late", links.event(slug, first) if first else page)
+        yield Tally(plural(late, "late event"), links.event(slug, first) if first else page)
     if unknown:
-        yield Tally(f"{plural(unknown, 'event')} of an unknown type", links.session(slug, session.pk))
+        yield Tally(
+            plural(unknown, "event of unknown type,events of unknown type"), links.session(slug, session.pk)
+        )
     for conflicts, others in _refused(session.project_id, named):
         if conflicts:
-            yield Tally(f"{plural(conflicts, 'line')} with the number of another", f"{page}#refused")
+            yield Tally(
+                plural(
+                    conflicts, "line with a duplicate sequence number,lines with a duplicate sequence number"
+                ),
+                f"{page}#refused",
+            )
         if others:
-            yield Tally(f"{plural(others, 'line')} refused", f"{page}#refused")
+            yield Tally(plural(others, "rejected line"), f"{page}#refused")
     for orphans in _orphans(named):
-        yield Tally(f"{plural(orphans, 'event')} without a loop", f"{page}#orphans")
+        yield Tally(plural(orphans, "orphan event"), f"{page}#orphans")
 
 
 @compiled
@@ -106,14 +115,14 @@ def _anomalies(session: int) -> QuerySet[Anomaly]:
 
 @compiled
 def _producers(session: int) -> QuerySet[LoopRecord, tuple[int, int, int]]:
-    """Ask for a session's producers, and how many events of each are late or of an unknown type."""
+    """Query a session's producers with their numbers of late events and of events of unknown type."""
     loops = LoopRecord.objects.filter(session=session).order_by().values("producer")
     return loops.annotate(n=Sum("late"), m=Sum("unknown")).values_list("producer", "n", "m")
 
 
 @compiled
 def _refused(project: int, producers: Collection[int]) -> QuerySet[QuarantinedLine, tuple[int, int]]:
-    """Ask how many lines have the number of another, and how many were refused otherwise."""
+    """Count the lines with a duplicate sequence number, and the lines rejected for other reasons."""
     is_conflict = Q(code="seq_conflict")
     lines = QuarantinedLine.objects.filter(project=project, producer__in_list=producers)
     counted = (

@@ -1,4 +1,4 @@
-"""The head of the loop pane: what the loop is, where it stands, with which config, and what it used."""
+"""The header of the loop pane: kind, state, position, config, usage and cost of a loop."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from dashboard.web import links
 from recorder.models import LoopRecord
 
 TITLE = ("loop_id", "title", "activity", "status")
-SAID = (
+LABELS = (
     *TITLE,
     "agent_id",
     "agent_label",
@@ -40,7 +40,7 @@ RELATED = (
     "parent_loop_id",
 )
 BEFORE = (*(f"parent__{name}" for name in TITLE), "parent__config__snapshot")
-SHOWN = (*SAID, *COUNTED, *RELATED, *BEFORE)  # with their other columns these rows are 250 wide
+SHOWN = (*LABELS, *COUNTED, *RELATED, *BEFORE)  # a whole row has 250 columns with its relations
 WORDS = {"Default": "continues", "Rerun": "reruns", "Branch": "branches from", "Compaction": "compacts"}
 
 
@@ -54,7 +54,7 @@ class Neighbour:
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """The loops above and below in the tree."""
+    """The previous and the next loop in the tree."""
 
     previous: Neighbour | None
     next: Neighbour | None
@@ -62,7 +62,7 @@ class Beside:
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """One loop's head; root of the panel session/header/loop-head."""
+    """The header of a loop; root of the panel session/header/loop-head."""
 
     pk: int
     session_id: str
@@ -94,12 +94,12 @@ class Head:
 
     @property
     def compactions(self) -> int:
-        """Return how many the session has."""
+        """Return the number of compactions in the session."""
         return self.spent.session.compactions
 
     @property
     def cost(self) -> Breakdown | None:
-        """How a loop's cost was computed that was billed as one call."""
+        """Return the cost breakdown of a loop that was billed as one call, else None."""
         return breakdown(self.spent) if self.spent.is_one_call else None
 
     @property
@@ -109,7 +109,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Heads:
-    """The query of the panel for pages that show this tab."""
+    """The query of the loop header for pages with this tab selected."""
 
     tab: str
     shape: ShapeOf = field(default=Shape, compare=False)
@@ -119,7 +119,7 @@ class Heads:
 
 
 def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]:
-    """Return loops' heads. Three queries, and those of their sessions' shapes."""
+    """Return the headers of loops. Three queries, and those of their sessions' shapes."""
     loops = _loops(pks)
     orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
     around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}

@@ -1,4 +1,4 @@
-"""The head of the session page, and which loop it opens at."""
+"""The header of the session page, and its default loop."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.models import LoopRecord, Pin, Session, ToolCall
 
-SAID = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
+STATE = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
 TIMES = ("created_at", "ended_at", "last_event_at", "pruned_on")
 SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
 PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
-# With their other columns these rows are 170 wide.
-SHOWN = (*SAID, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
+# A whole row has 170 columns with its relations.
+SHOWN = (*STATE, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
 PINS = Pin.objects.filter(project=OuterRef("project"), session_id=OuterRef("session_id"))
 
 
 @dataclass(frozen=True, slots=True)
 class Spawner:
-    """The loop of another session that spawned this one; without `url` it was not recorded."""
+    """The loop of another session that spawned this one; `url` is "" if it was not recorded."""
 
     name: str
     tool_name: str
@@ -53,13 +53,13 @@ class Header:
     failed_loops: int
     tool_calls: int
     failed_tools: int
-    spent: Session  # its own; `whole` has the sub-agents in other sessions
+    spent: Session  # own usage and cost; `whole` includes sub-agents in other sessions
     whole: Cost
     context_tokens: int | None
     context_window: int | None
     is_demo: bool
-    is_pinned: bool  # its bodies are kept
-    pruned_on: date | None  # when last bodies of its lines went
+    is_pinned: bool  # excluded from retention pruning
+    pruned_on: date | None  # last day on which bodies were pruned
 
     @property
     def own(self) -> Cost:
@@ -116,7 +116,7 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
                 LoopRecord.objects.filter(session=OuterRef("pk"), outcome="failed"), "session"
             ),
             failed_tools=_counted(
-                # One that was denied before it began is no execution, and not counted as one either.
+                # A call denied before it started is not an execution; tool_calls does not count it.
                 ToolCall.objects.filter(
                     loop__session=OuterRef("pk"), state="failed", start_event__isnull=False
                 ),
@@ -184,7 +184,10 @@ def _spawner(session: Session) -> Spawner | None:
 
 
 def session_of(project: int, pk: int, loop: int = 0) -> Session:
-    """Return a session of a project that has this loop, if one is named. Raises Session.DoesNotExist."""
+    """Return a session of a project; with `loop` only if it contains that loop.
+
+    Raises Session.DoesNotExist.
+    """
     found = _with_loop(project, pk, loop) if loop else _session(project, pk)
     if not found:
         raise Session.DoesNotExist
@@ -206,7 +209,7 @@ def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
 
 
 def first_loop(session: int) -> int | None:
-    """Return the loop at which a session opens: the newest that runs, else the last that people started."""
+    """Return the default loop of a session: the newest running loop, else the last one started by a user."""
     return next(iter(_opened_at(session)), None)
 
 
@@ -225,10 +228,10 @@ def _opened_at(session: int) -> QuerySet[LoopRecord, int]:
 
 
 def has_loop(session: int, pk: int) -> bool:
-    """Say whether a loop is one of this session's."""
+    """Return whether a loop belongs to a session."""
     return LoopRecord.objects.filter(session=session, pk=pk).exists()
 
 
 def is_of(project: int, pk: int) -> bool:
-    """Say whether a session is one of this project's."""
+    """Return whether a session belongs to a project."""
     return Session.objects.filter(project=project, pk=pk).exists()

@@ -1,4 +1,9 @@
-"""What one goes to within a session: the next failure, winner or wait, and what its recorded words say."""
+"""Jumps and text search within a session.
+
+A jump orders all places of a kind by their first event and takes the first one after the reader's position,
+wrapping around at the end. A search scans lines in recorded order without an index: at most SEARCHED lines
+per request, read in batches of BATCH, and the result names the event from which to continue.
+"""
 
 from __future__ import annotations
 
@@ -20,15 +25,15 @@ from recorder.models import EventRecord, LoopRecord, Session, Turn
 To = Literal["error", "winner", "waiting"]
 TOS: tuple[To, ...] = ("error", "winner", "waiting")
 BEGIN = Coalesce("start_event", "request_event", "end_event")
-LOOKED_AT, SHOWN, ROUND = 2_000, 50, 200  # lines of one answer, hits of it, lines read at once
-AROUND = 80  # characters of a hit on either side
-# What repeats other lines, or is a piece of one, is not looked into.
+SEARCHED, SHOWN, BATCH = 2_000, 50, 200  # lines per request, hits per request, lines per batch
+AROUND = 80  # characters of context on either side of a hit
+# Types that repeat other lines, or parts of them, are not searched.
 REPEATS = ("MessageUpdate", "TurnRequest", "AgentEnd", "TurnEnd", "MessageStart", "UsageSnapshot")
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A loop, and a turn of it as people count."""
+    """A loop, and the number of one of its turns, from 1."""
 
     loop: int
     turn: int | None = None
@@ -36,7 +41,7 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One recorded event that holds the words; `before`, `word` and `after` are from its line."""
+    """One matching event; `before`, `word` and `after` are an excerpt of its line."""
 
     type: str
     summary: str
@@ -49,15 +54,15 @@ class Hit:
 
 @dataclass(frozen=True, slots=True)
 class Hits:
-    """What was found in some of a session's events, and from which one on to look further."""
+    """The hits of one request; `more` is the event after which to continue, None at the end."""
 
     hits: Sequence[Hit]
-    looked_at: int
+    searched: int
     more: int | None
 
 
 def next_place(session: int, to: To, loop: int | None, turn: int | None) -> Place | None:
-    """Return the next place of a kind after a loop or a turn of it, the first after the last."""
+    """Return the next place of a kind after a loop or one of its turns; after the last one the first."""
     places = sorted(_failures(session) if to == "error" else _loops(session, to))
     if not places:
         return None
@@ -67,14 +72,14 @@ def next_place(session: int, to: To, loop: int | None, turn: int | None) -> Plac
 
 
 def _failures(session: int) -> list[tuple[int, int, int]]:
-    """Return turns that failed, or whose tools did, and loops that failed outside: event, loop, ordinal."""
+    """Return failed turns, turns with failed tools, loops failed elsewhere: event, loop, ordinal."""
     failed = Turn.objects.filter(loop__session=session).filter(~Q(error="") | Q(tool_errors__gt=0))
     found = [
         (begin or 0, loop, ordinal)
         for begin, loop, ordinal in failed.annotate(begin=BEGIN).values_list("begin", "loop_id", "ordinal")
     ]
-    told = Turn.objects.filter(loop=OuterRef("pk")).filter(~Q(error="") | Q(tool_errors__gt=0))
-    others = LoopRecord.objects.filter(~Exists(told), session=session, outcome="failed")
+    failed_turns = Turn.objects.filter(loop=OuterRef("pk")).filter(~Q(error="") | Q(tool_errors__gt=0))
+    others = LoopRecord.objects.filter(~Exists(failed_turns), session=session, outcome="failed")
     return found + [(event or 0, loop, -1) for event, loop in others.values_list("start_event", "pk")]
 
 
@@ -85,7 +90,7 @@ def _loops(session: int, to: To) -> list[tuple[int, int, int]]:
 
 
 def _event_of(session: int, loop: int, turn: int | None) -> int:
-    """Return the event at which the reader is: that of the turn, else the one before the loop begins."""
+    """Return the first event of the turn, else of the loop; -1 if there is none."""
     turns = Turn.objects.filter(loop__session=session, loop=loop)
     if turn is not None:
         begin = turns.filter(ordinal=turn - 1).annotate(begin=BEGIN).values_list("begin", flat=True).first()
@@ -96,37 +101,40 @@ def _event_of(session: int, loop: int, turn: int | None) -> int:
 
 
 def hits(session: Session, q: str, after: int = 0) -> Hits:
-    """Return the events whose lines hold all words of `q`, looking at so many at most."""
+    """Return the events after `after` whose lines contain all words of `q`, ignoring case.
+
+    At most SEARCHED lines.
+    """
     words = [word.casefold() for word in q.split()]
     rows = EventRecord.objects.filter(session=session.pk, pk__gt=after).exclude(type__in=REPEATS)
     rows = rows.exclude(origin=ORIGIN_TRANSLATED).order_by("pk")
     columns = ("pk", "type", "occurred_at", "journal__received_at")
-    chosen = list(rows.values_list(*columns)[: LOOKED_AT + 1])
+    chosen = list(rows.values_list(*columns)[: SEARCHED + 1])
     found: list[Hit] = []
-    for start in range(0, min(len(chosen), LOOKED_AT), ROUND):
-        part = chosen[start : start + ROUND]
+    for start in range(0, min(len(chosen), SEARCHED), BATCH):
+        part = chosen[start : start + BATCH]
         lines = texts([pk for pk, *_ in part])
         for pk, kind, at, received in part:
-            said = lines[pk].decode(errors="replace") if pk in lines else ""
-            folded = said.casefold()
+            line = lines[pk].decode(errors="replace") if pk in lines else ""
+            folded = line.casefold()
             if not all(word in folded for word in words):
                 continue
-            found.append(_hit(session.project.slug, pk, kind, said, words[0], at or received))
+            found.append(_hit(session.project.slug, pk, kind, line, words[0], at or received))
             if len(found) == SHOWN:
                 return Hits(found, start + part.index((pk, kind, at, received)) + 1, pk)
-    is_more = len(chosen) > LOOKED_AT
-    return Hits(found, min(len(chosen), LOOKED_AT), chosen[LOOKED_AT - 1][0] if is_more else None)
+    is_more = len(chosen) > SEARCHED
+    return Hits(found, min(len(chosen), SEARCHED), chosen[SEARCHED - 1][0] if is_more else None)
 
 
-def _hit(slug: str, pk: int, kind: str, said: str, word: str, at: datetime) -> Hit:
-    start = max(said.casefold().find(word), 0)
+def _hit(slug: str, pk: int, kind: str, line: str, word: str, at: datetime) -> Hit:
+    start = max(line.casefold().find(word), 0)
     end = start + len(word)
     return Hit(
         kind,
-        summary(kind, decode(said.encode())),
-        said[max(0, start - AROUND) : start],
-        said[start:end],
-        said[end : end + AROUND],
+        summary(kind, decode(line.encode())),
+        line[max(0, start - AROUND) : start],
+        line[start:end],
+        line[end : end + AROUND],
         at,
         links.event(slug, pk),
     )

@@ -1,4 +1,4 @@
-"""Ways within a session: to the next failure, winner or wait, and to what was said."""
+"""HTTP views for jumps and search within a session."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ LONGEST = 200
 @require_safe
 @member
 def jump(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Lead to the next place of a kind: `to` is error, winner or waiting, from `loop` and `turn` on."""
+    """Redirect to the next error, winner or waiting loop (`to`) after `loop` and `turn`."""
     to = next((each for each in queries.TOS if each == request.GET.get("to")), None)
     loop, turn, at = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn", "at"))
     try:
-        with as_of.looked_back(header_session.session_of(project.pk, pk), at):
+        with as_of.viewing_as_of(header_session.session_of(project.pk, pk), at):
             return HttpResponseRedirect(_next(project.slug, pk, to, loop, turn))
     except (Session.DoesNotExist, NotOfSession, Pruned) as error:
         raise Http404 from error
@@ -47,7 +47,7 @@ def _next(slug: str, pk: int, to: queries.To | None, loop: int | None, turn: int
 @require_safe
 @member
 def search(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Show which events of a session hold the words that are asked for."""
+    """Show the events of a session that contain all words of the query."""
     try:
         session = header_session.session_of(project.pk, pk)
     except Session.DoesNotExist as error:

@@ -1,1 +1,1 @@
-"""The course of a session on one line: what the scrubber draws and where its steps lead."""
+"""The replay track of a session: its drawing, and the steps between events."""

@@ -1,4 +1,4 @@
-"""One event as the moment at which a session is looked at."""
+"""The event as of which a session is shown."""
 
 from __future__ import annotations
 
@@ -10,22 +10,23 @@ from recorder.models import EventRecord, Session
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """When it was: the clock of a page of the past stands there."""
+    """Position and time of an event; the page's clock is set to `at`."""
 
     event: int
     number: int  # of the event in its session, from 1
     at: datetime
-    since: timedelta  # the session began
+    since: timedelta  # time since the start of the session
 
 
 def moment(session: int, event: int) -> Moment:
-    """Return the moment of an event; asked within the past, it is the last there is. Three queries.
+    """Return the moment of an event. Three queries.
 
-    An event without a time was when the last one before it was that has one.
+    Call it within `viewing_as_of`: then the loop's last event is not later than `event`, so an event without
+    a timestamp gets the time of the last event before it that has one.
     """
     record = EventRecord.objects.select_related("loop", "journal").defer("journal__own").get(pk=event)
-    said = record.occurred_at or (record.loop.last_event_at if record.loop else None)
-    at = said or record.journal.received_at
+    occurred = record.occurred_at or (record.loop.last_event_at if record.loop else None)
+    at = occurred or record.journal.received_at
     number = EventRecord.objects.filter(session=session, journal__lte=event).count()
     began = Session.objects.only("created_at").get(pk=session).created_at
     return Moment(event, number, at, max(at - began, timedelta()))

@@ -1,4 +1,9 @@
-"""The line of a session's events, and the events before and after one."""
+"""Reads the replay track of a session, and finds adjacent events.
+
+A track is drawn from at most about READ events and LOOPS loops. Of more, every n-th row is read, and always
+the rare and failed events, and the running and long loops. Cost: one query for all sessions and three for
+each; the rows read are bounded, the count of events is an index scan.
+"""
 
 from __future__ import annotations
 
@@ -10,14 +15,14 @@ from typing import Any, Literal
 from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import RowNumber
 
-from dashboard.pages.session.replay.track import Course, Ran, Told, course
+from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
 from dashboard.shared.compiled_query import compiled
 from recorder.core.records import ORIGIN_TRANSLATED
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
-READ = 800  # events that a line is drawn of; of more, about so many, and all that is rare or failed
-LOOPS = 400  # and of its loops, with those that run or are long
-LONG = 200  # parts of a session: a loop as long as one is long
+READ = 800  # sampled events of a track, besides rare and failed ones
+LOOPS = 400  # sampled loops, besides running and long ones
+LONG = 200  # a loop is long if it has more than 1/LONG of the session's events
 FAILED = 500
 EVENT = ("pk", "type", "occurred_at")
 LOOP = ("start_event", "end_event", "config__slot", "is_selected", "status")
@@ -44,16 +49,16 @@ STEPS: Mapping[By, Q] = {
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """The line under a session; root of the panel session/replay/track."""
+    """The replay track of a session; root of the panel session/replay/track."""
 
     pk: int
-    course: Course
+    layout: Layout
     events: int
     is_running: bool
 
 
 def tracks(pks: Collection[int]) -> Mapping[int, Track]:
-    """Return the lines of sessions. One query, and three for each session."""
+    """Return the replay tracks of sessions. One query, and three for each session."""
     return {session.pk: _track(session) for session in _sessions(pks)}
 
 
@@ -65,7 +70,7 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
 
 
 def step(session: int, since: int | None, by: By, to: To) -> int | None:
-    """Return the event to go to, from one or from the end. One query."""
+    """Return the adjacent event of a kind, from `since` or from the end; None if there is none. One query."""
     found = EventRecord.objects.filter(STEPS[by], session=session)
     if to == "next":
         ahead = found.filter(journal__gt=since).order_by("journal") if since is not None else found.none()
@@ -75,21 +80,21 @@ def step(session: int, since: int | None, by: By, to: To) -> int | None:
 
 
 def first_event(session: int) -> int | None:
-    """Return the event with which the first loop of a session began. One query."""
+    """Return the first event of the first loop of a session. One query."""
     begun: int | None = LoopRecord.objects.filter(session=session).aggregate(n=Min("start_event"))["n"]
     return begun
 
 
 def _track(session: Any) -> Track:
-    failed, ran = set(_failed(session.pk)), _ran(session)  # the first
-    told: list[Told] = []
+    failed, loops = set(_failed(session.pk)), _loop_spans(session)
+    events: list[TrackEvent] = []
     every = -(-session.events // READ)
-    marked = failed | {loop.since for loop in ran} | {None}
-    events = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
-    for pk, name, occurred in events:
-        at = occurred or (told[-1].at if told else _received(pk))
-        told.append(Told(pk, at, "error" if pk in failed else KINDS.get(name, "")))
-    return Track(session.pk, course(told, ran), session.lines or 0, session.status == "running")
+    marked = failed | {loop.since for loop in loops} | {None}
+    rows = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
+    for pk, name, occurred in rows:
+        at = occurred or (events[-1].at if events else _received(pk))
+        events.append(TrackEvent(pk, at, "error" if pk in failed else KINDS.get(name, "")))
+    return Track(session.pk, layout(events, loops), session.lines or 0, session.status == "running")
 
 
 def _received(event: int) -> datetime:
@@ -99,7 +104,7 @@ def _received(event: int) -> datetime:
 
 @compiled
 def _failed(session: int) -> QuerySet[Any, int | None]:
-    """Ask for the events with which tools and turns failed."""
+    """Query the end events of failed tools and turns, at most FAILED."""
     tools = ToolCall.objects.filter(loop__session=session, state="failed")
     turns = Turn.objects.filter(loop__session=session).exclude(error="")
     ends = turns.values_list("end_event", flat=True)
@@ -116,7 +121,7 @@ def _events(session: int) -> QuerySet[EventRecord, tuple[Any, ...]]:
 def _thinned(
     session: int, every: int, marked: Collection[int | None]
 ) -> QuerySet[EventRecord, tuple[Any, ...]]:
-    """Ask for one of so many events, and for all that are marked or rare."""
+    """Query every `every`-th event, and all that are marked or rare."""
     shown = Q(part=0) | Q(type__in=RARE) | Q(pk__in_list=marked)
     rows = EventRecord.objects.filter(STEPS["event"], session=session)
     rows = rows.annotate(part=F("journal_id") % every).filter(shown)
@@ -130,17 +135,17 @@ def _loops(session: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
 
 @compiled
 def _some_loops(session: int, every: int, events: int) -> QuerySet[LoopRecord, tuple[Any, ...]]:
-    """Ask for one of so many loops, and for all that run or are longer than so many events."""
+    """Query every `every`-th loop, and all that are running or longer than `events` events."""
     is_long = Q(end_event__gt=F("start_event") + events)
     loops = LoopRecord.objects.filter(session=session, start_event__isnull=False)
     loops = loops.annotate(part=Window(RowNumber(), order_by="pk") % every)
     return loops.filter(Q(part=1) | Q(status="running") | is_long).values_list(*LOOP)
 
 
-def _ran(session: Any) -> list[Ran]:
+def _loop_spans(session: Any) -> list[LoopSpan]:
     every = -(-session.loops // LOOPS)
     rows = _some_loops(session.pk, every, session.events // LONG) if every > 1 else _loops(session.pk)
     return [
-        Ran(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
+        LoopSpan(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
         for start, end, slot, chosen, status in rows
     ]

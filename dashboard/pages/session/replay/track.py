@@ -1,7 +1,9 @@
-"""Events on a line: where each stands, what marks it, how dense they are, which loop ran. Pure geometry.
+"""Lays out the events of a session on the replay track: positions, ticks, density, bars of loops. Pure.
 
-Recording order decides: an event never stands left of the one before it. Time only spaces them, and idle time
-beyond a minute counts as a minute, so neither a night nor a clock that is wrong takes the line for itself.
+Positions follow recorded order, not timestamps. The distance of two events is the time between them, limited
+to IDLE and never negative, plus a small constant. Invariant: each event is right of the previous one, so a
+long pause or a wrong clock takes at most the width of IDLE. Ticks, stops and bars that would overlap are
+merged, which bounds the output whatever the number of events. Cost: O(n log n) for n events and loops.
 """
 
 from __future__ import annotations
@@ -16,18 +18,18 @@ from itertools import pairwise
 WIDTH = 1000.0
 IDLE = timedelta(minutes=1)
 BUCKETS = 120
-STOPS = 400  # places that a pointer can seek
-SHORT = 2  # units between ticks of what happens all the time
+STOPS = 400  # positions that a pointer can seek to
+SHORT = 2  # units between ticks of frequent events
 LANES = 3
-GRAIN = 3  # units: of loops that begin so near each other one is drawn
+GRAIN = 3  # units: of loops that start closer together one is drawn
 LABELS = 6
-_TOP, _FLOOR = 18.0, 22.0  # of the density: its height and where it stands
+_TOP, _FLOOR = 18.0, 22.0  # of the density: height and baseline
 _TALL = {"error", "approval", "compaction", "winner", "loop"}
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """One event; `kind` is what its tick is called, "" for none."""
+class TrackEvent:
+    """One event; `kind` is the kind of its tick, "" for none."""
 
     event: int
     at: datetime
@@ -35,8 +37,8 @@ class Told:
 
 
 @dataclass(frozen=True, slots=True)
-class Ran:
-    """A loop from its first event to its last; without `until` it runs."""
+class LoopSpan:
+    """A loop from its first to its last event; `until` is None while it runs."""
 
     since: int
     until: int | None
@@ -46,7 +48,7 @@ class Ran:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A loop as it is drawn."""
+    """The drawn bar of one or several loops."""
 
     css: str
     x: float
@@ -56,37 +58,39 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """A place that can be sought."""
+    """A position that can be sought."""
 
     event: int
     x: float
-    seconds: float  # since the session began
+    seconds: float  # since the start of the session
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """All that the line shows."""
+class Layout:
+    """The drawing of the track."""
 
     density: str
     bars: Sequence[Bar]
-    ticks: Sequence[tuple[str, str]]  # a path of each kind
+    ticks: Sequence[tuple[str, str]]  # kind and SVG path
     stops: Sequence[Stop]
     labels: Sequence[timedelta]
 
     @property
-    def sought(self) -> str:
-        """Return the stops as the page's script reads them."""
+    def seek_data(self) -> str:
+        """Return the stops in the format of the page's script: event:x:seconds, separated by spaces."""
         return " ".join(f"{stop.event}:{stop.x}:{stop.seconds:.1f}" for stop in self.stops)
 
 
-def course(told: Sequence[Told], ran: Iterable[Ran]) -> Course:
+def layout(events: Sequence[TrackEvent], loops: Iterable[LoopSpan]) -> Layout:
     """Lay out a session's events, oldest first."""
-    x = places([each.at for each in told])
-    return Course(_density(x), _bars(told, x, ran), _ticks(told, x), _stops(told, x), _labels(told, x))
+    x = places([each.at for each in events])
+    return Layout(
+        _density(x), _bars(events, x, loops), _ticks(events, x), _stops(events, x), _labels(events, x)
+    )
 
 
 def places(times: Sequence[datetime]) -> list[float]:
-    """Return where events stand, from 0 to WIDTH, each right of the one before it."""
+    """Return the positions of events, strictly increasing from 0 to WIDTH."""
     steps = [min(max(after - before, timedelta()), IDLE).total_seconds() for before, after in pairwise(times)]
     least = max(sum(steps) / (20 * max(len(steps), 1)), 0.001)
     whole = sum(steps) + least * len(steps) or 1.0
@@ -108,15 +112,18 @@ def _density(x: Sequence[float]) -> str:
     )
 
 
-def _bars(told: Sequence[Told], x: Sequence[float], ran: Iterable[Ran]) -> list[Bar]:
-    """Return the loops in lanes. What cannot be told apart is one bar: so there are never many."""
-    events = [each.event for each in told]
+def _bars(events: Sequence[TrackEvent], x: Sequence[float], loops: Iterable[LoopSpan]) -> list[Bar]:
+    """Return the bars of loops in LANES lanes.
+
+    Bars too close to distinguish are merged, which bounds their number.
+    """
+    ids = [each.event for each in events]
     bars: list[Bar] = []
     ends = [0.0] * LANES  # where the last loop of each ended
     last: list[int | None] = [None] * LANES  # its bar
-    for loop in sorted(ran, key=lambda loop: loop.since):
-        start = _place(events, x, loop.since)
-        end = WIDTH if loop.until is None else _place(events, x, loop.until)
+    for loop in sorted(loops, key=lambda loop: loop.since):
+        start = _place(ids, x, loop.since)
+        end = WIDTH if loop.until is None else _place(ids, x, loop.until)
         css = f"config-{loop.slot}{' is-dimmed' if loop.is_lost else ''}"
         lane = next((n for n, ended in enumerate(ends) if ended <= start), LANES - 1)
         ends[lane] = max(end, ends[lane])
@@ -132,7 +139,7 @@ def _bars(told: Sequence[Told], x: Sequence[float], ran: Iterable[Ran]) -> list[
 
 
 def _as_one(before: Bar, bar: Bar) -> Bar | None:
-    """Return two bars of a lane as one: a colour that goes on, or the longer of what begins together."""
+    """Merge two bars of a lane: adjacent bars of one colour, or the longer of two that start together."""
     if bar.css == before.css and bar.x <= before.x + before.width + 1:
         end = max(before.x + before.width, bar.x + bar.width)
         return replace(before, width=round(end - before.x, 1))
@@ -141,15 +148,15 @@ def _as_one(before: Bar, bar: Bar) -> Bar | None:
     return None
 
 
-def _place(events: Sequence[int], x: Sequence[float], event: int) -> float:
-    at = bisect_left(events, event)
+def _place(ids: Sequence[int], x: Sequence[float], event: int) -> float:
+    at = bisect_left(ids, event)
     return x[min(at, len(x) - 1)] if x else 0.0
 
 
-def _ticks(told: Sequence[Told], x: Sequence[float]) -> list[tuple[str, str]]:
-    """Return one path of each kind; of ticks that would hide each other one is drawn."""
+def _ticks(events: Sequence[TrackEvent], x: Sequence[float]) -> list[tuple[str, str]]:
+    """Return one path per kind; ticks at the same position are drawn once."""
     drawn: dict[str, dict[str, None]] = {}
-    for each, at in zip(told, x, strict=True):
+    for each, at in zip(events, x, strict=True):
         if each.kind:
             is_tall = each.kind in _TALL
             place = round(at) if is_tall else SHORT * round(at / SHORT)
@@ -158,13 +165,13 @@ def _ticks(told: Sequence[Told], x: Sequence[float]) -> list[tuple[str, str]]:
     return [(kind, "".join(path)) for kind, path in ordered]
 
 
-def _stops(told: Sequence[Told], x: Sequence[float]) -> list[Stop]:
-    """Return so many events that each pixel has one, those with a tick first."""
-    marked = [n for n, each in enumerate(told) if each.kind]
-    rest = [n for n, each in enumerate(told) if not each.kind]
-    chosen = set(_some(marked, STOPS)) | set(_some(rest, max(STOPS - len(marked), 0))) | {len(told) - 1}
+def _stops(events: Sequence[TrackEvent], x: Sequence[float]) -> list[Stop]:
+    """Return about STOPS events evenly spread, preferring those with a tick, and the last event."""
+    marked = [n for n, each in enumerate(events) if each.kind]
+    rest = [n for n, each in enumerate(events) if not each.kind]
+    chosen = set(_some(marked, STOPS)) | set(_some(rest, max(STOPS - len(marked), 0))) | {len(events) - 1}
     return [
-        Stop(told[n].event, round(x[n], 1), max((told[n].at - told[0].at).total_seconds(), 0))
+        Stop(events[n].event, round(x[n], 1), max((events[n].at - events[0].at).total_seconds(), 0))
         for n in sorted(chosen)
         if n >= 0
     ]
@@ -174,7 +181,7 @@ def _some(numbers: Sequence[int], most: int) -> Sequence[int]:
     return numbers[:: -(-len(numbers) // most)] if most and numbers else ()
 
 
-def _labels(told: Sequence[Told], x: Sequence[float]) -> list[timedelta]:
-    """Return how long after the begin it was at equal distances."""
+def _labels(events: Sequence[TrackEvent], x: Sequence[float]) -> list[timedelta]:
+    """Return the time since the first event at LABELS equal distances."""
     at = [bisect_left(x, WIDTH * n / LABELS) for n in range(LABELS)]
-    return [max(told[n].at - told[0].at, timedelta()) for n in at if n < len(told)]
+    return [max(events[n].at - events[0].at, timedelta()) for n in at if n < len(events)]

@@ -1,7 +1,8 @@
-"""Time as a line from 0 to 100 on which long pauses are folded, and spans of time drawn on it. Pure.
+"""A time axis from 0 to 100 percent on which idle time is folded, and paths of spans drawn on it. Pure.
 
-Where nothing ran for longer than FOLD, the line takes GAP percent and says how long it was: a night is not
-what one wants to look at. Whatever runs is drawn in proportion.
+The union of all spans is the busy time. Pauses longer than FOLD get GAP percent each (less if there are many,
+so that they never take more than half); the rest of the axis is linear in time. Invariant: positions are
+monotonic in time, from 0 to 100. Cost: O(n log n) to build an axis of n spans, O(log n) to look up a moment.
 """
 
 from __future__ import annotations
@@ -14,12 +15,12 @@ from datetime import datetime, timedelta
 FOLD = timedelta(minutes=1)
 GAP = 3.0
 LABELS = 6
-LEAST = 0.25  # of a hundred: narrower nothing is seen
+LEAST = 0.25  # percent: minimum visible width
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Span:
-    """Something that took time."""
+    """A start and an end time."""
 
     start: datetime
     end: datetime
@@ -27,7 +28,7 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A piece of the line on which time runs evenly; a folded one is a pause."""
+    """A part of the axis with a constant scale; a folded stretch is a pause."""
 
     start: datetime
     end: datetime
@@ -42,7 +43,7 @@ class Stretch:
 
 @dataclass(frozen=True, slots=True)
 class Axis:
-    """The line."""
+    """Consecutive stretches from 0 to 100 percent."""
 
     stretches: Sequence[Stretch]
 
@@ -59,7 +60,7 @@ class Axis:
         return [each for each in self.stretches if each.is_folded]
 
     def at(self, moment: datetime) -> float:
-        """Return where a moment is; what is outside is at the end that it is beyond."""
+        """Return the position of a moment in percent; moments outside are clamped to the ends."""
         place = bisect_right(self.stretches, moment, key=lambda each: each.start) - 1
         stretch = self.stretches[max(place, 0)]
         if not stretch.length:
@@ -68,7 +69,7 @@ class Axis:
         return stretch.x + stretch.width * min(max(share, 0.0), 1.0)
 
     def moment(self, x: float) -> datetime:
-        """Return which moment is at a place."""
+        """Return the moment at a position in percent."""
         stretch = next((each for each in self.stretches if x <= each.x + each.width), self.stretches[-1])
         share = (x - stretch.x) / stretch.width if stretch.width else 0.0
         return stretch.start + stretch.length * min(max(share, 0.0), 1.0)
@@ -79,26 +80,26 @@ class Axis:
 
 
 def axis(spans: Iterable[Span], *, window: Span | None = None, folds: bool = True) -> Axis | None:
-    """Return the line on which these spans lie, or that part of it; None when there are none."""
+    """Return the axis for spans, or for the part of them within `window`; None without spans."""
     busy = _united(spans if window is None else _within(spans, window))
     if not busy:
         return None
-    pieces: list[tuple[Span, bool]] = []
+    parts: list[tuple[Span, bool]] = []
     for span in busy:
-        if pieces and span.start > pieces[-1][0].end:
-            pause = Span(pieces[-1][0].end, span.start)
-            pieces.append((pause, folds and pause.end - pause.start > FOLD))
-        pieces.append((span, False))
-    return Axis(_laid(pieces))
+        if parts and span.start > parts[-1][0].end:
+            pause = Span(parts[-1][0].end, span.start)
+            parts.append((pause, folds and pause.end - pause.start > FOLD))
+        parts.append((span, False))
+    return Axis(_laid_out(parts))
 
 
-def _laid(pieces: Sequence[tuple[Span, bool]]) -> list[Stretch]:
-    seconds = [0.0 if folded else (span.end - span.start).total_seconds() for span, folded in pieces]
-    folded = sum(folded for _, folded in pieces)
+def _laid_out(parts: Sequence[tuple[Span, bool]]) -> list[Stretch]:
+    seconds = [0.0 if folded else (span.end - span.start).total_seconds() for span, folded in parts]
+    folded = sum(folded for _, folded in parts)
     gap = min(GAP, 50 / folded) if folded else 0.0
     unit = (100 - gap * folded) / sum(seconds) if sum(seconds) else 0.0
     found, x = [], 0.0
-    for (span, is_folded), length in zip(pieces, seconds, strict=True):
+    for (span, is_folded), length in zip(parts, seconds, strict=True):
         width = gap if is_folded else length * unit
         found.append(Stretch(span.start, span.end, x, width, is_folded))
         x += width
@@ -123,9 +124,9 @@ def _united(spans: Iterable[Span]) -> list[Span]:
 
 
 def path(spans: Iterable[Span], on: Axis, *, y: float, height: float, least: float = LEAST) -> str:
-    """Draw spans as one path, ten units a percent; those that are nearer than `least` become one."""
+    """Return spans as one SVG path, ten units per percent; spans closer than `least` percent are merged."""
     drawn: list[list[float]] = []
-    for span in sorted(each for each in spans if _is_seen(each, on)):
+    for span in sorted(each for each in spans if _is_visible(each, on)):
         left, right = on.at(span.start), on.at(span.end)
         if drawn and left - drawn[-1][1] < least:
             drawn[-1][1] = max(drawn[-1][1], right)
@@ -134,8 +135,8 @@ def path(spans: Iterable[Span], on: Axis, *, y: float, height: float, least: flo
     return "".join(_box(left, max(right - left, LEAST), y, height) for left, right in drawn)
 
 
-def _is_seen(span: Span, on: Axis) -> bool:
-    """Say whether a span is on the line; one that only touches its end is not, unless it is no longer."""
+def _is_visible(span: Span, on: Axis) -> bool:
+    """Return whether a span overlaps the axis; touching an end counts only for spans without length."""
     return (
         span.start <= on.end
         and span.end >= on.start

@@ -1,4 +1,4 @@
-"""The timeline: loops as lanes on one line of time, and the turns and tools of the one that is selected."""
+"""The Timeline tab: loops as lanes on a common time axis, and turns and tools of the selected loop."""
 
 from __future__ import annotations
 
@@ -8,35 +8,35 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis, path
-from dashboard.pages.session.timeline.spans_query import Course, Kind, Phase, course
+from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
-LANES = 100  # loops that are drawn at once
-PARTS = 200  # turns, tools and questions of the selected one
+LANES = 100  # loops of the session shown at once
+PARTS = 200  # turns, tools and approvals shown of the selected loop
 CSS: Mapping[Kind, str] = {
     "wait": "span-wait",
     "model": "span-model",
     "tool": "span-tool",
-    "err": "span-failed",
-    "ask": "span-approval",
-    "pass": "span-compaction",
+    "failed": "span-failed",
+    "approval": "span-approval",
+    "compaction": "span-compaction",
 }
-SHAPE: Mapping[Kind, tuple[float, float]] = {  # where a bar stands in its lane, and how high it is
+SHAPE: Mapping[Kind, tuple[float, float]] = {  # y and height of a bar in its lane
     "wait": (5, 10),
     "model": (5, 10),
     "tool": (9, 2),
-    "err": (8, 4),
-    "ask": (5, 10),
-    "pass": (2, 16),
+    "failed": (8, 4),
+    "approval": (5, 10),
+    "compaction": (2, 16),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """Bars of one kind as one path."""
+    """The bars of one kind as one SVG path."""
 
     css: str
     path: str
@@ -44,20 +44,20 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """One loop on the line."""
+    """One loop on the axis."""
 
     row: LoopRow
     url: str
     bars: Sequence[Drawn]
     place: str = ""  # among the branches and the judge of a group: first, mid or last
     is_selected: bool = False
-    is_inside: bool = False  # it stands below another
+    is_inside: bool = False  # nested below another loop
     is_elsewhere: bool = False  # a sub-agent with a session of its own
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A turn, a tool or a question of the selected loop."""
+    """A turn, a tool call or an approval of the selected loop."""
 
     kind: Kind
     name: str
@@ -69,22 +69,22 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """What stands above lanes: how long after the begin it is, and where nothing ran."""
+    """The header of lanes: labels with the time since the start, and idle gaps."""
 
     labels: Sequence[timedelta]
-    gaps: Sequence[tuple[float, float, timedelta]]  # from, how wide, how long
-    edges: str  # where time runs evenly, for the script: place:seconds, in pairs
+    gaps: Sequence[tuple[float, float, timedelta]]  # x, width, duration
+    edges: str  # ends of the stretches for the page's script: x:seconds
 
 
 @dataclass(frozen=True, slots=True)
 class Zoom:
-    """Addresses of other parts of the line."""
+    """URLs of other parts of the axis."""
 
     closer: str
     wider: str
     whole: str  # "" when all is shown
     base: str
-    idle: str  # pauses folded, or as long as they were
+    idle: str  # with idle time unfolded, or folded
     is_folded: bool
 
 
@@ -95,11 +95,11 @@ class Timeline:
     pk: int
     scale: Scale | None
     lanes: Sequence[Lane]
-    hidden: int  # loops that are not drawn
+    hidden: int  # loops not shown
     own: Scale | None
-    slot: int  # the colour of its config, 0 when it has none
+    slot: int  # colour slot of its config, 0 without a config
     parts: Sequence[Part]
-    more: int  # parts that are not drawn
+    more: int  # parts not shown
     timeless: int
     has_received: bool
     zoom: Zoom | None
@@ -107,10 +107,10 @@ class Timeline:
 
 @dataclass(frozen=True, slots=True)
 class Timelines:
-    """The query of the panel for pages on which this loop is selected, and this part of the line shown."""
+    """The query of the panel for pages with this loop selected and this part of the axis shown."""
 
     loop: int
-    zoom: tuple[float, float] | None = None  # seconds after the begin
+    zoom: tuple[float, float] | None = None  # seconds since the start
     folds: bool = True
     shape: ShapeOf = field(default=Shape, compare=False)
 
@@ -127,15 +127,15 @@ class Timelines:
         own_loops = order[first : first + LANES]
         called = _called(session.pk, own_loops)
         shown = [pk for own in own_loops for pk in (own, *called.get(own, ()))][: 2 * LANES]
-        told = course(shown)
-        spans = told.spans
+        drawn = loop_phases(shown)
+        spans = drawn.spans
         begin = min((span.start for span in spans), default=session.created_at)
         window = None if self.zoom is None else Span(*(begin + timedelta(seconds=s) for s in self.zoom))
         line = _line(spans, window, folds=self.folds)
-        own = [phase for phase in told.phases if phase.loop == self.loop]
+        own = [phase for phase in drawn.phases if phase.loop == self.loop]
         near = axis((phase.span for phase in own), folds=self.folds)
         parts = self._parts(session, own, near) if near else []
-        lanes = self._lanes(session, shown, told, line) if line else []
+        lanes = self._lanes(session, shown, drawn.phases, line) if line else []
         chip = next((lane.row.chip for lane in lanes if lane.is_selected), None)
         return Timeline(
             pk=session.pk,
@@ -146,18 +146,20 @@ class Timelines:
             slot=chip.slot if chip else 0,
             parts=parts[:PARTS],
             more=max(0, len(parts) - PARTS),
-            timeless=told.timeless,
-            has_received=any(phase.is_received for phase in told.phases),
+            timeless=drawn.timeless,
+            has_received=any(phase.is_received for phase in drawn.phases),
             zoom=self._zoom(session, begin, line) if line else None,
         )
 
-    def _lanes(self, session: Session, shown: Sequence[int], told: Course, line: Axis) -> list[Lane]:
+    def _lanes(
+        self, session: Session, shown: Sequence[int], phases: Sequence[Phase], line: Axis
+    ) -> list[Lane]:
         by_loop: dict[int, list[Phase]] = defaultdict(list)
-        for phase in told.phases:
+        for phase in phases:
             by_loop[phase.loop].append(phase)
         drawn, places = rows(shown), _places(shown)
         here = set(LoopRecord.objects.filter(session=session, pk__in=shown).values_list("pk", flat=True))
-        least = LEAST * max(1, len(shown) / 25)  # many lanes are drawn more coarsely
+        least = LEAST * max(1, len(shown) / 25)  # coarser for many lanes
         lanes = []
         for pk in shown:
             is_elsewhere = pk not in here
@@ -170,7 +172,7 @@ class Timelines:
         return lanes
 
     def _parts(self, session: Session, phases: Sequence[Phase], near: Axis) -> list[Part]:
-        """Return turns in order, each with its tools below it; what belongs to none stands at the end."""
+        """Return turns in order, each followed by its tools; parts without a turn come last."""
         turns: dict[int | None, list[Phase]] = defaultdict(list)
         for phase in phases:
             turns[phase.turn].append(phase)
@@ -213,10 +215,10 @@ class Timelines:
 
 
 NAMES: Mapping[Kind, str] = {
-    "ask": "Question to a person",
-    "pass": "Compaction",
+    "approval": "Approval request",
+    "compaction": "Compaction",
     "tool": "Tool",
-    "err": "Tool",
+    "failed": "Tool",
 }
 
 
@@ -240,7 +242,7 @@ def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Drawn]:
 
 
 def _line(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:
-    """Return the line, or that part of it in which anything may be."""
+    """Return the axis, or the part of it within `window` if they overlap."""
     whole = axis(spans, folds=folds)
     if window is None or whole is None or window.end <= whole.start or window.start >= whole.end:
         return whole
@@ -262,7 +264,7 @@ def _scale(on: Axis, begin: datetime) -> Scale:
 
 
 def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
-    """Return the loops of other sessions that these spawned. Two queries."""
+    """Return the loops of other sessions spawned by each loop. Two queries."""
     spawned = LoopRecord.objects.filter(session__parent__in=loops).exclude(session=session)
     refs = ChildLoopRef.objects.filter(loop__in=loops, child__isnull=False)
     refs = refs.exclude(child__session=session)
@@ -278,7 +280,7 @@ def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
 
 
 def _places(loops: Sequence[int]) -> dict[int, str]:
-    """Return where loops stand in the bracket of their parallel group. One query."""
+    """Return the position of loops in the bracket of their parallel group: first, mid, last. One query."""
     known = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
     group = {pk: own or judged for pk, own, judged in known}
     found: dict[int, str] = {}

@@ -1,7 +1,8 @@
-"""What the time of loops went on: waiting for a model, its answers, tools, questions to people, compactions.
+"""Reads how loops spent their time: waiting for a model, its answers, tools, approvals, compactions.
 
-Where the wire carries no time it is the one at which the line was received, as long as that lies where it
-can: what was imported was received at another time than it happened, and such a span is not drawn.
+Events without a timestamp have the receive time of their line. It is used only if it lies within the turn,
+give or take SLACK: imported events were received at another time, and their spans are not drawn. Invariant: a
+span with a received bound is inside the span of its turn. Cost: six queries, O(rows) for the selected loops.
 """
 
 from __future__ import annotations
@@ -17,14 +18,14 @@ from django.db.models import F, Max, Min, Q
 from dashboard.pages.session.timeline.axis import Span
 from recorder.models import Approval, Compaction, EventRecord, LoopRecord, ToolCall, Turn
 
-Kind = Literal["wait", "model", "tool", "err", "ask", "pass"]
-SLACK = timedelta(seconds=2)  # clocks of agent and server may be so far apart
+Kind = Literal["wait", "model", "tool", "failed", "approval", "compaction"]
+SLACK = timedelta(seconds=2)  # allowed difference between the clocks of agent and server
 RECEIVED = "journal__received_at"
 
 
 @dataclass(frozen=True, slots=True)
 class Phase:
-    """One span, what it was and what it belongs to. `is_received`: a bound of it is a received time."""
+    """One span with its kind, loop and turn. `is_received`: one of its bounds is a receive time."""
 
     kind: Kind
     loop: int
@@ -37,12 +38,12 @@ class Phase:
 
 
 @dataclass(frozen=True, slots=True)
-class Course:
-    """All phases of some loops, and how many tools have no time that could be drawn."""
+class LoopPhases:
+    """The phases of some loops, and the number of tool calls without usable times."""
 
     phases: Sequence[Phase]
     timeless: int = 0
-    bounds: Sequence[Span] = ()  # where loops began and ended, or all of one of which no more is known
+    bounds: Sequence[Span] = ()  # starts and ends of loops; the whole span of a loop without phases
 
     @property
     def spans(self) -> list[Span]:
@@ -51,7 +52,7 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class _Begun:
-    """A turn and the span that it took."""
+    """A turn and its span."""
 
     loop: int
     pk: int
@@ -66,19 +67,19 @@ class _Begun:
         return min(max(moment, self.span.start), self.span.end)
 
 
-def course(loops: Collection[int]) -> Course:
+def loop_phases(loops: Collection[int]) -> LoopPhases:
     """Return the phases of loops. Six queries."""
     rows = LoopRecord.objects.filter(pk__in=loops, started_at__isnull=False)
     columns = rows.values_list("pk", "started_at", "ended_at", "last_event_at")
     ran = {pk: Span(start, max(start, ended or last or start)) for pk, start, ended, last in columns if start}
     if not ran:
-        return Course(())
+        return LoopPhases(())
     end = max(span.end for span in ran.values())
     turns = _turns(loops, {pk: span.end for pk, span in ran.items()})
     tools, timeless = _tools(loops, {turn.pk: turn for turn in turns}, end)
     answers = _answers(turns, _received(loops), tools)
-    phases = [*answers, *tools, *_asked(loops, turns, end), *_passes(loops, end)]
-    return Course(phases, timeless, _bounds(ran, {phase.loop for phase in phases}))
+    phases = [*answers, *tools, *_approvals(loops, turns, end), *_compactions(loops, end)]
+    return LoopPhases(phases, timeless, _bounds(ran, {phase.loop for phase in phases}))
 
 
 def _bounds(ran: Mapping[int, Span], known: Collection[int]) -> list[Span]:
@@ -87,7 +88,7 @@ def _bounds(ran: Mapping[int, Span], known: Collection[int]) -> list[Span]:
 
 
 def _turns(loops: Collection[int], ends: Mapping[int, datetime]) -> list[_Begun]:
-    """Return turns; one that was cut off lasted until the next one began, or its loop ended."""
+    """Return turns. A turn without an end lasts until the next turn starts or its loop ends."""
     found: list[_Begun] = []
     rows = Turn.objects.filter(loop__in=loops).order_by("loop_id", "-ordinal")
     for pk, loop, ordinal, started, ended, state in rows.values_list(
@@ -99,19 +100,19 @@ def _turns(loops: Collection[int], ends: Mapping[int, datetime]) -> list[_Begun]
 
 
 def _received(loops: Collection[int]) -> dict[int, tuple[datetime | None, datetime | None]]:
-    """Return when the first piece of each turn's answer was received, and its end. One query."""
+    """Return the receive times of the first delta and of the end of each turn's answer. One query."""
     lines = EventRecord.objects.filter(loop__in=loops, turn__isnull=False)
-    # Before the request stands the prompt, whose message has begun and ended as well.
-    asked = Q(turn__request_event=None) | Q(journal__gt=F("turn__request_event"))
-    lines = lines.filter(asked, type__in=("MessageStart", "MessageUpdate", "MessageEnd"))
+    # Messages before the request are prompts, not answers.
+    after_request = Q(turn__request_event=None) | Q(journal__gt=F("turn__request_event"))
+    lines = lines.filter(after_request, type__in=("MessageStart", "MessageUpdate", "MessageEnd"))
     rows = lines.order_by().values("turn")
     rows = rows.annotate(
-        piece=Min(RECEIVED, filter=Q(type="MessageUpdate")),
+        first=Min(RECEIVED, filter=Q(type="MessageUpdate")),
         last=Max(RECEIVED, filter=Q(type="MessageUpdate")),
         begun=Min(RECEIVED, filter=Q(type="MessageStart", turn__request_event__isnull=False)),
         whole=Min(RECEIVED, filter=Q(type="MessageEnd", turn__request_event__isnull=False)),
     )
-    return {row["turn"]: (row["piece"] or row["begun"], row["whole"] or row["last"]) for row in rows}
+    return {row["turn"]: (row["first"] or row["begun"], row["whole"] or row["last"]) for row in rows}
 
 
 def _answers(
@@ -119,7 +120,7 @@ def _answers(
     received: Mapping[int, tuple[datetime | None, datetime | None]],
     tools: Iterable[Phase],
 ) -> list[Phase]:
-    """Return what models did: each turn's wait for the first piece, and its answer up to the first tool."""
+    """Return for each turn the wait for the first delta, and the answer up to the first tool call."""
     first_tool: dict[tuple[int, int | None], datetime] = {}
     for tool in tools:
         key = tool.loop, tool.turn
@@ -144,7 +145,7 @@ def _answers(
 
 
 def _tools(loops: Collection[int], turns: Mapping[int, _Begun], end: datetime) -> tuple[list[Phase], int]:
-    """Return tool calls, and how many have only times at which they cannot have run. One query."""
+    """Return tool calls, and the number of those without usable times. One query."""
     found: list[Phase] = []
     timeless = 0
     rows = ToolCall.objects.filter(loop__in=loops).order_by("pk")
@@ -160,20 +161,20 @@ def _tools(loops: Collection[int], turns: Mapping[int, _Begun], end: datetime) -
         span = Span(started, max(started, until))
         if received and turn is not None and not is_open:
             span = Span(turn.clamped(span.start), turn.clamped(span.end))
-        kind: Kind = "err" if state == "failed" else "tool"
+        kind: Kind = "failed" if state == "failed" else "tool"
         found.append(Phase(kind, loop, span, turn.ordinal if turn else None, pk, name, received, is_open))
     return found, timeless
 
 
-def _asked(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -> list[Phase]:
-    """Return questions, each in the turn in which it was asked. One query."""
+def _approvals(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -> list[Phase]:
+    """Return approval requests, each with the turn that contains its start. One query."""
     within: dict[int, list[_Begun]] = defaultdict(list)
     for turn in turns:
         within[turn.loop].append(turn)
     rows = Approval.objects.filter(loop__in=loops, loop__isnull=False).order_by("pk")
     return [
         Phase(
-            "ask",
+            "approval",
             loop or 0,
             Span(start, max(start, until or end)),
             next((turn.ordinal for turn in within[loop or 0] if turn.holds(start)), None),
@@ -186,7 +187,7 @@ def _asked(loops: Collection[int], turns: Iterable[_Begun], end: datetime) -> li
     ]
 
 
-def _passes(loops: Collection[int], end: datetime) -> list[Phase]:
+def _compactions(loops: Collection[int], end: datetime) -> list[Phase]:
     rows = Compaction.objects.filter(loop__in=loops).order_by("pk")
     columns = rows.values_list("loop_id", "turn__ordinal", "started_at", "ended_at", "state")
     found: list[Phase] = []
@@ -194,5 +195,5 @@ def _passes(loops: Collection[int], end: datetime) -> list[Phase]:
         begun = start or until
         if begun is not None:
             span = Span(begun, max(begun, until or end))
-            found.append(Phase("pass", loop, span, turn, is_open=state == "running"))
+            found.append(Phase("compaction", loop, span, turn, is_open=state == "running"))
     return found

@@ -1,4 +1,4 @@
-"""What the parallel groups in the tree of a session cost."""
+"""The costs of the parallel groups in the tree of a session."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from recorder.models import LoopRecord, ParallelGroupRecord
 
 
 @dataclass(frozen=True, slots=True)
-class BoxCost:
-    """The branches and the judge, once; root of the panel session/tree/group-cost."""
+class GroupCost:
+    """The cost of branches and judge, each counted once; root of the panel session/tree/group-cost."""
 
     spent: Cost
-    is_known: bool  # whether anything was asked of a model
+    is_known: bool  # whether any model was called
 
 
-UNKNOWN = BoxCost(NOTHING, is_known=False)
+UNKNOWN = GroupCost(NOTHING, is_known=False)
 
 
-def box_costs(groups: Collection[int]) -> Mapping[int, BoxCost]:
-    """Return what each group cost so far. Two queries, none without groups."""
+def costs_of_groups(groups: Collection[int]) -> Mapping[int, GroupCost]:
+    """Return the cost of each group so far. Two queries, none without groups."""
     if not groups:
         return {}
     branches: dict[int | None, list[LoopRecord]] = defaultdict(list)
@@ -34,12 +34,12 @@ def box_costs(groups: Collection[int]) -> Mapping[int, BoxCost]:
 
 
 def branches_of(session: int) -> dict[int, int]:
-    """Return the loops of a session that branch or judge, each with its group. Two queries."""
+    """Return the parallel group of each branch and judge of a session. Two queries."""
     loops = LoopRecord.objects.filter(session=session, group__isnull=False)
     groups = ParallelGroupRecord.objects.filter(session=session, judge__isnull=False)
     return dict(loops.values_list("pk", "group_id")) | dict(groups.values_list("judge_id", "pk"))
 
 
-def _cost(group: ParallelGroupRecord, branches: Collection[LoopRecord]) -> BoxCost:
+def _cost(group: ParallelGroupRecord, branches: Collection[LoopRecord]) -> GroupCost:
     spent = group_totals(branches, group.judge, group).total
-    return BoxCost(spent, spent.cost_nano is not None or spent.unpriced > 0)
+    return GroupCost(spent, spent.cost_nano is not None or spent.unpriced > 0)

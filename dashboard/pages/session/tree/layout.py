@@ -1,8 +1,13 @@
-"""The tree of loops as it is drawn: a straight spine, and an indent only where a run went another way.
+"""Lays out the tree of loops: a straight spine, indented only where execution diverges. Pure.
 
-Continuations, reruns and compaction passes stay on the line of the loop they follow. Branches, sub-agents and
-the branches of a parallel group stand below it. Of a large tree a window is drawn. Pure: rows in, marks out,
-whatever nonsense the parents say.
+Continuations, reruns and compactions stay on the level of the loop they follow. Branches, sub-agents and the
+members of a parallel group are nested below it, up to DEEPEST levels. Of a large tree a window of rows is
+drawn, together with the ancestors of these rows.
+
+Invariants: every loop is placed exactly once, after its parent; unknown, self-referencing or cyclic parents
+make a root. The marks of any window are properly nested. Cost: O(n log n) for n loops, because of
+`tree_order`, recursion only as deep as DEEPEST; a window walks all siblings of its rows but draws only the
+selected ones.
 """
 
 from __future__ import annotations
@@ -13,15 +18,15 @@ from typing import Literal, Protocol
 
 from recorder.core.loop_tree import tree_order
 
-DEEPEST = 6  # levels that indent; what is deeper stands on the last one and says how deep it is
+DEEPEST = 6  # indented levels; deeper nodes stay on the last level and show their depth
 
 Kind = Literal["loop", "child", "box"]
 Where = Literal["inside", "below"]
 What = Literal["open", "box", "down", "up", "box-end", "close"]
 
 
-class Placed(Protocol):
-    """What a loop's place depends on."""
+class TreeLoop(Protocol):
+    """The fields of a loop that determine its position."""
 
     @property
     def id(self) -> int: ...
@@ -47,7 +52,7 @@ class Node:
     depth: int = 1
     branches: list[Node] = field(default_factory=list)  # of a box
     children: list[Node] = field(default_factory=list)
-    above: Node | None = None  # what it stands below, or in
+    above: Node | None = None  # its parent node or its box
 
     @property
     def is_deep(self) -> bool:
@@ -61,15 +66,15 @@ class Mark:
     what: What
     node: Node
     where: Where = "below"  # of "down": inside a box or below a row
-    has_below: bool = False  # of "open": there are rows below it, or in it
+    has_below: bool = False  # of "open": it has children in the window
 
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Rows of a tree that stand under each other, and how many there are above and below."""
+    """Consecutive rows of a tree, and the numbers of rows above and below."""
 
     marks: Sequence[Mark]
-    first: int  # numbers from the top
+    first: int  # row numbers from the top
     last: int
     earlier: int
     later: int
@@ -77,7 +82,7 @@ class Window:
 
 @dataclass(slots=True)
 class _Line:
-    """A list of nodes under each other, and what they stand under."""
+    """A list of sibling nodes, with their level and parent."""
 
     nodes: list[Node]
     level: int
@@ -85,18 +90,18 @@ class _Line:
     above: Node | None = None
 
 
-def planted(
-    loops: Collection[Placed],
+def build_tree(
+    loops: Collection[TreeLoop],
     *,
     judges: Mapping[int, int],
     called: Mapping[int, int],
     children: Mapping[int, Sequence[int]],
     deeper: Mapping[int, Sequence[int]] | None = None,
 ) -> list[Node]:
-    """Return the nodes on the spine, with all that stands below them.
+    """Return the nodes of the spine with all their descendants.
 
-    `judges` gives the group that a loop judged, `called` the loop that called a sub-agent of this session,
-    `children` the children that a loop has in other sessions, `deeper` those of these children.
+    `judges` maps a judge to its group, `called` a sub-agent of this session to its calling loop, `children` a
+    loop to its children in other sessions, `deeper` such a child to its own children.
     """
     builder = _Builder(judges, called, children, deeper or {})
     for loop in tree_order(loops):
@@ -105,7 +110,7 @@ def planted(
 
 
 def rows(nodes: Sequence[Node]) -> Iterator[Node]:
-    """Yield what is drawn as a row, from top to bottom; a box is the frame of its branches."""
+    """Yield the nodes drawn as rows, from top to bottom; a box is a frame and not a row."""
     waiting = list(reversed(nodes))
     while waiting:
         node = waiting.pop()
@@ -116,7 +121,7 @@ def rows(nodes: Sequence[Node]) -> Iterator[Node]:
 
 
 def window(nodes: Sequence[Node], ordered: Sequence[Node], around: int, size: int) -> Window:
-    """Return about `size` rows around one, given by its number, with those that they stand below."""
+    """Return about `size` rows around row number `around`, and the ancestors of these rows."""
     first = max(0, min(around - size // 2, len(ordered) - size))
     last = min(first + size, len(ordered))
     if len(ordered) <= size:
@@ -142,12 +147,12 @@ class _Builder:
         self.top = _Line([], 1, 1)
         self._judges, self._called, self._children, self._deeper = judges, called, children, deeper
         self._nodes: dict[int, Node] = {}
-        self._lines: dict[int, _Line] = {}  # where a loop's continuation goes
+        self._lines: dict[int, _Line] = {}  # where the continuation of a loop goes
         self._boxes: dict[int, Node] = {}
         self._box_of: dict[int, Node] = {}  # by loop
         self._box_lines: dict[int, _Line] = {}
 
-    def place(self, loop: Placed) -> None:
+    def place(self, loop: TreeLoop) -> None:
         node = Node("loop", loop.id)
         group = loop.group_id if loop.group_id is not None else self._judges.get(loop.id)
         if group is not None:
@@ -158,19 +163,19 @@ class _Builder:
             self._lines[loop.id] = line
         self._nodes[loop.id] = node
         if loop.id in self._children:
-            self._hang(self._children[loop.id], self._below(node))
+            self._add_children(self._children[loop.id], self._below(node))
 
-    def _hang(self, children: Sequence[int], line: _Line) -> None:
-        """Put children of other sessions on a line, and theirs below them; at the last level beside them."""
+    def _add_children(self, children: Sequence[int], line: _Line) -> None:
+        """Append children of other sessions, with theirs below them or, on the last level, beside them."""
         for child in children:
             node = Node("child", child)
             _append(line, node)
             is_last = node.level >= DEEPEST
             nodes, above = (line.nodes, line.above) if is_last else (node.children, node)
             below = _Line(nodes, node.level + (not is_last), node.depth + 1, above)
-            self._hang(self._deeper.get(child, ()), below)
+            self._add_children(self._deeper.get(child, ()), below)
 
-    def _line_of(self, loop: Placed) -> _Line:
+    def _line_of(self, loop: TreeLoop) -> _Line:
         caller = self._called.get(loop.id, loop.parent_id if loop.role == "sub_agent" else None)
         if caller is not None and caller in self._nodes:
             return self._below(self._nodes[caller])
@@ -180,7 +185,7 @@ class _Builder:
             return self._below(self._box_of.get(loop.parent_id) or self._nodes[loop.parent_id])
         return self._lines[loop.parent_id]
 
-    def _put_in_box(self, node: Node, group: int, loop: Placed) -> None:
+    def _put_in_box(self, node: Node, group: int, loop: TreeLoop) -> None:
         if group not in self._boxes:
             box = self._boxes[group] = Node("box", group)
             line = self._lines.get(loop.parent_id, self.top) if loop.parent_id else self.top
@@ -193,7 +198,7 @@ class _Builder:
         box.branches.append(node)
 
     def _below(self, node: Node) -> _Line:
-        """Return the line under a node; at the last level that is the one it stands on."""
+        """Return the line below a node; on the last level the line of the node itself."""
         if node.level >= DEEPEST:
             line = self._box_lines[node.key] if node.kind == "box" else self._lines[node.key]
             return _Line(line.nodes, line.level, node.depth + 1, line.above)
@@ -206,9 +211,9 @@ def _append(line: _Line, node: Node) -> None:
 
 
 def _walk(nodes: Iterable[Node], kept: Collection[int] | None) -> Iterator[Mark]:
-    """Yield the steps that draw nodes, or those of them that are kept."""
-    for node in _kept(nodes, kept):
-        has_below = any(_kept(node.children, kept))
+    """Yield the marks that draw nodes, or only those in `kept`."""
+    for node in _in_window(nodes, kept):
+        has_below = any(_in_window(node.children, kept))
         yield Mark("open", node, has_below=has_below)
         if node.kind == "box":
             yield Mark("box", node)
@@ -225,5 +230,5 @@ def _down(node: Node, nodes: Sequence[Node], where: Where, kept: Collection[int]
     yield Mark("up", node)
 
 
-def _kept(nodes: Iterable[Node], kept: Collection[int] | None) -> Iterator[Node]:
+def _in_window(nodes: Iterable[Node], kept: Collection[int] | None) -> Iterator[Node]:
     return iter(nodes) if kept is None else (node for node in nodes if id(node) in kept)

@@ -1,4 +1,4 @@
-"""The loop tree of a session, with its parallel groups and the children recorded in other sessions."""
+"""The panel of the loop tree: rows, parallel groups, and sub-agents in other sessions."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
-from dashboard.pages.session.tree.group_costs import UNKNOWN, BoxCost, box_costs
+from dashboard.pages.session.tree.group_costs import UNKNOWN, GroupCost, costs_of_groups
 from dashboard.pages.session.tree.layout import Mark, Node, What, window
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
@@ -15,19 +15,19 @@ from dashboard.pages.session.tree.sub_agents_query import Above, ChildRow, above
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
-ROWS = 100  # of a tree that are drawn; the others are a link away
+ROWS = 100  # rows of a window; links lead to the other rows
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """The head of a parallel group."""
+    """The header of a parallel group."""
 
     pk: int
     branches: int
     status: str
     words: str
     url: str  # of the evaluation
-    cost: BoxCost
+    cost: GroupCost
 
     @property
     def cost_id(self) -> str:
@@ -36,7 +36,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A step of drawing the tree, and what it draws."""
+    """A mark of the tree with the data that it draws."""
 
     mark: Mark
     what: What
@@ -47,7 +47,7 @@ class Drawn:
 
     @property
     def css(self) -> str:
-        """Return the class of its item: how it hangs on what is above it."""
+        """Return the CSS class of the item."""
         if self.child or (self.row and self.row.kind == "Sub-agent"):
             return "is-child"
         if self.row and self.row.kind == "Judge":
@@ -60,7 +60,7 @@ class Drawn:
 
     @property
     def group_id(self) -> str:
-        """Return what the list of nodes below, or inside, is called."""
+        """Return the DOM id of the list of nodes below or inside."""
         where = "inside" if self.what == "box" else self.mark.where
         return f"tree-{self.node.kind}-{self.node.key}-{where}"
 
@@ -75,9 +75,9 @@ class Drawn:
 
 @dataclass(frozen=True, slots=True)
 class Tree:
-    """The tree, or of a large one a window; root of the panel session/tree/tree."""
+    """The tree, or a window of a large tree; root of the panel session/tree/tree."""
 
-    above: Sequence[Above]  # the sessions that led to this one, the topmost first
+    above: Sequence[Above]  # the sessions that spawned this one, the topmost first
     steps: Sequence[Drawn]
     loops: int
     children: int
@@ -89,7 +89,7 @@ class Tree:
 
 @dataclass(frozen=True, slots=True)
 class Trees:
-    """The query of the panel for pages on which this loop is selected, and this row of the tree looked at."""
+    """The query of the panel for pages with loop `selected`; the window is around loop `at` if given."""
 
     selected: int
     at: int | None = None
@@ -100,7 +100,7 @@ class Trees:
 
 
 def is_nested(session: int) -> bool:
-    """Say whether a loop of this session is a sub-agent of another one of it. One query."""
+    """Return whether a loop of this session is a sub-agent of another loop of it. One query."""
     here = LoopRecord.objects.filter(session=session)
     return here.filter(Q(role="sub_agent") | Q(spawned_by__loop__session=session)).exists()
 
@@ -124,7 +124,7 @@ def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
     nodes = [mark.node for mark in shown.marks if mark.what == "open"]
     loops = rows([node.key for node in nodes if node.kind == "loop"])
     found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
-    costs = box_costs([node.key for node in nodes if node.kind == "box"])
+    costs = costs_of_groups([node.key for node in nodes if node.kind == "box"])
     boxes = {pk: _box(group, costs.get(pk, UNKNOWN)) for pk, group in shape.groups.items()}
     return Tree(
         above(session),
@@ -139,7 +139,7 @@ def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
 
 
 def _link(shape: Shape, selected: int, around: int) -> str:
-    """Return the same page with another window of its tree."""
+    """Return the URL of the page with another window of its tree."""
     place = next((row.key for row in shape.rows[max(around, 0) :] if row.kind == "loop"), selected)
     return f"?tree={place}"
 
@@ -161,9 +161,9 @@ def _draw(
             return Drawn(step, step.what, box=boxes[node.key])
 
 
-def _box(group: ParallelGroupRecord, cost: BoxCost) -> Box:
-    words = {"running": "running", "aborted": "ended without a choice"}.get(group.status, "")
+def _box(group: ParallelGroupRecord, cost: GroupCost) -> Box:
+    words = {"running": "running", "aborted": "no winner selected"}.get(group.status, "")
     if group.status == "completed" and not group.selected_loop_id:
-        words = "ended without a choice"
+        words = "no winner selected"
     url = links.evaluation(group.session.project.slug, group.pk)
     return Box(group.pk, len(group.loop_ids), group.status, words, url, cost)

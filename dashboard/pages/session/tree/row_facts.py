@@ -1,4 +1,4 @@
-"""What rows of the loop tree need from other tables than the loops' own."""
+"""Reads the data of tree rows that is not in the loop table."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecor
 
 
 @dataclass(frozen=True, slots=True)
-class Passes:
-    """The compaction passes inside a loop, and what the last one claims."""
+class CompactionCounts:
+    """The compactions inside a loop, and the sizes reported by the last one."""
 
     count: int
     state: str
@@ -30,7 +30,7 @@ class Passes:
 
     @property
     def words(self) -> str:
-        """Return before and after as far as they are known."""
+        """Return the sizes before and after, as far as they are known."""
         if self.state == "running":
             return "compacting"
         parts = []
@@ -42,29 +42,31 @@ class Passes:
 
 
 class Facts:
-    """What the rows of these loops need from other tables."""
+    """Data of some loops from other tables, by loop. A fixed number of queries."""
 
     def __init__(self, loops: Collection[LoopRecord]) -> None:
         pks = [loop.pk for loop in loops]
         judges = [loop.pk for loop in loops if loop.role == "judge"]
         self.superseded = set(_superseded(pks))
         self.judged = {group.judge_id: group for group in _judged(judges)}
-        self.passes = _passes([loop.pk for loop in loops if loop.compactions or loop.role == "compaction"])
+        self.compaction_counts = _compaction_counts(
+            [loop.pk for loop in loops if loop.compactions or loop.role == "compaction"]
+        )
         self.waits = dict(_waits([loop.pk for loop in loops if loop.waiting]))
         self.cut = set(_cut(pks))
-        self.asked = dict(_asked({loop.group_id for loop in loops if loop.group_id}))
+        self.first_prompts = dict(_first_prompts({loop.group_id for loop in loops if loop.group_id}))
         self.whole = loops_with_sub_agents(loops)
         self.failed = dict(_failed([loop.pk for loop in loops if loop.errors]))
         self.chips = chips({loop.config_id for loop in loops if loop.config_id})
 
 
-def _passes(pks: Collection[int]) -> Mapping[int, Passes]:
-    found: dict[int, Passes] = {}
+def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:
+    found: dict[int, CompactionCounts] = {}
     for each in _compactions(pks):
         before = found.get(each.loop_id)
         if before is not None and each.start_event is None and each.content == "block":
-            continue  # what an imported session says of a pass that was recorded
-        found[each.loop_id] = Passes(
+            continue  # an imported copy of a compaction that was recorded
+        found[each.loop_id] = CompactionCounts(
             before.count + 1 if before else 1,
             each.state,
             each.tokens_before,
@@ -101,19 +103,19 @@ def _compactions(pks: Collection[int]) -> QuerySet[Compaction]:
 
 @compiled
 def _failed(pks: Collection[int]) -> QuerySet[ToolCall, tuple[int, int]]:
-    """Ask how many tools of loops failed; one that was denied before it began is no failure."""
+    """Count the failed tools of loops; a call denied before it started is no failure."""
     failed = ToolCall.objects.filter(loop__in_list=pks, state="failed", start_event__isnull=False)
     return failed.order_by().values("loop_id").annotate(n=Count("pk")).values_list("loop_id", "n")
 
 
 @compiled
 def _waits(pks: Collection[int]) -> QuerySet[Approval, tuple[int, datetime]]:
-    """Ask since when loops wait for a person."""
+    """Query since when loops wait for approval."""
     waiting = Approval.objects.filter(loop__in_list=pks, resolved_at=None).order_by().values("loop_id")
     return waiting.annotate(since=Min("requested_at")).values_list("loop_id", "since")
 
 
 @compiled
-def _asked(groups: Collection[int]) -> QuerySet[LoopRecord, tuple[int, str]]:
-    """Ask what the first branch of each parallel group was asked."""
+def _first_prompts(groups: Collection[int]) -> QuerySet[LoopRecord, tuple[int, str]]:
+    """Query the prompt of the first branch of each parallel group."""
     return LoopRecord.objects.filter(group__in_list=groups, branch_index=0).values_list("group_id", "title")

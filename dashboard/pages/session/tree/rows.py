@@ -1,4 +1,4 @@
-"""Rows of the loop tree: what each loop is, how it stands and how it ended, in words and in one glyph."""
+"""Rows of the loop tree: kind, state, outcome and cost of each loop."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.row_facts import Facts, Passes
+from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import COST, NOTHING, Cost
@@ -29,7 +29,7 @@ ROLES = {
     "sub_agent": ("Sub-agent", "bot"),
 }
 STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
-SAID = (
+COUNTS = (
     "agent_label",
     "run",
     "turns",
@@ -40,8 +40,8 @@ SAID = (
     "ended_at",
     "branch_index",
 )
-# With their other columns these rows are 150 wide.
-SHOWN = (*STATE, *SAID, *COST, "config_id", "session__project__slug", "group__status")
+# A whole row has 150 columns with its relations.
+SHOWN = (*STATE, *COUNTS, *COST, "config_id", "session__project__slug", "group__status")
 ENDS = {
     "failed": "failed",
     "cancelled": "cancelled",
@@ -53,7 +53,7 @@ ENDS = {
 
 @dataclass(frozen=True, slots=True)
 class LoopRow:
-    """One loop in the tree; root of the panel session/tree/loop-row. What is equal looks equal."""
+    """One loop in the tree; root of the panel session/tree/loop-row. Equal rows render equally."""
 
     pk: int
     url: str
@@ -61,17 +61,17 @@ class LoopRow:
     icon: str
     state: str
     title: str
-    is_same_prompt: bool  # as the first branch of its group was given
+    is_same_prompt: bool  # same prompt as the first branch of its group
     chip: Chip | None
     agent: str
     run: int
     turns: int
     errors: int
     waiting_since: datetime | None
-    passes: Passes | None
-    note: str  # how it ended, when that is no plain success
+    compaction_counts: CompactionCounts | None
+    note: str  # how it ended, if not with success
     own_cost: Cost
-    whole: Cost | None  # with sub-agents, when that is more
+    whole: Cost | None  # including sub-agents, if that is more
     failed_tools: int
     started_at: datetime | None
     ended_at: datetime | None
@@ -82,7 +82,7 @@ class LoopRow:
 
     @property
     def css(self) -> str:
-        """Return its classes."""
+        """Return its CSS classes."""
         marks = {
             "tree-compaction": self.is_compaction,
             "is-winner": self.is_winner,
@@ -98,7 +98,10 @@ class LoopRow:
 
 
 def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
-    """Return rows. Five queries, one for what only some loops have, two for each level of sub-agents."""
+    """Return the rows of loops.
+
+    Five queries, one for each optional fact, two for each level of sub-agents.
+    """
     loops = _loops(pks)
     facts = Facts(loops)
     return {loop.pk: _row(loop, facts) for loop in loops}
@@ -127,7 +130,7 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         turns=loop.turns,
         errors=loop.errors,
         waiting_since=since,
-        passes=facts.passes.get(loop.pk),
+        compaction_counts=facts.compaction_counts.get(loop.pk),
         note=_note(loop) or ("cut at length" if loop.pk in facts.cut else ""),
         own_cost=own,
         whole=facts.whole[loop.pk] if facts.whole[loop.pk] != own else None,
@@ -142,14 +145,14 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
 
 
 def kind_of(loop: LoopRecord) -> tuple[str, str]:
-    """Return what a loop is called and its icon."""
+    """Return the kind of a loop in words, and its icon."""
     if loop.is_selected:
         return "Winner", "git-branch"
     return ROLES.get(loop.role) or KINDS.get(loop.continuation_kind, KINDS["Initial"])
 
 
 def state_of(loop: LoopRecord, *, is_waiting: bool = False) -> str:
-    """Return the state whose glyph a loop shows: a failure is never a plain success."""
+    """Return the state shown for a loop; the outcome of a failed loop precedes its status."""
     if is_waiting:
         return "waiting"
     if loop.status in ("pending", "running"):
@@ -191,11 +194,11 @@ def _title(loop: LoopRecord, facts: Facts) -> str:
 def _is_same_prompt(loop: LoopRecord, facts: Facts) -> bool:
     if not loop.branch_index or loop.is_selected or not loop.title:
         return False
-    return facts.asked.get(loop.group_id or 0) == loop.title
+    return facts.first_prompts.get(loop.group_id or 0) == loop.title
 
 
 def title_of(loop: LoopRecord) -> str:
-    """Return what a loop was asked; of one that continues without being asked, what it says of itself."""
+    """Return the prompt of a loop, else its activity; of a pending loop its id."""
     if loop.title or loop.status == "pending":
         return loop.title or loop.loop_id
     return loop.activity or "No prompt"

@@ -1,4 +1,4 @@
-"""What stands where in the tree of one session: read once for all that a page draws of it."""
+"""The structure of a session's tree, read once per page and shared by all panels that need it."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any, NamedTuple, TypeAlias
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.layout import Node, planted, rows
+from dashboard.pages.session.tree.layout import Node, build_tree, rows
 from dashboard.pages.session.tree.sub_agents_query import children
 from dashboard.shared.compiled_query import compiled
 from recorder.models import LoopRecord, ParallelGroupRecord
 
-# Only what is drawn is read: whole rows of sessions and projects are wide.
+# Only the columns shown are read: whole rows of sessions and projects are wide.
 GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
 PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 
 
 class _Loop(NamedTuple):
-    """What a loop's place depends on; of a large session it is read thousands of times."""
+    """The fields of a loop that determine its position; a tuple, since large sessions have thousands."""
 
     id: int
     parent_id: int | None
@@ -30,13 +30,13 @@ class _Loop(NamedTuple):
 
 
 class Shape:
-    """The loops, groups and sub-agents of a session in their places. Four queries, more for sub-agents."""
+    """The tree of loops, groups and sub-agents of a session. Four queries, more for levels of sub-agents."""
 
     def __init__(self, session: int) -> None:
         placed = [_Loop(*row) for row in _loops(session)]
         self.groups = {group.pk: group for group in _groups(session)}
         self.children = children(session)
-        self.nodes = planted(
+        self.nodes = build_tree(
             placed,
             judges={group.judge_id: group.pk for group in self.groups.values() if group.judge_id},
             called=self.children.called,
@@ -46,7 +46,7 @@ class Shape:
 
     @cached_property
     def rows(self) -> Sequence[Node]:
-        """Return what is drawn as a row, from top to bottom."""
+        """Return the nodes drawn as rows, from top to bottom."""
         return list(rows(self.nodes))
 
     @cached_property

@@ -1,4 +1,9 @@
-"""The sub-agents that a session's loops have in other sessions, level by level, and the sessions above it."""
+"""Reads the sub-agents of a session in other sessions, level by level, and the sessions that spawned it.
+
+A breadth-first search over sessions, at most LEVELS deep. Invariant: a session is expanded once and a loop is
+linked once, so cycles of sub-agents end; a sub-agent inside its caller's session is not a row but a call.
+Cost: two queries per level, one query per ancestor, and a fixed number for the rows shown.
+"""
 
 from __future__ import annotations
 
@@ -24,16 +29,16 @@ from dashboard.shared.costs import (
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
-LEVELS = 8  # of sub-agents that a tree shows; what is deeper is a link away
-ABOVE = 12  # sessions above, likewise
-# Only what is drawn is read: whole rows of loops, sessions and projects together are 130 columns wide.
+LEVELS = 8  # levels of sub-agents shown; deeper ones are on the pages of their sessions
+ABOVE = 12  # ancestor sessions shown
+# Only the columns shown are read: whole rows of loops, sessions and projects have 130 columns.
 CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
 STATE = ("status", "outcome", "is_selected", "role", "waiting")
 RUNS = ("status", "outcome", "waiting", "turns", "ended_at", "last_event_at", *COST)
 NAMED = ("session_id", "title", "spawn_tool_name", "project__slug")
 OF = tuple(f"session__{name}" for name in (*NAMED, *RUNS))
 SHOWN = (*CHILD, *STATE, *COST, *OF)
-# Of what is not drawn no more is read than where it stands.
+# Of rows outside the window only the position is read.
 REFERRED = ("pk", "loop__session", "loop", "child_session_id", "tool_name", "child", "child__session")
 SPAWNED = ("pk", "session", "session__parent__session", "session__parent")
 CALLED = ("session__session_id", "session__spawn_tool_name")
@@ -41,7 +46,7 @@ CALLED = ("session__session_id", "session__spawn_tool_name")
 
 @dataclass(frozen=True, slots=True)
 class ChildRow:
-    """A sub-agent in another session; without `url` it was not recorded."""
+    """A sub-agent in another session; `url` is "" if it was not recorded."""
 
     session_id: str
     tool_name: str
@@ -55,8 +60,8 @@ class ChildRow:
     started_at: datetime | None = None
     ended_at: datetime | None = None
     own_cost: HasCost | None = None
-    whole: Cost | None = None  # with its own sub-agents, when that is more
-    failed_tools: int = 0  # its errors are not told apart
+    whole: Cost | None = None  # including its own sub-agents, if that is more
+    failed_tools: int = 0  # always 0: `errors` includes failed tools
 
     @property
     def other_errors(self) -> int:
@@ -65,7 +70,7 @@ class ChildRow:
 
 @dataclass(frozen=True, slots=True)
 class Above:
-    """A session above this one."""
+    """An ancestor session."""
 
     title: str
     url: str
@@ -73,7 +78,7 @@ class Above:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A link to a sub-agent, and its first loop with its session if that was recorded."""
+    """A link to a sub-agent; `child` is its first loop and `session` its session if recorded."""
 
     session_id: str
     tool_name: str
@@ -83,9 +88,10 @@ class _Found:
 
 @dataclass(slots=True)
 class Children:
-    """Who stands where: callers of this session's own sub-agents, and rows, under loops or under other rows.
+    """The sub-agents of a session: callers of those within it, and rows below loops or below other rows.
 
-    A row's key is that of the link, or minus that of the loop where a session alone says who spawned it.
+    The key of a row is the primary key of its link, or the negated primary key of the loop if only the
+    spawned session names its parent.
     """
 
     called: dict[int, int] = field(default_factory=dict)
@@ -94,15 +100,15 @@ class Children:
     found: dict[int, _Found] = field(default_factory=dict)
 
     def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
-        """Return what these rows show. Some queries, and those of the sums, if there are any."""
+        """Return the data of these rows. A fixed number of queries, and those of the cost sums."""
         times = Counter(each.session for each in self.found.values())
         return _rows({key: self.found[key] for key in keys}, times)
 
 
 def children(session: int) -> Children:
-    """Return the sub-agents below a session. Two queries for each level that there is."""
+    """Return the sub-agents below a session. Two queries for each level."""
     every = Children()
-    holder: dict[int, int] = {}  # the row that stands for a session
+    row_of: dict[int, int] = {}  # the row of a session
     frontier, linked = {session}, set[int]()
     for level in range(LEVELS):
         fresh: dict[int, int] = {}
@@ -112,10 +118,10 @@ def children(session: int) -> Children:
                     every.called[found.child] = loop
                 continue
             every.found[key] = found
-            (every.deeper[holder[owner]] if owner in holder else every.below[loop]).append(key)
-            if found.session is not None and found.session != session and found.session not in holder:
+            (every.deeper[row_of[owner]] if owner in row_of else every.below[loop]).append(key)
+            if found.session is not None and found.session != session and found.session not in row_of:
                 fresh.setdefault(found.session, key)
-        holder |= fresh
+        row_of |= fresh
         frontier = set(fresh)
         if not frontier:
             break
@@ -123,7 +129,7 @@ def children(session: int) -> Children:
 
 
 def above(session: int) -> Sequence[Above]:
-    """Return the sessions above one, the topmost first. A query for each."""
+    """Return the ancestors of a session, the topmost first. One query each."""
     chain: list[Above] = []
     seen: set[int] = set()
     at: int | None = session
@@ -144,12 +150,14 @@ def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
 
 
 def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _Found]]:
-    """Yield the links from loops of these sessions: key, session, loop and what is there."""
+    """Yield the links from loops of these sessions: key, calling session, calling loop, sub-agent."""
     for pk, owner, loop, session_id, tool_name, child, session in _referred(sessions):
         if child not in linked:
             linked |= {child} - {None}
             yield pk, owner, loop, _Found(session_id, tool_name, child, session)
-    first: set[int] = set()  # of each session: a child that runs has no tool result yet
+    first: set[int] = (
+        set()
+    )  # sessions yielded: only their first loop; a running sub-agent has no tool result yet
     for child, session, owner, loop, session_id, tool_name in _spawned(sessions):
         if session == owner or session in first:
             continue
@@ -172,7 +180,7 @@ def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]
 
 def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
     recorded = _recorded({each.child for each in found.values() if each.child is not None})
-    # A session that one call ran is shown whole; one that several calls went on with, loop by loop.
+    # A session started by one call is shown as a whole; one continued by several calls loop by loop.
     alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
     others = [child for child in recorded.values() if times[child.session_id] > 1]
     whole = sessions_with_sub_agents(alone) if alone else {}
@@ -193,7 +201,7 @@ def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mappi
 
 
 def _recorded(children: Collection[int]) -> Mapping[int, LoopRecord]:
-    """Return the loops of sub-agents. A query, if there are any."""
+    """Return the loops of sub-agents. One query, none without any."""
     return LoopRecord.objects.select_related("session__project").only(*SHOWN).in_bulk(children)
 
 
@@ -243,5 +251,5 @@ def _of_loop(found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole:
 
 
 def more_than(own: HasCost, whole: Cost) -> Cost | None:
-    """Return the cost with sub-agents when it is more than the own one."""
+    """Return the cost with sub-agents if it differs from the own cost, else None."""
     return whole if whole != NOTHING + own else None

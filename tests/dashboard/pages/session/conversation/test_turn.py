@@ -8,8 +8,8 @@ from dashboard.pages.session.conversation.items import (
     CutOff,
     Note,
     Picture,
-    Said,
-    Shortened,
+    MessageText,
+    CompactionDivider,
     Thought,
     Tool,
 )
@@ -54,7 +54,7 @@ def test_an_answer_is_said_once_though_the_end_of_the_turn_repeats_it():
         build.turn_end(message=message),
     )
 
-    assert [item.text.text for item in items if isinstance(item, Said)] == ["Done."]
+    assert [item.text.text for item in items if isinstance(item, MessageText)] == ["Done."]
 
 
 def test_a_turn_without_a_message_shows_the_one_at_its_end():
@@ -131,9 +131,9 @@ def test_a_compaction_is_told_once_and_one_that_did_not_end_says_so():
     first, second = (links.compaction_of("default", event) for event in (1, 2))
     told = read(build.compaction_started(), build.compaction_ended())
 
-    assert told == [Shortened("done", 5000, 400, 9, 7, url=second)]
-    assert read(build.compaction_started()) == [Shortened("cut", url=first)]
-    assert read(build.compaction_started(), is_open=True) == [Shortened("running", url=first)]
+    assert told == [CompactionDivider("done", 5000, 400, 9, 7, url=second)]
+    assert read(build.compaction_started()) == [CompactionDivider("cut", url=first)]
+    assert read(build.compaction_started(), is_open=True) == [CompactionDivider("running", url=first)]
 
 
 def test_a_long_summary_of_a_compaction_is_folded():

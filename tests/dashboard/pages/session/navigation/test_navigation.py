@@ -70,17 +70,17 @@ def test_a_jump_stays_in_its_session_and_its_project(feed, reader):
         assert reader.get(f"/p/other/sessions/{session}/{path}").status_code == 404
 
 
-def said(name, text):
+def line(name, text):
     return build.message_end(name, message=build.user(text))
 
 
 def test_the_words_of_a_session_are_found_whatever_their_case(feed, see):
     feed(
         build.agent_start("s.a.1"),
-        said("s.a.1", "Why is the QUEUE <b>slow</b>?"),
-        said("s.a.1", "Something else"),
+        line("s.a.1", "Why is the QUEUE <b>slow</b>?"),
+        line("s.a.1", "Something else"),
     )
-    feed(build.agent_start("t.a.1"), said("t.a.1", "another queue"), producer="t")
+    feed(build.agent_start("t.a.1"), line("t.a.1", "another queue"), producer="t")
     session = Session.objects.get(session_id="s").pk
 
     page = see(f"/p/default/sessions/{session}/search?q=queue+slow")
@@ -98,7 +98,7 @@ def test_a_long_session_is_looked_through_piece_by_piece(feed, see, monkeypatch)
     monkeypatch.setattr(queries, "ROUND", 15)
     feed(
         build.agent_start("s.a.1"),
-        *(said("s.a.1", f"number {n} {'needle' if n % 30 == 0 else ''}") for n in range(100)),
+        *(line("s.a.1", f"number {n} {'needle' if n % 30 == 0 else ''}") for n in range(100)),
     )
     url = f"/p/default/sessions/{Session.objects.get().pk}/search?q=needle"
 

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.session.replay.track import IDLE, STOPS, WIDTH, Ran, Told, course, places
+from dashboard.pages.session.replay.track import IDLE, STOPS, WIDTH, LoopSpan, TrackEvent, layout, places
 
 NINE = datetime(2026, 2, 11, 9, tzinfo=UTC)
 
@@ -42,8 +42,8 @@ def test_a_clock_that_jumps_to_another_century_takes_a_minute():
 
 
 def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
-    told = [Told(n, each) for n, each in enumerate(at(*range(11)))]
-    bars = course(told, [Ran(0, 5, 1), Ran(2, 8, 3, is_lost=True), Ran(6, None, 2)]).bars
+    events = [TrackEvent(n, each) for n, each in enumerate(at(*range(11)))]
+    bars = layout(events, [LoopSpan(0, 5, 1), LoopSpan(2, 8, 3, is_lost=True), LoopSpan(6, None, 2)]).bars
     assert [(bar.css, bar.y) for bar in bars] == [
         ("config-1", 24),
         ("config-3 is-dimmed", 28),
@@ -53,37 +53,37 @@ def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
 
 
 def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few():
-    told = [Told(n, each) for n, each in enumerate(at(*range(10_000)))]
-    chain = [Ran(2 * n, 2 * n + 1, 1) for n in range(5_000)]
-    [bar] = course(told, chain).bars
+    events = [TrackEvent(n, each) for n, each in enumerate(at(*range(10_000)))]
+    chain = [LoopSpan(2 * n, 2 * n + 1, 1) for n in range(5_000)]
+    [bar] = layout(events, chain).bars
     assert (bar.x, bar.width) == (0, WIDTH)
 
-    mixed = [Ran(2 * n, 2 * n + 1, 1 + n % 2) for n in range(5_000)]
-    assert 100 < len(course(told, mixed).bars) < 400
-    nested = [Ran(n, 9_999, 1 + n % 3) for n in range(5_000)]
-    assert len(course(told, nested).bars) < 1_000
+    mixed = [LoopSpan(2 * n, 2 * n + 1, 1 + n % 2) for n in range(5_000)]
+    assert 100 < len(layout(events, mixed).bars) < 400
+    nested = [LoopSpan(n, 9_999, 1 + n % 3) for n in range(5_000)]
+    assert len(layout(events, nested).bars) < 1_000
 
-    apart = [Ran(0, 3_000, 1), Ran(3_200, 6_000, 1)]
-    assert len(course(told, apart).bars) == 2
+    apart = [LoopSpan(0, 3_000, 1), LoopSpan(3_200, 6_000, 1)]
+    assert len(layout(events, apart).bars) == 2
 
 
 def test_what_matters_is_tall_and_drawn_last():
-    told = [
-        Told(n, each, kind)
+    events = [
+        TrackEvent(n, each, kind)
         for n, (each, kind) in enumerate(zip(at(0, 1, 2), ("error", "turn", ""), strict=True))
     ]
-    assert course(told, []).ticks == [("turn", "M500 44v6"), ("error", "M0 38v12")]
+    assert layout(events, []).ticks == [("turn", "M500 44v6"), ("error", "M0 38v12")]
 
 
 def test_a_long_session_keeps_its_marks_and_its_size():
-    told = [Told(n, each, "tool" if n % 100 == 7 else "") for n, each in enumerate(at(*range(20_000)))]
-    shown = course(told, [])
+    events = [TrackEvent(n, each, "tool" if n % 100 == 7 else "") for n, each in enumerate(at(*range(20_000)))]
+    shown = layout(events, [])
     assert len(shown.stops) <= STOPS + 200
-    assert {stop.event for stop in shown.stops} >= {each.event for each in told if each.kind}
-    assert shown.stops[-1].event == told[-1].event
+    assert {stop.event for stop in shown.stops} >= {each.event for each in events if each.kind}
+    assert shown.stops[-1].event == events[-1].event
     assert len(shown.density) < 6_000
 
 
 def test_a_session_without_events_has_an_empty_line():
-    shown = course([], [])
+    shown = layout([], [])
     assert (shown.stops, shown.bars, shown.ticks, shown.density, shown.labels) == ([], [], [], "", [])

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.session.tree.layout import DEEPEST, planted, rows, window
+from dashboard.pages.session.tree.layout import DEEPEST, build_tree, rows, window
 
 
 @dataclass
@@ -23,7 +23,7 @@ class Loop:
 
 def marks(loops, judges=(), called=(), children=()):
     """Return the steps that draw the whole tree."""
-    nodes = planted(loops, judges=dict(judges), called=dict(called), children=dict(children))
+    nodes = build_tree(loops, judges=dict(judges), called=dict(called), children=dict(children))
     every = list(rows(nodes))
     return window(nodes, every, 0, len(every)).marks
 
@@ -126,7 +126,7 @@ def test_five_thousand_loops_are_placed_in_a_moment():
 
 def shown(loops, around, size):
     """Return the rows of a window, and how many there are above and below."""
-    nodes = planted(loops, judges={}, called={}, children={})
+    nodes = build_tree(loops, judges={}, called={}, children={})
     found = window(nodes, list(rows(nodes)), around, size)
     return [mark.node.key for mark in found.marks if mark.what == "open"], found.earlier, found.later
 
