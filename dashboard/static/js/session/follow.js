@@ -1,6 +1,5 @@
-// Follow ([data-follow]) keeps the newest turn or event in view and lets go at the first scroll upward; then
-// [data-unseen] counts those that came in below. With the first of them comes what keeps the list small
-// (list_window.js).
+// Follow ([data-follow]) keeps the newest turn or event in view until the reader scrolls up; then [data-unseen] counts
+// the entries added below. The first added entry loads list_window.js, which limits the list.
 const button = document.querySelector("[data-follow]");
 const pill = document.querySelector("[data-unseen]");
 const pane = document.getElementById(button?.getAttribute("aria-controls")) ?? document.scrollingElement;
@@ -9,10 +8,10 @@ const order = (row) => Number(row?.dataset.order ?? -1);
 const newest = () => order(list?.lastElementChild);
 const following = () => button.ariaPressed == "true";
 const isAtEnd = () => pane.scrollTop + pane.clientHeight > pane.scrollHeight - 4;
-const opened = new WeakSet(); // rows in which the reader opened something
+const opened = new WeakSet(); // rows in which the reader opened a detail
 let counted = newest();
 let unseen = 0;
-let isMore = false; // than were told: events are not numbered
+let isMore = false; // some events were missed, so the count is a lower bound
 let top = pane.scrollTop;
 let keeper;
 let due;
@@ -44,7 +43,7 @@ function look() {
   keepUp();
   keeper?.then((it) => {
     it.update(opened);
-    keepUp(); // before a scroll event can take a list that became shorter for the reader's doing
+    keepUp(); // before the scroll event of the shorter list is taken for the reader's
   });
 }
 
@@ -66,7 +65,7 @@ if (button) {
   );
   addEventListener("live:frame", () => {
     count();
-    // Once for all frames that show together: where the pane stands is known only when it has been laid out.
+    // Once per animation frame: reading the scroll position forces a layout.
     document.hidden ? look() : (due ||= requestAnimationFrame(look));
   });
   addEventListener("click", (event) => {

@@ -1,11 +1,9 @@
-// Ways within a loop: [ and ] go to the turn before and after the one at the top, e to the next error, w to the next
-// winner.
+// Keys within a loop: [ and ] go to the previous and next turn, e to the next error, w to the next winner.
 const pane = document.querySelector("#loop-scroll");
-const HEAD = 40; // what the head of a turn covers
+const HEAD = 40; // height of a turn's sticky header
 const from = (each) => each.getBoundingClientRect().top - pane.getBoundingClientRect().top;
 
-// The address of a session alone means its newest loop; opened, it names the loop that is shown, so a reload shows the
-// same.
+// The URL of a session without a loop shows its default loop; add the loop so that a reload shows the same one.
 if (/\/sessions\/\d+$/.test(location.pathname) && Number(pane?.dataset.loop)) {
   history.replaceState(
     history.state,
@@ -14,7 +12,7 @@ if (/\/sessions\/\d+$/.test(location.pathname) && Number(pane?.dataset.loop)) {
   );
 }
 
-// On a narrow window the two panes stand side by side: an address that names a view of the loop opens at the loop.
+// On narrow windows the panes are side by side: a URL with a tab of the loop scrolls to the loop.
 if (!location.hash && new URLSearchParams(location.search).has("tab")) document.querySelector("#loop").scrollIntoView();
 
 function turn(step) {
@@ -23,7 +21,7 @@ function turn(step) {
   if (to) pane.scrollTop += to[1];
 }
 
-// Beyond what is on the page the server knows the way: from this loop on, for errors from its last turn that is here.
+// Past the end of the page the server finds the next place: after this loop, for errors after the last turn shown.
 function jump(kind) {
   const url = new URL(document.querySelector(`[data-jump=${kind}]`).href);
   const last = kind == "e" && [...pane.querySelectorAll(".turn-header")].at(-1)?.id.split("-")[1];
@@ -32,12 +30,12 @@ function jump(kind) {
   location.assign(url);
 }
 
-let shown; // the error gone to last: where all fits, scrolling would not tell
+let shown; // the last error visited; the scroll position cannot tell when everything fits
 const FOLDED = ".call-group[data-failed]:not([open])";
 
-// Calls that failed may be in a group that was never opened: it is, and what it brings is looked through.
+// Opens a collapsed group with failed calls and continues the search in its content.
 function open(group) {
-  group.querySelector("summary").click(); // as the reader would: a redraw leaves it open
+  group.querySelector("summary").click(); // a click, like the reader's: an update leaves it open
   if (group.querySelector("[data-loaded]")) error();
   else pane.addEventListener("htmx:afterSettle", error, { once: true });
 }

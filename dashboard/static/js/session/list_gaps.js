@@ -1,5 +1,6 @@
-// Where turns or events are missing, left behind or not told while a connection was lost, a link ([data-gap]) brings
-// them back, some at a time. An event says which stands before it in its list ([data-after]); turns are numbered.
+// Puts a link ([data-gap]) where turns or events are missing from a list, because they were removed or not received while
+// disconnected; a click loads one page of them. A gap is found by comparing neighbours: an event names the previous event
+// in its list ([data-after]), turns are numbered. Cost: O(rows) for each update.
 export const list = document.querySelector("[data-window]");
 export const button = document.querySelector("[data-follow]");
 export const pane = document.getElementById(button.getAttribute("aria-controls"));
@@ -9,18 +10,18 @@ export const rows = () => [...list.children].filter((each) => !("gap" in each.da
 export const order = (row) => Number(row?.dataset.order ?? -1);
 const isEvent = (row) => "after" in row.dataset;
 const positionAfter = (row) => (isEvent(row) ? order(row) : order(row) + 1);
-// The position of what stands before a row in the loop.
+// Returns the position of the entry before a row in the loop.
 const positionBefore = (row) => Number(row.dataset.after ?? order(row));
 export const top = (element) => element.getBoundingClientRect().top;
 
-// Changes the list and leaves a row where the reader sees it.
+// Changes the list while keeping a row at its position on the screen.
 export function keepScroll(row, change) {
   const at = row && top(row);
   change();
   if (row && top(row) != at) pane.scrollTop += top(row) - at;
 }
 
-// Returns the way to what is missing before a row, and its words.
+// Returns the URL and the text of the link to the entries missing before a row.
 function gapTarget(above, row) {
   const url = new URL(list.dataset.url, location);
   url.hash = "loop";
@@ -35,7 +36,7 @@ function gapTarget(above, row) {
   ];
 }
 
-// Puts a link before a row, or leads the one that stands there where it should.
+// Inserts or updates the link before a row.
 function placeGapLink(above, row) {
   let gap = row.previousElementSibling;
   if (!gap || !("gap" in gap.dataset)) {
@@ -57,8 +58,8 @@ export function updateGaps() {
   const missing = pairs.filter(([above, row]) => positionBefore(row) > (above ? positionAfter(above) : 0));
   const gaps = new Set(missing.map(([above, row]) => placeGapLink(above, row)));
   for (const old of list.querySelectorAll(":scope > [data-gap]")) if (!gaps.has(old)) old.remove();
-  list.dataset.first = order(missing.at(-1)?.[1] ?? all[0]); // from here on it is whole
-  // What ran when the connection was lost, and then was left behind, ended while nobody told.
+  list.dataset.first = order(missing.at(-1)?.[1] ?? all[0]); // complete from here on
+  // A turn that was running before the gap may have ended while disconnected: load it again.
   for (const [above] of missing.filter(([each]) => each?.ariaBusy == "true" && !refreshed.has(each))) {
     refreshed.add(above);
     const url = new URL(list.dataset.url, location);
@@ -77,14 +78,14 @@ async function load(url, anchor, only) {
     ...[...fresh.content.querySelectorAll(`[data-into="${list.id}"]`)].filter((each) => !only || each.id == only),
   );
   keepScroll(anchor, () => {
-    list.dataset.first = 0; // they may go in
+    list.dataset.first = 0; // lets the loaded rows be inserted
     dispatchEvent(new CustomEvent("live:put", { detail: found }));
     updateGaps();
   });
 }
 
-// Brings back what a link leads to. What is read stays in place: what stands above the link, else what stands below.
-// The focus goes on to the next such link, or to the pane.
+// Loads the entries of a link and keeps the row above the link, else the row below, in place. Focus moves to the next
+// link, or to the pane.
 export async function bring(link) {
   const gap = link.closest("[data-gap]");
   const above = gap.previousElementSibling;

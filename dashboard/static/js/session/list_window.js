@@ -1,14 +1,15 @@
-// Of a loop that goes on a page keeps what a reload would show ([data-window]): the last [data-limit] turns or events,
-// of turns as many as weigh [data-bytes]. Who reads further up keeps what is there and some of what follows; what a
-// reader opened, selected or has focused stays. What is left behind can be brought back (list_gaps.js).
+// Limits the list of a running loop ([data-window]) to what a reload would show: the last [data-limit] turns or events,
+// and turns of at most [data-bytes] in total. A reader who scrolled up keeps the rows around the position; rows with an
+// opened detail, a selection or the focus stay. Removed rows can be loaded again (list_gaps.js). Cost: O(rows) for each
+// update; sizes of ended turns are cached.
 import { button, list, updateGaps, most, order, pane, rows, keepScroll, top } from "./list_gaps.js";
 export { bring } from "./list_gaps.js";
 
 const bytes = Number(list.dataset.bytes || Infinity);
-const ROOM = 4; // windows, for a reader further up
-const ABOVE = most / 2; // that stay above the first in view
+const ROOM = 4; // windows kept for a reader who scrolled up
+const ABOVE = most / 2; // rows kept above the first visible one
 const sizes = new WeakMap(); // of turns that have ended
-let lastSeen = ""; // what the list held then
+let lastSeen = ""; // state of the list after the last update
 let isLong = false;
 
 function size(row) {
@@ -17,7 +18,7 @@ function size(row) {
   return found;
 }
 
-// Returns where the window begins: of a list, and so many windows.
+// Returns the index of the first row within the last `windows` windows.
 function windowStart(all, windows) {
   let weight = 0;
   let at = all.length;
@@ -47,7 +48,7 @@ function removeOld(all, opened) {
   keepScroll(isUp && all[first], () => left.forEach((row) => row.remove()));
 }
 
-// Looks after the list when something came. `opened`: the rows in which the reader opened something.
+// Updates the list after rows were added. `opened`: the rows in which the reader opened a detail.
 export function update(opened) {
   const now = `${list.childElementCount} ${order(list.lastElementChild)}`;
   if (now == lastSeen && !isLong) return;

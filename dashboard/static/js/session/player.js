@@ -1,14 +1,13 @@
-// [data-play]: plays a session of the past, stop by stop of the line under it, as fast as [data-speed] says. From the
-// present it first goes to the begin. What replay.js shows it asks for by "replay:seek"; replay.js loads it when it is
-// first wanted.
+// [data-play]: plays a session from stop to stop of its track, at the speed of [data-speed]. On the live page it first
+// opens the first event. It requests each event with "replay:seek"; replay.js loads this module on first use.
 import { isPast, stops } from "./replay_track.js";
 
-const IDLE_S = 5; // longer waits are skipped
-const FRAME_MS = 150; // at least, between two events that are shown
+const IDLE_S = 5; // longer waits are shortened to this
+const FRAME_MS = 150; // minimum time between two events shown
 const button = () => document.querySelector("[data-play]");
 const here = () => Number(document.querySelector("[data-replay]").dataset.event);
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
-let playing = 0; // which play it is, 0 for none
+let playing = 0; // number of the current play, 0 for none
 let plays = 0;
 let speed = 4;
 
@@ -32,7 +31,7 @@ async function play() {
     const now = Math.max(all[at][2], 0);
     const wait = Math.max(FRAME_MS, (1000 * Math.min(all[at + 1][2] - now, IDLE_S)) / speed);
     await sleep(wait);
-    // What happens within one frame is passed over.
+    // Skip stops within one frame.
     const until = Math.max(all[at + 1][2], now + (speed * wait) / 1000);
     at++;
     while (at < all.length - 1 && all[at + 1][2] <= until && all[at + 1][2] > all[at][2]) at++;
@@ -47,7 +46,7 @@ async function play() {
   if (playing == mine) stop();
 }
 
-// The reader pressed the button or a speed; without a target the address asked for it.
+// Handles the play button and the speeds; without a target the URL requested playing.
 export function press(target) {
   const rate = target?.closest("[data-speed]")?.dataset.speed;
   if (rate) show((speed = Number(rate)));

@@ -1,13 +1,13 @@
-// [data-replay]: seeking in the history of a session. From the present it opens a page of the past; within the past
-// that page is morphed into the one of the event, so what the reader opened, scrolled and has focused stays. Without it
-// the steps are links. Others seek with "replay:seek", whose detail is an address; "replay:shown" says that it is
-// shown, "replay:taken" that the reader seeks.
+// [data-replay]: seeking in the history of a session. On the live page it opens the page as of an event; there, it morphs
+// the page into that of another event, so open details, scroll position and focus stay. Without this script the steps
+// are links. Events: "replay:seek" requests a URL (its detail), "replay:shown" follows when it is shown, "replay:taken"
+// means that the reader seeks.
 import { isPast, show, stops, take } from "./replay_track.js";
 
 const pane = () => document.querySelector("#loop-scroll");
 let busy;
 
-// Shows the session as another address has it. Of several only the last is shown.
+// Shows the session at another URL; a newer call cancels this one.
 async function seek(to) {
   if (!isPast()) return location.assign(to);
   busy?.abort();

@@ -1,4 +1,4 @@
-// The line under a session, a slider: shows where in its history the page stands, and seeks by pointer and keyboard.
+// The replay track, a slider: shows the position of the page in the session's history; seeks by pointer and keyboard.
 const replay = () => document.getElementById("replay");
 const track = () => replay()?.querySelector(".replay-track");
 export const isPast = () => "moment" in (replay()?.dataset ?? {});
@@ -18,7 +18,7 @@ function head(x) {
     for (const name of ["x1", "x2"]) line.setAttribute(name, x);
 }
 
-// Puts the head of the line, and what screen readers hear of it, where the page stands.
+// Moves the head of the track, and its ARIA values, to the event of the page.
 export function show() {
   for (const each of document.querySelectorAll("[data-play], [data-speeds]")) each.hidden = false;
   const all = Number(track()?.getAttribute("aria-valuemax"));
@@ -31,10 +31,10 @@ export function show() {
     `${words(Number(seconds))}, event ${Number(number).toLocaleString("en")} of ${all.toLocaleString("en")}`,
   );
   replay().querySelector("[data-lag]").textContent =
-    all > number ? `${many(all - number, "event")} behind live` : "At the newest event";
+    all > number ? `${many(all - number, "event")} behind live` : "Latest";
 }
 
-// The reader seeks: what plays stops.
+// Seeks for the reader, which stops the player.
 export function take(to) {
   dispatchEvent(new Event("replay:taken"));
   dispatchEvent(new CustomEvent("replay:seek", { detail: to }));
@@ -59,7 +59,7 @@ addEventListener("pointerdown", (event) => {
   line.onpointermove(event);
 });
 
-// The first look back tells the session anew, so it begins when the pointer comes near.
+// The first request for an earlier event replays the session on the server: start it when the pointer is near.
 let isNear = false;
 addEventListener("pointerover", (event) => {
   if (isNear || isPast() || !event.target.closest?.("[data-replay]") || !stops().length) return;
@@ -67,7 +67,7 @@ addEventListener("pointerover", (event) => {
   fetch(url(stops().at(-1)[0]), { method: "HEAD" });
 });
 
-// On the line itself, as the ARIA slider pattern says.
+// Keys of the ARIA slider pattern.
 const NEXT = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1 };
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.target !== track() || event.ctrlKey || event.metaKey || event.altKey) return;

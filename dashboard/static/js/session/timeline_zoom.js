@@ -1,5 +1,5 @@
-// [data-timeline]: a drag across the lanes shows that part of the time. The line says which second is where; the rest
-// is a link.
+// [data-timeline]: dragging across the lanes zooms to that part of the time axis. The attribute maps positions to
+// seconds; the zoom opens a link.
 const SVG = "http://www.w3.org/2000/svg";
 
 function second(line, x) {

@@ -3,7 +3,7 @@
 (() => {
   const tree = document.querySelector("#loops");
   if (!tree) return;
-  // What a fold hides, by its markup: to ask for its box would have the page laid out.
+  // Visibility by markup: reading the box of an element would force a layout.
   const items = () =>
     [...tree.querySelectorAll('[role="treeitem"]')].filter((item) => !item.matches('[aria-expanded="false"] ~ ul *'));
   const link = (item) => item.querySelector("a.tree-link");
@@ -79,14 +79,14 @@
     event.preventDefault();
     keys[event.key](event.target);
   });
-  // A letter that is no key of its own begins a word to look for.
+  // A letter that is no shortcut starts a type-ahead search.
   addEventListener("keydown", (event) => {
     if (!event.defaultPrevented && /^\S$/.test(event.key) && tree.contains(event.target) && isAt(event)) type(event);
   });
   addEventListener("key", (event) => {
     if (!letters[event.detail] || !current()) return;
     event.preventDefault();
-    // The first press, from elsewhere, goes on from where the reader is.
+    // The first press from elsewhere continues at the selected loop.
     letters[event.detail](current());
   });
   const isNew = ({ addedNodes }) => [...addedNodes].some((node) => node.nodeType == 1);
