@@ -331,7 +331,7 @@ def test_the_past_stands_still_while_the_present_goes_on(window, server, working
 
     box = past.locator(".replay-drawing").bounding_box()
     past.mouse.click(box["x"] + box["width"] - 1, box["y"] + 5)
-    expect(past.locator("[data-lag]")).to_have_text("At the newest event")
+    expect(past.locator("[data-lag]")).to_have_text("Latest")
     expect(past.locator("#loop")).to_contain_text("A poem")
     past.get_by_role("link", name="go live").click()
     past.locator("[data-follow]").wait_for()

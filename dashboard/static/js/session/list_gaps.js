@@ -1,6 +1,6 @@
-// Puts a link ([data-gap]) where turns or events are missing from a list, because they were removed or not received while
-// disconnected; a click loads one page of them. A gap is found by comparing neighbours: an event names the previous event
-// in its list ([data-after]), turns are numbered. Cost: O(rows) for each update.
+// Puts a link ([data-gap]) where turns or events are missing from a list, because they were removed or not received
+// while disconnected; a click loads one page of them. A gap is found by comparing neighbours: an event names the
+// previous event in its list ([data-after]), turns are numbered. Cost: O(rows) for each update.
 export const list = document.querySelector("[data-window]");
 export const button = document.querySelector("[data-follow]");
 export const pane = document.getElementById(button.getAttribute("aria-controls"));

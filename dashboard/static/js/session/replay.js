@@ -1,7 +1,7 @@
-// [data-replay]: seeking in the history of a session. On the live page it opens the page as of an event; there, it morphs
-// the page into that of another event, so open details, scroll position and focus stay. Without this script the steps
-// are links. Events: "replay:seek" requests a URL (its detail), "replay:shown" follows when it is shown, "replay:taken"
-// means that the reader seeks.
+// [data-replay]: seeking in the history of a session. On the live page it opens the page as of an event; there, it
+// morphs the page into that of another event, so open details, scroll position and focus stay. Without this script the
+// steps are links. Events: "replay:seek" requests a URL (its detail), "replay:shown" follows when it is shown,
+// "replay:taken" means that the reader seeks.
 import { isPast, show, stops, take } from "./replay_track.js";
 
 const pane = () => document.querySelector("#loop-scroll");

@@ -244,7 +244,7 @@ def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
 
     part = page.part("loop")
     assert "Compactions 2" in part
-    assert "2 passes shaped the context of this loop." in part
+    assert "2 compactions shaped the context of this loop." in part
     assert part.index("Compaction before loop 3") < part.index("Compaction in loop 1, turn 5")
     assert "summarised, 8 messages" in part
     assert "but the next request held all 9 messages unchanged." in part
@@ -328,7 +328,7 @@ async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, ope
     for lines in (events[at : at + 1], events[at + 1 : at + 4], events[at + 4 :]):
         await in_thread(place.feed, *lines)
         await page.agree()
-    assert "1 pass shaped the context of this loop." in page.shown.root.html()
+    assert "1 compaction shaped the context of this loop." in page.shown.root.html()
 
 
 def test_a_session_without_passes_says_so(feed, loop):

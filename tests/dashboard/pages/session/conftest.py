@@ -23,7 +23,7 @@ def project(db):
 
 @pytest.fixture
 def feed(project, django_capture_on_commit_callbacks):
-    """Record events, or the lines of a scenario, as one producer's; bells ring as they do after a commit."""
+    """Record events, or the lines of a scenario, as one producer's, and publish as after a commit."""
 
     def feed(*events, tape="", producer=None, rejects=0, **fields):
         lines = [event if isinstance(event, bytes) else json.dumps(event).encode() for event in events]
@@ -40,7 +40,7 @@ def feed(project, django_capture_on_commit_callbacks):
 
 
 class Page:
-    """One answer, and what stands in it."""
+    """One response with its text, panels and links."""
 
     def __init__(self, html: str) -> None:
         self.html = html
@@ -48,14 +48,14 @@ class Page:
         self.text = words(html)
 
     def part(self, dom_id: str) -> str:
-        """Return the words of one element."""
+        """Return the text of one element."""
         found = self.root.find(dom_id)
         assert found is not None, dom_id
         return words(found.html())
 
     @property
     def rows(self) -> list[str]:
-        """Return the loops of the tree from top to bottom: kind, what stands in the row, and its state."""
+        """Return the rows of the tree from top to bottom: kind, text and state."""
         rows = [e for e in self.root.walk() if e.id.startswith("session-loop-row-")]
         return [", ".join(_row(row)) for row in rows]
 
@@ -87,9 +87,9 @@ def see(reader):
     """Open a page: `see("/p/default/sessions/1")`."""
 
     def see(path):
-        answer = reader.get(path)
-        assert answer.status_code == 200, (path, answer.status_code)
-        return Page(answer.content.decode())
+        response = reader.get(path)
+        assert response.status_code == 200, (path, response.status_code)
+        return Page(response.content.decode())
 
     return see
 
@@ -118,7 +118,7 @@ def loop(see):
 
 @pytest.fixture
 def every_page(reader, project):
-    """Return the address of every page of every recorded loop."""
+    """Return the URL of every page of every recorded loop."""
 
     def every_page():
         tabs = ("?tab=events&scope=session", "?tab=events&kind=errors", "?tab=json", "?tab=json&of=api")

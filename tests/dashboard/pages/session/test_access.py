@@ -1,4 +1,4 @@
-"""Session pages: who may see them, what they cost, and what an address may say."""
+"""Session pages: access rights, number of queries, and invalid parameters."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -12,13 +12,13 @@ from tests.support import build
 @pytest.mark.parametrize(
     "tab", ["", "?tab=events", "?tab=json", "?before=zero", "?at=99999999999999999999", "?turn=-1"]
 )
-def test_nonsense_in_the_address_is_ignored(feed, loop, tab):
+def test_invalid_parameters_are_ignored(feed, loop, tab):
     feed(*build.small_loop())
 
     assert "Loops 1" in loop(".1", query=tab).text
 
 
-def test_there_is_no_way_to_another_projects_session(feed, reader):
+def test_pages_of_another_projects_session_are_not_found(feed, reader):
     feed(*build.small_loop())
     other = Project.objects.create(slug="other")
     other.memberships.create(user=User.objects.get(username="reader"))
@@ -45,15 +45,15 @@ def test_a_loop_of_another_session_is_not_found(feed, reader):
     assert reader.get(f"/p/default/sessions/{one.session_id}/loops/{two.pk}").status_code == 404
 
 
-def test_who_is_not_signed_in_is_sent_to_the_door(feed, client, project):
+def test_an_anonymous_user_is_redirected_to_the_sign_in_page(feed, client, project):
     feed(*build.small_loop())
 
-    answer = client.get(f"/p/default/sessions/{Session.objects.get().pk}")
+    response = client.get(f"/p/default/sessions/{Session.objects.get().pk}")
 
-    assert (answer.status_code, answer["Location"].startswith("/signin")) == (302, True)
+    assert (response.status_code, response["Location"].startswith("/signin")) == (302, True)
 
 
-def test_a_page_asks_the_database_as_often_with_fifty_loops_as_with_one(feed, session, see):
+def test_a_page_runs_as_many_queries_for_fifty_loops_as_for_one(feed, session, see):
     def turns(loop, n):
         return [
             event

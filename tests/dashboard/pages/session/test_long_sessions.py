@@ -1,4 +1,4 @@
-"""Long sessions: what is sent at once, and the links that lead to the rest."""
+"""Long sessions: the size of the first response, and the links to the rest."""
 
 import re
 from html import unescape
@@ -8,7 +8,7 @@ from recorder.models import LoopRecord, Session
 from tests.support import build
 
 
-def test_thirty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, session, see, reader):
+def test_thirty_turns_are_shown_with_a_link_to_earlier_ones(feed, session, see, reader):
     turns = [
         event
         for n in range(40)
@@ -23,12 +23,12 @@ def test_thirty_turns_are_shown_and_the_earlier_ones_are_one_link_away(feed, ses
     (earlier,) = {href.removesuffix("#loop") for href in page.links if "before=" in href}
     assert "Answer 9." in see(earlier).text
     assert "Answer 10." not in see(earlier).text
-    piece = reader.get(earlier, headers={"HX-Request": "true"}).content.decode()
-    assert "Answer 0." in piece
-    assert "<html" not in piece
+    part = reader.get(earlier, headers={"HX-Request": "true"}).content.decode()
+    assert "Answer 0." in part
+    assert "<html" not in part
 
 
-def test_a_turn_has_an_address(feed, session, see):
+def test_a_turn_has_a_url(feed, session, see):
     turns = [
         event
         for n in range(200)
@@ -42,7 +42,7 @@ def test_a_turn_has_an_address(feed, session, see):
     assert 'id="turn-100"' in page.html
 
 
-def test_a_long_result_is_cut_and_the_whole_is_one_link_away(feed, session, reader):
+def test_a_long_result_is_shortened_with_a_link_to_the_whole(feed, session, reader):
     result = {"content": [{"type": "text", "text": "x" * 40_000 + "the end"}], "details": None}
     feed(build.agent_start(), build.turn_start(), build.tool_start(), build.tool_end() | {"result": result})
 
@@ -56,9 +56,7 @@ def test_a_long_result_is_cut_and_the_whole_is_one_link_away(feed, session, read
     assert "data-loaded" in reader.get(whole, headers={"HX-Request": "true"}).content.decode()
 
 
-def test_of_a_large_tree_a_window_around_the_selected_loop_is_sent_and_links_lead_through_all_of_it(
-    feed, session, see
-):
+def test_a_large_tree_is_windowed_around_the_selected_loop_with_links_to_all_rows(feed, session, see):
     loops = [build.small_loop(f"s.a.{n}", parent=f"s.a.{n - 1}", kind="Default") for n in range(1, 320)]
     feed(*build.small_loop("s.a.0"), *(event for loop in loops for event in loop))
 
@@ -81,9 +79,7 @@ def _rows(page):
     return {each.id for each in page.root.walk() if each.id.startswith("session-loop-row-")}
 
 
-def test_a_huge_result_costs_the_page_nothing_until_it_is_asked_for_and_comes_in_pieces(
-    feed, loop, see, reader
-):
+def test_a_huge_result_is_loaded_on_request_and_in_parts(feed, loop, see, reader):
     text = "".join(f"line {n} of a very long result\n" for n in range(20_000))
     feed(
         build.agent_start("s.a.1"),
@@ -100,7 +96,7 @@ def test_a_huge_result_costs_the_page_nothing_until_it_is_asked_for_and_comes_in
     url = next(a.attributes["hx-get"] for a in page.root.walk() if "/text?" in a.attributes.get("hx-get", ""))
     got = ""
     while url:
-        piece = reader.get(url, headers={"hx-request": "true"}).content.decode()
-        got += "".join(re.findall(r"<pre>(.*?)</pre>", piece, re.S))
-        url = unescape((re.findall(r'hx-get="([^"]*)"', piece) or [""])[0])
+        part = reader.get(url, headers={"hx-request": "true"}).content.decode()
+        got += "".join(re.findall(r"<pre>(.*?)</pre>", part, re.S))
+        url = unescape((re.findall(r'hx-get="([^"]*)"', part) or [""])[0])
     assert got == text

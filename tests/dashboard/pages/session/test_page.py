@@ -1,4 +1,4 @@
-"""The session page: every scenario through the real ingest, as its reader sees it."""
+"""The session page for every recorded scenario, through the real ingest."""
 
 import pytest
 
@@ -10,14 +10,14 @@ SCENARIOS = sorted(tape.name.removesuffix(".events.jsonl") for tape in TAPES.rgl
 
 
 @pytest.mark.parametrize("scenario", SCENARIOS)
-def test_every_page_of_every_scenario_answers(feed, see, every_page, scenario):
+def test_every_page_of_every_scenario_renders(feed, see, every_page, scenario):
     feed(tape=scenario)
 
     for path in every_page():
         see(path)
 
 
-def test_a_session_opens_at_the_loop_that_runs_else_at_the_last_one(feed, session):
+def test_a_session_opens_at_the_running_loop_or_the_last_one(feed, session):
     feed(*build.small_loop("s.a.1"), *build.small_loop("s.a.2", parent="s.a.1", kind="Default"))
     assert "loop 2 of 2" in session().text
 
@@ -25,7 +25,7 @@ def test_a_session_opens_at_the_loop_that_runs_else_at_the_last_one(feed, sessio
     assert "loop 3 of 4" in session().text
 
 
-def test_continuations_say_what_they_continue_and_lead_there(feed, loop):
+def test_a_continuation_names_and_links_the_loop_it_continues(feed, loop):
     feed(tape="02")
 
     page = loop(".2")
@@ -60,7 +60,7 @@ def test_an_evaluation_shows_its_winner_and_its_judge_last(feed, session):
     assert "Picked branch 1 of 3" in session().text
 
 
-def test_while_a_group_runs_there_is_no_winner_and_who_has_not_begun_is_pending(feed, session):
+def test_a_running_group_has_no_winner_and_shows_pending_branches(feed, session):
     feed(build.parallel_start("s.a.1", "s.a.2"), build.agent_start("s.a.1"))
 
     page = session()
@@ -70,14 +70,14 @@ def test_while_a_group_runs_there_is_no_winner_and_who_has_not_begun_is_pending(
     assert "Winner" not in page.text
 
 
-def test_a_group_that_nobody_ended_says_so(feed, session):
+def test_a_group_without_an_end_has_no_winner(feed, session):
     feed(build.parallel_start("s.a.1", "s.a.2"), build.agent_start("s.a.1"), flush=True)
 
-    assert "ended without a choice" in session().text
+    assert "no winner selected" in session().text
     assert "never started" in session().text
 
 
-def test_sub_agents_are_linked_both_ways_and_one_was_not_recorded(feed, see, session):
+def test_sub_agents_are_linked_both_ways_and_one_is_marked_as_not_recorded(feed, see, session):
     feed(tape="05")
     child = Session.objects.get(has_spawn=True)
     parent = Session.objects.exclude(pk=child.pk).get()
@@ -100,7 +100,7 @@ def test_a_compaction_that_is_its_own_parent_is_drawn_once(feed, session):
     assert "1.7k → 261 tokens, 10 → 6 messages" in page.part("loops")
 
 
-def test_a_compaction_inside_a_loop_shows_before_and_after_in_its_place(feed, loop):
+def test_a_compaction_inside_a_loop_shows_sizes_before_and_after(feed, loop):
     feed(tape="06")
 
     assert "Compaction 5.0k → 461 tokens 9 → 7 messages" in loop("sonnet-4-6.1").part("loop")
@@ -117,7 +117,7 @@ def test_failures_are_never_shown_as_plain_successes(feed, session):
     assert page.html.count('title="1 error"') == 3
 
 
-def test_a_rejected_loop_says_why(feed, loop):
+def test_a_rejected_loop_shows_the_reason(feed, loop):
     feed(tape="08")
 
     assert "The loop was rejected by an input filter blocked term: password" in loop("sonnet-4-6.1").part(
@@ -125,13 +125,13 @@ def test_a_rejected_loop_says_why(feed, loop):
     )
 
 
-def test_a_turn_that_failed_says_why_once(feed, loop):
+def test_a_failed_turn_shows_its_error_once(feed, loop):
     feed(tape="08")
 
     assert loop("sonnet-4-6.4").part("loop").count("401 invalid x-api-key") == 1
 
 
-def test_a_loop_that_was_cut_off_says_so(feed, session):
+def test_an_interrupted_loop_is_shown_as_aborted(feed, session):
     feed(tape="09", flush=True)
 
     page = session()
@@ -141,13 +141,13 @@ def test_a_loop_that_was_cut_off_says_so(feed, session):
     assert "Aborted" in page.html
 
 
-def test_a_cancelled_loop_says_so(feed, session):
+def test_a_cancelled_loop_is_shown_as_cancelled(feed, session):
     feed(tape="10")
 
     assert "cancelled" in session().rows[0]
 
 
-def test_what_changed_against_the_loop_before_stands_first(feed, loop):
+def test_settings_that_differ_from_the_parent_loop_come_first(feed, loop):
     snapshot = {"model": "m", "provider": "p", "thinking_level": "high", "temperature": 1.0}
     feed(
         *build.small_loop("s.a.1", config_snapshot=snapshot),
@@ -162,7 +162,7 @@ def test_what_changed_against_the_loop_before_stands_first(feed, loop):
     assert "<s>high</s>" in page.html
 
 
-def test_a_tool_that_was_denied_is_neither_run_nor_failed(feed, session):
+def test_a_denied_tool_call_is_counted_neither_as_run_nor_as_failed(feed, session):
     feed(tape="all-event-types")
 
     assert "Tool calls 1 Context" in session().text

@@ -1,4 +1,4 @@
-"""The session page after bodies went: it says so wherever one stood, and a pin keeps the rest."""
+"""The session page after bodies were pruned, and pins that prevent it."""
 
 from datetime import timedelta
 
@@ -32,7 +32,7 @@ TABS = (
     *("", "?tab=events", "?tab=events&scope=session", "?tab=timeline", "?tab=compactions"),
     *("?tab=json", "?tab=json&of=brief"),
 )
-SAYS = f"odies pruned on {NOW.day} {NOW:%b %Y}"
+PRUNED_TEXT = f"odies pruned on {NOW.day} {NOW:%b %Y}"
 
 
 def pruned(project, tape, days=40):
@@ -52,16 +52,16 @@ def text(response):
     return response.content.decode()
 
 
-def test_turns_say_that_their_bodies_went_and_keep_figures_and_tools(reader, project):
+def test_turns_without_bodies_show_the_pruning_date_and_keep_metrics_and_tools(reader, project):
     pruned(project, "01-tools-two-prompts")
     page = text(reader.get(place()))
 
-    assert SAYS in page
-    assert page.count("what was said here is gone") >= 2
+    assert PRUNED_TEXT in page
+    assert page.count("message content is no longer available") >= 2
     assert 'class="tool' in page
     assert "Arguments" not in page
     assert "empty</p>" not in page
-    assert "Nothing was said" not in page
+    assert "This loop has no messages" not in page
 
 
 def test_events_stay_listed_without_their_bodies(reader, project):
@@ -74,12 +74,12 @@ def test_events_stay_listed_without_their_bodies(reader, project):
     assert "/events?project=default&amp;envelope=1" in page
 
 
-def test_what_cannot_be_put_together_any_more_says_so(reader, project):
+def test_documents_that_need_bodies_are_gone(reader, project):
     pruned(project, "01-tools-two-prompts")
-    assert SAYS in text(reader.get(place("?tab=json")))
+    assert PRUNED_TEXT in text(reader.get(place("?tab=json")))
     assert '"loop_id"' in text(reader.get(place("?tab=json&of=api"))).replace("&quot;", '"')
 
-    assert SAYS in text(reader.get(f"/p/default/sessions/{Session.objects.get().pk}/search?q=tests"))
+    assert PRUNED_TEXT in text(reader.get(f"/p/default/sessions/{Session.objects.get().pk}/search?q=tests"))
     pk, session = EventRecord.objects.first().pk, Session.objects.get()
     api = f"/api/v1/sessions/{session.session_id}"
     for url in (
@@ -91,12 +91,12 @@ def test_what_cannot_be_put_together_any_more_says_so(reader, project):
         f"{api}/events",
         f"{api}?at={pk}",
     ):
-        answer = reader.get(url)
-        assert (answer.status_code, SAYS in answer.content.decode()) == (410, True), url
+        response = reader.get(url)
+        assert (response.status_code, PRUNED_TEXT in response.content.decode()) == (410, True), url
     assert reader.get(f"/p/default/events/{pk}").status_code == 302
 
 
-def test_the_read_api_says_when_bodies_went(reader, project):
+def test_the_read_api_returns_the_pruning_date(reader, project):
     pruned(project, "01-tools-two-prompts")
     (item,) = reader.get("/api/v1/sessions").json()["items"]
     assert item["pruned_on"] == f"{NOW:%Y-%m-%d}"
@@ -104,14 +104,14 @@ def test_the_read_api_says_when_bodies_went(reader, project):
 
 def test_the_envelopes_of_pruned_lines_stay(reader, project):
     pruned(project, "01-tools-two-prompts")
-    answer = reader.get(f"/api/v1/sessions/{Session.objects.get().session_id}/events?envelope=1")
-    lines = b"".join(answer.streaming_content).decode().splitlines()
+    response = reader.get(f"/api/v1/sessions/{Session.objects.get().session_id}/events?envelope=1")
+    lines = b"".join(response.streaming_content).decode().splitlines()
 
     assert len(lines) == JournalEvent.objects.count()
     assert all(f'"event": null, "pruned_on": "{NOW:%Y-%m-%d}"' in each for each in lines)
 
 
-def test_an_evaluation_keeps_its_figures_and_says_that_answers_went(reader, project):
+def test_an_evaluation_keeps_its_metrics_and_marks_pruned_answers(reader, project):
     pruned(project, "03-parallel-judge")
     group = LoopRecord.objects.filter(group__isnull=False).first().group_id
     page = text(reader.get(f"/p/default/evaluations/{group}"))
@@ -143,7 +143,7 @@ def test_every_page_of_a_pruned_session_works(reader, project, tape):
         assert reader.get(f"/api/v1/{url}").status_code == 200, url
 
 
-def test_a_member_pins_a_session_and_lets_it_go(reader, project):
+def test_a_member_pins_and_unpins_a_session(reader, project):
     pruned(project, "01-tools-two-prompts", days=3)
     session = Session.objects.get()
     url = f"/p/default/sessions/{session.pk}"
@@ -158,7 +158,7 @@ def test_a_member_pins_a_session_and_lets_it_go(reader, project):
     assert "Unpin" not in text(reader.get(url))
 
 
-def test_who_may_only_look_pins_nothing(client, project):
+def test_a_viewer_cannot_pin_a_session(client, project):
     pruned(project, "01-tools-two-prompts", days=3)
     url = f"/p/default/sessions/{Session.objects.get().pk}"
     for role, status in (("viewer", 403), (None, 404)):

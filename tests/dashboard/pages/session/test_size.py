@@ -1,4 +1,4 @@
-"""What a session page reads and weighs, by counts and not by time: it stays small whatever the session."""
+"""Limits on queries, rows and bytes of a session page, for sessions of any size."""
 
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
@@ -17,7 +17,7 @@ def chain(*numbers):
         yield from build.small_loop(f"s.a.{n}", **more)
 
 
-def test_a_page_reads_the_shape_of_its_tree_once(feed, session):
+def test_a_page_reads_the_structure_of_its_tree_once(feed, session):
     feed(*chain(*range(3)))
     with CaptureQueriesContext(connection) as captured:
         session()
@@ -28,27 +28,27 @@ def test_a_page_reads_the_shape_of_its_tree_once(feed, session):
     assert len(captured) <= 50
 
 
-def test_the_line_of_many_loops_is_drawn_of_some_from_the_first_to_the_last(feed, monkeypatch):
+def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
     feed(*chain(*range(40)), build.agent_start("s.b.1"))
     whole = replay.tracks([Session.objects.get().pk])
     monkeypatch.setattr(replay, "READ", 40)
     monkeypatch.setattr(replay, "LOOPS", 10)
     monkeypatch.setattr(replay, "LONG", 10)
     drawn = []
-    course = replay.course
-    monkeypatch.setattr(replay, "course", lambda told, ran: drawn.append((told, ran)) or course(told, ran))
+    layout = replay.layout
+    monkeypatch.setattr(replay, "layout", lambda *args: drawn.append(args) or layout(*args))
 
     some = replay.tracks([Session.objects.get().pk])
 
-    [(told, ran)] = drawn
+    [(events, loops)] = drawn
     begun = list(LoopRecord.objects.order_by("pk").values_list("start_event", flat=True))
-    assert len(told) < EventRecord.objects.count() / 2
-    assert [loop.since for loop in ran] == sorted({*begun[::5], begun[-1]})
-    assert ran[-1].until is None
-    assert {loop.since for loop in ran} <= {each.event for each in told}
+    assert len(events) < EventRecord.objects.count() / 2
+    assert [loop.since for loop in loops] == sorted({*begun[::5], begun[-1]})
+    assert loops[-1].until is None
+    assert {loop.since for loop in loops} <= {each.event for each in events}
     [before], [after] = whole.values(), some.values()
     assert (after.events, after.is_running) == (before.events, before.is_running)
-    assert after.course.stops[0].event == begun[0]
+    assert after.layout.stops[0].event == begun[0]
 
 
 def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session, see):
@@ -63,8 +63,8 @@ def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session,
             yield build.tool_end(loop, call=f"{call}-{part}") | {"result": result}
         yield build.turn_end(loop, message=build.assistant(f"Answer {n}. {long}"))
 
-    asked = [build.message_end("s.a.1", message=build.user(long))]
-    feed(*chain(*range(2, 120)), build.agent_start("s.a.1"), *asked)
+    prompt = [build.message_end("s.a.1", message=build.user(long))]
+    feed(*chain(*range(2, 120)), build.agent_start("s.a.1"), *prompt)
     feed(*(event for n in range(30) for event in turn("s.a.1", n)))
 
     page = session()
@@ -78,13 +78,13 @@ def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session,
     loop = (
         f"/p/default/sessions/{Session.objects.get().pk}/loops/{LoopRecord.objects.get(loop_id='s.a.1').pk}"
     )
-    asked_for = see(f"{loop}?turn=3")
-    assert 'id="turn-3"' in asked_for.html
+    selected = see(f"{loop}?turn=3")
+    assert 'id="turn-3"' in selected.html
     for html in (page.html, see(f"{loop}?tab=events").html, see(f"{loop}?tab=events&scope=session").html):
         assert len(html.encode()) < 300_000
 
 
-def test_what_did_not_change_is_drawn_once(feed, session):
+def test_unchanged_partials_are_rendered_once(feed, session):
     tool = [build.turn_start("s.a.0"), build.tool_start("s.a.0"), build.tool_end("s.a.0")]
     feed(*chain(*range(1, 4)), build.agent_start("s.a.0"), *tool)
     session()
@@ -99,21 +99,21 @@ def test_what_did_not_change_is_drawn_once(feed, session):
     assert cached_partial.cache_info().misses - before <= 2  # the new tool, and the row of its loop
 
 
-def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypatch):
+def test_turns_beyond_the_size_limit_are_not_rendered(feed, session, monkeypatch):
     long = "What the test says of it. " * 600
-    said = (
+    turns = (
         (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}. {long}")))
         for n in range(30)
     )
-    feed(build.agent_start(), *(event for both in said for event in both))
+    feed(build.agent_start(), *(event for both in turns for event in both))
     drawn = []
     fragment = Panel.fragment
 
-    def noted(panel, pk, value, **more):
+    def recorded(panel, pk, value, **more):
         drawn.append(panel.name)
         return fragment(panel, pk, value, **more)
 
-    monkeypatch.setattr(Panel, "fragment", noted)
+    monkeypatch.setattr(Panel, "fragment", recorded)
 
     page = session()
 
@@ -121,4 +121,4 @@ def test_turns_for_which_there_is_no_room_are_not_drawn(feed, session, monkeypat
     assert 5 < shown < 9
     assert (
         drawn.count("session/conversation/turn") == shown + 1
-    )  # the first for which there is no room tells that
+    )  # one more, to measure that it exceeds the limit

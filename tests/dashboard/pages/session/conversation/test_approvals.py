@@ -1,4 +1,4 @@
-"""Questions to a person on the session page: open, settled, and how anybody knows."""
+"""Approval requests on the session page: open, resolved and inferred."""
 
 import re
 
@@ -12,8 +12,8 @@ HOSTILE = '"><img src=x onerror=alert(1)>'
 
 
 def asks(loop="s.a.1", call="t1", **more):
-    said = {"kind": "tool", "tool_call_id": call, "command": "rm -rf build", **more}
-    return build.ours("ApprovalRequested", loop, timestamp=build.time(3), **said)
+    fields = {"kind": "tool", "tool_call_id": call, "command": "rm -rf build", **more}
+    return build.ours("ApprovalRequested", loop, timestamp=build.time(3), **fields)
 
 
 def begun(loop="s.a.1"):
@@ -21,7 +21,7 @@ def begun(loop="s.a.1"):
 
 
 def question(html):
-    """Return the words of the page's one question, and its tone."""
+    """Return the tone and the text of the only approval request of a page."""
     shown = re.search(
         r'<div class="note turn-note tone-(\w+)" id="session-question-\d+">(.*?)</div>', html, re.S
     )
@@ -37,14 +37,14 @@ def page(feed, loop):
     return page
 
 
-def test_an_open_question_shows_all_that_was_told_of_it(page):
+def test_an_open_request_shows_its_command_risk_warnings_and_options(page):
     html = page(*begun(), asks(risk="high", warnings=["deletes files"], options=["approve", "reject"]))
 
     tone, words = question(html)
     assert tone == "waiting"
-    for said in ("Asks for approval", "rm -rf build", "Risk: high", "deletes files", "approve", "reject"):
-        assert said in words
-    assert "Answer it where the agent runs" in words
+    for part in ("Approval requested", "rm -rf build", "Risk: high", "deletes files", "approve", "reject"):
+        assert part in words
+    assert "Answer in the agent's own interface" in words
     assert re.search(r'class="pill tone-waiting".*1 waiting, <time datetime="2026-02-11T09:00:03', html)
 
 
@@ -64,37 +64,37 @@ def test_an_open_question_shows_all_that_was_told_of_it(page):
         (
             build.ours("ApprovalResolved", tool_call_id="t1", decision="expired"),
             "muted",
-            "Nobody answered in time",
+            "Expired without an answer",
         ),
         (
             build.ours("ApprovalResolved", tool_call_id="t1", decision=None, inferred=True),
             "completed",
-            "Answered · inferred",
+            "Resolved · inferred",
         ),
         (build.tool_start(call="t1"), "completed", "Approved · inferred"),
-        (build.agent_end(outcome="cancelled"), "muted", "The question was withdrawn · inferred"),
+        (build.agent_end(outcome="cancelled"), "muted", "Request cancelled · inferred"),
     ],
 )
-def test_a_settled_question_says_how_and_whether_that_was_said(page, answer, tone, words):
+def test_a_resolved_request_shows_its_decision_and_whether_it_was_inferred(page, answer, tone, words):
     html = page(*begun(), asks(), answer)
 
     assert question(html)[0] == tone
     assert question(html)[1].startswith(words + " rm")
     assert "1 waiting" not in html
-    assert "Answer it where the agent runs" not in html
+    assert "Answer in the agent's own interface" not in html
 
 
-def test_a_tool_that_runs_until_somebody_lets_it_waits(page, feed, loop):
+def test_a_running_tool_call_with_an_open_request_is_waiting(page, feed, loop):
     html = page(*begun(), build.tool_start(call="t1"), asks())
     assert 'class="tool is-waiting"' in html
-    assert "waits <time" in html
+    assert "waiting <time" in html
 
     feed(build.ours("ApprovalResolved", tool_call_id="t1", decision="granted"))
 
     assert 'class="tool is-running"' in loop("a.1").html
 
 
-def test_a_tool_that_was_asked_for_and_may_not_begin_yet_waits(page):
+def test_a_requested_tool_call_that_needs_approval_is_waiting(page):
     call = {"type": "toolCall", "id": "t1", "name": "bash", "arguments": {"command": "ls"}}
     message = {**build.assistant(""), "content": [call]}
 
@@ -103,7 +103,7 @@ def test_a_tool_that_was_asked_for_and_may_not_begin_yet_waits(page):
     assert html.count('class="tool is-waiting"') == 1
 
 
-def test_a_question_of_nothing_says_so_and_hostile_words_are_text(page):
+def test_a_request_without_a_command_says_so_and_markup_is_escaped(page):
     more = {"risk": HOSTILE, "warnings": [HOSTILE], "options": {HOSTILE: HOSTILE}}
     html = page(*begun(), asks(command=None, **more), asks(command=HOSTILE))
 
@@ -111,20 +111,20 @@ def test_a_question_of_nothing_says_so_and_hostile_words_are_text(page):
     assert "<img src=x" not in html
 
 
-async def test_what_settles_a_question_from_another_loop_is_pushed(place, open_page):
+async def test_a_resolution_in_another_loop_is_pushed(place, open_page):
     await in_thread(place.feed, *begun(), asks(), build.turn_end(), build.agent_end())
     loop = await in_thread(LoopRecord.objects.get)
     page = await open_page(f"/p/default-project/sessions/{loop.session_id}/loops/{loop.pk}")
-    assert "Asks for approval" in page.shown.root.html()
+    assert "Approval requested" in page.shown.root.html()
 
     await in_thread(place.feed, *begun("s.a.2"))
     await page.agree()
 
-    assert "Asks for approval" not in page.shown.root.html()
+    assert "Approval requested" not in page.shown.root.html()
     assert "inferred" in page.shown.root.html()
 
 
-async def test_a_tool_that_waits_is_pushed(place, open_page):
+async def test_a_waiting_tool_call_is_pushed(place, open_page):
     await in_thread(place.feed, *begun(), build.tool_start(call="t1"))
     loop = await in_thread(LoopRecord.objects.get)
     page = await open_page(f"/p/default-project/sessions/{loop.session_id}/loops/{loop.pk}")

@@ -1,4 +1,4 @@
-"""A turn of very many calls: a page shows the last of them, and the others where somebody asks for them."""
+"""A turn of many calls: a page shows the last of them and loads the others on request."""
 
 import re
 from html import unescape
@@ -25,7 +25,7 @@ def turn(*events):
 
 
 def shown(html):
-    """Return the calls that stand in a piece of HTML, by the number in their results."""
+    """Return the numbers of the calls in some HTML, from their results."""
     return [int(n) for n in re.findall(r"<pre>result (\d+) ", html)]
 
 
@@ -34,7 +34,7 @@ def inside(html):
 
 
 def unfolded(html, get):
-    """Return all calls of a page in the order in which its groups and what follows them hold them."""
+    """Return all calls of a page in order: those of its groups, then those shown."""
     found = [n for url in inside(html) for n in unfolded(get(url).content.decode(), get)]
     return found + shown(html)
 
@@ -47,7 +47,7 @@ def test_all_but_the_last_calls_are_in_groups(number, groups):
     assert fold_calls.stretches(number) == [Stretch(*each) for each in groups]
 
 
-def test_a_group_neither_loses_nor_gains_a_call_until_twenty_become_one():
+def test_a_group_keeps_its_calls_until_twenty_groups_are_merged():
     before = set()
     for number in range(2_000):
         groups = fold_calls.stretches(number)
@@ -73,10 +73,10 @@ def test_a_turn_of_500_calls_is_small_and_complete_on_demand(feed, session, read
     assert unfolded(page.html, reader.get) == list(range(500))
 
 
-def test_calls_that_ran_at_once_are_folded_with_their_results(feed, session, reader):
-    told = list(calls(*range(60)))
+def test_concurrent_calls_are_folded_with_their_results(feed, session, reader):
+    events = list(calls(*range(60)))
     results = [build.message_end(message=build.tool_result(f"c{n}", f"message {n}")) for n in range(60)]
-    feed(*turn(*told[::2], *told[1::2], *results, build.turn_end()))
+    feed(*turn(*events[::2], *events[1::2], *results, build.turn_end()))
 
     page = session()
 
@@ -85,10 +85,10 @@ def test_calls_that_ran_at_once_are_folded_with_their_results(feed, session, rea
     assert "message 3" not in page.text
 
 
-def test_what_was_said_between_folded_calls_is_with_them(feed, session, reader):
-    said = [build.message_end(message=build.assistant(f"Words {n}.")) for n in (0, 30, 59)]
-    events = [*calls(*range(30)), said[1], *calls(*range(30, 60)), said[2]]
-    feed(*turn(said[0], *events, build.turn_end()))
+def test_messages_between_folded_calls_are_in_their_group(feed, session, reader):
+    messages = [build.message_end(message=build.assistant(f"Words {n}.")) for n in (0, 30, 59)]
+    events = [*calls(*range(30)), messages[1], *calls(*range(30, 60)), messages[2]]
+    feed(*turn(messages[0], *events, build.turn_end()))
 
     page = session()
 
@@ -115,7 +115,7 @@ def test_the_bodies_of_folded_calls_are_not_read(feed, session, monkeypatch):
     assert {pk for call in hidden for pk in (call.start_event, call.end_event)}.isdisjoint(read)
 
 
-def test_a_group_says_how_many_failed_and_run(feed, session):
+def test_a_group_shows_how_many_calls_failed_and_run(feed, session):
     feed(*turn(*calls(*range(19), failed={3, 4}), build.tool_start(call="slow"), *calls(*range(20, 45))))
 
     page = session()
@@ -125,7 +125,7 @@ def test_a_group_says_how_many_failed_and_run(feed, session):
     assert "Calls 21 to 40" in page.text
 
 
-def test_a_group_of_the_past_and_as_it_was_written_is_asked_for_as_such(feed, session, see, reader):
+def test_the_url_of_a_group_keeps_the_event_and_the_raw_mode(feed, session, see, reader):
     words = build.message_end(message=build.assistant("**Loud**"))
     feed(*turn(*calls(0), words, *calls(*range(1, 60)), build.turn_end()))
     loop, event = LoopRecord.objects.get(), ToolCall.objects.order_by("pk")[30].end_event
@@ -143,7 +143,7 @@ def test_a_group_of_the_past_and_as_it_was_written_is_asked_for_as_such(feed, se
 @pytest.mark.parametrize(
     "query", ["", "first=0&end=60", "first=1&end=21", "first=40&end=60", "first=0&end=0"]
 )
-def test_what_is_no_group_is_not_found(feed, reader, query):
+def test_ranges_that_are_no_group_are_not_found(feed, reader, query):
     feed(*turn(*calls(*range(50))))
     loop = LoopRecord.objects.get()
     url = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}/turns"

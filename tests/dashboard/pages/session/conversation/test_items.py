@@ -1,4 +1,4 @@
-"""What a tool call says of itself."""
+"""Progress and duration of a tool call."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def tool(**facts):
         ("", None),
     ],
 )
-def test_progress_that_names_a_fraction_is_a_bar(progress, percent):
+def test_progress_with_a_fraction_is_a_percentage(progress, percent):
     assert tool(progress=progress).percent == percent
 
 

@@ -1,15 +1,15 @@
-"""A turn as people read it: everything once, in recorded order, whatever is missing."""
+"""The items of a turn: in recorded order and without duplicates, also for incomplete recordings."""
 
 from datetime import UTC, datetime
 
 from dashboard.pages.session.conversation.items import (
     Block,
     Child,
+    CompactionDivider,
     CutOff,
+    MessageText,
     Note,
     Picture,
-    MessageText,
-    CompactionDivider,
     Thought,
     Tool,
 )
@@ -37,7 +37,7 @@ def text(words):
     return {"type": "text", "text": words}
 
 
-def asked(call="c1", name="bash", **arguments):
+def tool_call(call="c1", name="bash", **arguments):
     return {"type": "toolCall", "id": call, "name": name, "arguments": arguments}
 
 
@@ -45,7 +45,7 @@ def ran(call="c1", state="done", start=None, update=None, end=None, **more):
     return Call(call, start, update, end, Tool(pk=5, name="bash", summary="ls", state=state, **more))
 
 
-def test_an_answer_is_said_once_though_the_end_of_the_turn_repeats_it():
+def test_an_answer_repeated_in_the_end_of_the_turn_is_shown_once():
     message = build.assistant("Done.")
 
     items = read(
@@ -67,18 +67,18 @@ def test_thoughts_text_and_images_keep_their_order():
     thinking = {"type": "thinking", "thinking": "Let me see.\nYes."}
     image = {"type": "image", "mimeType": "image/png", "data": "aGVsbG8="}
 
-    thought, said, picture = read(build.message_end(message=answer(thinking, text("**Yes**"), image)))
+    thought, text_item, picture = read(build.message_end(message=answer(thinking, text("**Yes**"), image)))
 
     assert isinstance(thought, Thought)
     assert thought.first_words == "Let me see. Yes."
-    assert said.is_prose
-    assert said.is_first
+    assert text_item.is_prose
+    assert text_item.is_first
     assert picture == Picture("image/png", 5)
 
 
-def test_a_tool_stands_where_it_began_with_its_arguments_and_its_result():
+def test_a_tool_call_is_shown_at_its_start_with_arguments_and_result():
     events = (
-        build.message_end(message=answer(asked(command="ls"))),
+        build.message_end(message=answer(tool_call(command="ls"))),
         build.tool_start(args={"command": "ls"}),
         build.tool_end(),
         build.message_end(message=build.tool_result()),
@@ -99,22 +99,22 @@ def test_a_running_tool_shows_the_result_so_far():
     assert (tool.partial.text, tool.result) == ("half", None)
 
 
-def test_a_tool_that_was_asked_for_and_never_ran_says_so_and_shows_why():
+def test_a_requested_call_that_never_ran_is_skipped_and_shows_the_reason():
     denied = build.tool_result(text="Denied by a hook.") | {"isError": True}
 
-    (tool,) = read(build.message_end(message=answer(asked())), build.message_end(message=denied))
+    (tool,) = read(build.message_end(message=answer(tool_call())), build.message_end(message=denied))
 
     assert (tool.state, tool.result.text, tool.pk) == ("skipped", "Denied by a hook.", 0)
 
 
-def test_a_tool_that_may_still_start_is_only_asked_for():
-    (tool,) = read(build.message_end(message=answer(asked())), is_open=True)
+def test_a_requested_call_of_an_open_turn_may_still_start():
+    (tool,) = read(build.message_end(message=answer(tool_call())), is_open=True)
 
-    assert tool.state == "asked"
+    assert tool.state == "requested"
 
 
-def test_an_imported_turn_gives_its_tools_the_results_at_its_end():
-    end = build.turn_end(message=answer(asked()), results=[build.tool_result(text="a.txt")])
+def test_tool_calls_of_an_imported_turn_get_the_results_of_its_end():
+    end = build.turn_end(message=answer(tool_call()), results=[build.tool_result(text="a.txt")])
 
     (tool,) = read(end)
 
@@ -127,23 +127,23 @@ def test_a_sub_agent_that_was_not_recorded_has_no_address():
     assert tool.child == Child("s2", "")
 
 
-def test_a_compaction_is_told_once_and_one_that_did_not_end_says_so():
+def test_a_compaction_is_shown_once_and_an_unfinished_one_as_running_or_cut():
     first, second = (links.compaction_of("default", event) for event in (1, 2))
-    told = read(build.compaction_started(), build.compaction_ended())
+    items = read(build.compaction_started(), build.compaction_ended())
 
-    assert told == [CompactionDivider("done", 5000, 400, 9, 7, url=second)]
+    assert items == [CompactionDivider("done", 5000, 400, 9, 7, url=second)]
     assert read(build.compaction_started()) == [CompactionDivider("cut", url=first)]
     assert read(build.compaction_started(), is_open=True) == [CompactionDivider("running", url=first)]
 
 
 def test_a_long_summary_of_a_compaction_is_folded():
-    (told,) = read(build.compaction_ended(summary="word " * 400_000))
+    (divider,) = read(build.compaction_ended(summary="word " * 400_000))
 
-    assert len(told.summary.text) < 20_000
-    assert told.summary.url.endswith("text?at=summary")
+    assert len(divider.summary.text) < 20_000
+    assert divider.summary.url.endswith("text?at=summary")
 
 
-def test_what_happened_between_messages_becomes_notes_in_its_place():
+def test_events_between_messages_become_notes():
     events = (
         build.input_rejected(reason="blocked term"),
         build.prun_applied(),
@@ -161,13 +161,13 @@ def test_what_happened_between_messages_becomes_notes_in_its_place():
     assert '"strength": 3' in notes[-1].json.text
 
 
-def test_a_message_of_another_role_is_shown_as_it_came():
+def test_a_message_of_another_role_is_shown_as_json():
     (note,) = read(build.message_end(message={"role": "plan", "kind": "todo", "data": {"open": 2}}))
 
     assert (note.text, '"open": 2' in note.json.text) == ("plan · todo", True)
 
 
-def test_content_that_makes_no_sense_breaks_nothing():
+def test_invalid_content_raises_nothing():
     for content in (
         None,
         7,
@@ -185,20 +185,20 @@ def test_content_that_makes_no_sense_breaks_nothing():
         read(build.message_end(message=message), build.turn_end(message=message))
 
 
-def test_characters_that_no_page_can_carry_are_replaced():
-    (said,) = read(build.message_end(message=build.user("a\0b\ud800c")))
+def test_invalid_characters_are_replaced():
+    (item,) = read(build.message_end(message=build.user("a\0b\ud800c")))
 
-    assert said.text.text == "a\ufffdb\ufffdc"
-
-
-def test_a_long_text_is_cut_and_says_where_the_whole_is():
-    (said,) = read(build.message_end(message=build.user("x" * (PREVIEW + 1))))
-
-    assert len(said.text.text) == PREVIEW
-    assert said.text.url == "/p/default/events/1/text?at=message.content.0.text"
+    assert item.text.text == "a\ufffdb\ufffdc"
 
 
-def test_text_that_streams_stands_at_the_end_and_a_broken_off_message_in_its_place():
+def test_a_long_text_is_shortened_with_the_url_of_the_whole():
+    (item,) = read(build.message_end(message=build.user("x" * (PREVIEW + 1))))
+
+    assert len(item.text.text) == PREVIEW
+    assert item.text.url == "/p/default/events/1/text?at=message.content.0.text"
+
+
+def test_streaming_text_is_at_the_end_and_an_interrupted_message_at_its_start():
     first, second = (Block(n, "x", "text", f"block {n}", is_first=True) for n in (1, 2))
     begun = build.message_start(message=answer())
 

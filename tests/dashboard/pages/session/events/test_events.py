@@ -1,4 +1,4 @@
-"""The Events tab, the recorded lines behind it, and that what is pushed to it is what a reload shows."""
+"""The Events tab and its recorded lines; pushed rows equal those of a reload."""
 
 import json
 
@@ -14,13 +14,13 @@ from tests.support import build
 
 
 def streamed(n):
-    """Return a turn in which text streams in `n` pieces."""
+    """Return a turn with `n` streaming deltas."""
     begun = build.message_start(message=build.assistant("") | {"content": []})
-    pieces = [build.message_update(text=f"word {m} ") for m in range(n)]
+    deltas = [build.message_update(text=f"word {m} ") for m in range(n)]
     return [
         build.turn_start(),
         begun,
-        *pieces,
+        *deltas,
         build.message_end(message=build.assistant("All words.")),
         build.turn_end(),
     ]
@@ -46,7 +46,7 @@ def test_streaming_deltas_are_folded_and_open_on_request(feed, loop, reader):
     assert reader.get(url).content.decode().count("<li>") == 84
 
 
-def test_lists_are_kept_to_a_loop_or_a_kind(feed, loop):
+def test_a_list_contains_only_its_loop_and_kind(feed, loop):
     feed(
         build.agent_start("s.a.1"),
         build.turn_start("s.a.1"),
@@ -80,7 +80,7 @@ def test_pages_never_shift_and_every_event_is_on_one(feed, loop, see):
     assert len(seen) == len(set(seen)) == 451
 
 
-def test_a_permalink_leads_to_the_event_among_its_neighbours(feed, reader):
+def test_a_permalink_redirects_to_the_page_around_the_event(feed, reader):
     feed(build.agent_start(), *(build.input_rejected(reason=f"reason {n}") for n in range(450)))
     pk = EventRecord.objects.order_by("pk")[50].pk
 
@@ -90,7 +90,7 @@ def test_a_permalink_leads_to_the_event_among_its_neighbours(feed, reader):
     assert f'id="event-{pk}"' in reader.get(place).content.decode()
 
 
-def test_an_event_of_a_session_and_of_no_loop_has_its_place_too(feed, reader):
+def test_the_permalink_of_an_event_without_a_loop_leads_to_the_session(feed, reader):
     feed(build.parallel_start("s.a.1", "s.a.2"), *build.small_loop("s.a.1"))
     pk = EventRecord.objects.get(type="ParallelLoopStart").pk
 
@@ -109,7 +109,7 @@ def test_an_orphan_is_shown_on_the_integrity_page(feed, reader):
     assert f'id="event-{pk}"' in reader.get(place).content.decode()
 
 
-def test_a_line_is_given_byte_for_byte_and_never_as_a_page(feed, reader):
+def test_a_raw_line_is_returned_byte_for_byte_as_plain_text(feed, reader):
     start = b'{"type":"AgentStart", "agent_id":"a","session_id":"s","loop_id":"s.1"'
     line = start + b',"timestamp":"2026-02-11T09:00:00Z","note":"<script>\xc3\xa9\\u0000\\ud800 1e999"}'
     feed(line)
@@ -124,7 +124,7 @@ def test_a_line_is_given_byte_for_byte_and_never_as_a_page(feed, reader):
 
 
 @pytest.mark.parametrize("at", ["nope", "type.0", "0", "message..x", "note.9999999", "." * 300])
-def test_a_path_that_leads_nowhere_is_not_found(feed, reader, at):
+def test_an_invalid_path_is_not_found(feed, reader, at):
     feed(*build.small_loop())
 
     assert (
@@ -141,20 +141,20 @@ def test_late_and_unknown_events_are_marked(feed, loop):
     assert "unknown type" in text
 
 
-def test_a_time_that_the_wire_lacks_is_marked_as_received(feed, loop):
+def test_a_receive_time_is_marked(feed, loop):
     feed(*build.small_loop())
 
-    assert "the event itself carries no time" in loop(".1", query="?tab=events").html
+    assert "the event has no timestamp" in loop(".1", query="?tab=events").html
 
 
-def test_an_event_too_large_to_read_for_a_line_is_listed_all_the_same(feed, loop):
+def test_an_event_too_large_for_a_summary_is_listed(feed, loop):
     feed(build.agent_start(), build.message_end(message=build.user("x" * (queries.SUMMED_BYTES + 1))))
 
     assert "too large for a summary" in loop(".1", query="?tab=events").text
 
 
 @pytest.mark.parametrize("query", ["", "tab=events", "tab=events&kind=tools", "tab=events&scope=session"])
-def test_what_is_pushed_is_what_a_reload_shows(feed, see, project, query):
+def test_pushed_panels_equal_those_of_a_reload(feed, see, project, query):
     feed(build.agent_start())
     loop = LoopRecord.objects.get()
     path = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}?{query}"
@@ -176,17 +176,17 @@ def test_what_is_pushed_is_what_a_reload_shows(feed, see, project, query):
     finally:
         invalidation.unsubscribe(invalidations.append)
 
-    wanted = [
+    pushed = [
         panel.draw(pks, oob=True) for touched in invalidations for panel, pks in live.dirty_panels(touched)
     ]
-    shown.show("<!--frame 1-->" + "".join(html for drawn in wanted for html in drawn.values()))
+    shown.show("<!--frame 1-->" + "".join(html for drawn in pushed for html in drawn.values()))
 
     fresh = parse(see(path).html)
     for part in ("loops", "loop-scroll", f"session-header-{loop.session_id}", f"session-loop-head-{loop.pk}"):
         assert shown.root.find(part).html() == fresh.find(part).html()
 
 
-def test_the_record_is_a_document_of_its_own(feed, reader):
+def test_the_record_of_a_loop_is_a_json_document(feed, reader):
     feed(tape="01")
     loop = LoopRecord.objects.order_by("pk").first()
     path = f"/p/default/sessions/{Session.objects.get().pk}/loops/{loop.pk}/record"
@@ -195,16 +195,16 @@ def test_the_record_is_a_document_of_its_own(feed, reader):
     assert json.loads(reader.get(f"{path}?of=api").content)["id"] == loop.pk
 
 
-def test_the_session_in_brief_stands_beside_the_documents_of_a_loop(reader, feed):
+def test_the_session_brief_is_a_document_of_the_json_tab(reader, feed):
     feed(tape="01-tools-two-prompts")
     loop = LoopRecord.objects.first()
     place = f"/p/default/sessions/{loop.session_id}/loops/{loop.pk}"
     page = reader.get(f"{place}?tab=json&of=brief").content.decode()
-    answer = reader.get(f"{place}/record?of=brief")
+    response = reader.get(f"{place}/record?of=brief")
 
     assert "Quoted text was written by agents, tools and people." in page
     assert f'download="session-{loop.session_id}.txt"' in page
-    assert answer["Content-Type"] == "text/plain; charset=utf-8"
+    assert response["Content-Type"] == "text/plain; charset=utf-8"
     api = f"/api/v1/sessions/{loop.session.session_id}/context?as=text"
-    assert answer.content == reader.get(api).content
-    assert b'"bash": 2 calls, 1 failed' in answer.content
+    assert response.content == reader.get(api).content
+    assert b'"bash": 2 calls, 1 failed' in response.content

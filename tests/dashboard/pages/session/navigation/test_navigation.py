@@ -1,4 +1,4 @@
-"""Ways within a session: the next failure, winner or wait, and what holds the words."""
+"""Jumps to the next error, winner or waiting loop, and search within a session."""
 
 import json
 import re
@@ -29,15 +29,15 @@ def failing():
 @pytest.fixture
 def jump(reader):
     def jump(to, loop=None, turn=None):
-        asked = {"to": to} | ({"loop": loop} if loop else {}) | ({"turn": turn} if turn else {})
-        answer = reader.get(f"/p/default/sessions/{Session.objects.get(session_id='s').pk}/jump", asked)
-        assert answer.status_code == 302
-        return re.sub(r".*/sessions/\d+", "", answer["Location"])
+        params = {"to": to} | ({"loop": loop} if loop else {}) | ({"turn": turn} if turn else {})
+        response = reader.get(f"/p/default/sessions/{Session.objects.get(session_id='s').pk}/jump", params)
+        assert response.status_code == 302
+        return re.sub(r".*/sessions/\d+", "", response["Location"])
 
     return jump
 
 
-def test_errors_follow_each_other_from_turn_to_turn_and_begin_again(feed, jump):
+def test_error_jumps_go_from_turn_to_turn_and_wrap_around(feed, jump):
     feed(*failing())
     first, second, third = LoopRecord.objects.order_by("pk").values_list("pk", flat=True)
 
@@ -48,7 +48,7 @@ def test_errors_follow_each_other_from_turn_to_turn_and_begin_again(feed, jump):
     assert jump("error", third) == f"/loops/{first}?turn=2#turn-2"
 
 
-def test_winners_and_waiting_loops_are_found_too_and_nothing_leads_back(feed, jump):
+def test_jumps_find_winners_and_without_a_target_stay(feed, jump):
     feed(tape="03", producer="other")
     feed(build.parallel_start("s.a.1", "s.b.2"), *build.small_loop("s.a.1"), *build.small_loop("s.b.2"))
     one = LoopRecord.objects.get(loop_id="s.b.2").pk
@@ -70,17 +70,17 @@ def test_a_jump_stays_in_its_session_and_its_project(feed, reader):
         assert reader.get(f"/p/other/sessions/{session}/{path}").status_code == 404
 
 
-def line(name, text):
+def message(name, text):
     return build.message_end(name, message=build.user(text))
 
 
-def test_the_words_of_a_session_are_found_whatever_their_case(feed, see):
+def test_search_ignores_case(feed, see):
     feed(
         build.agent_start("s.a.1"),
-        line("s.a.1", "Why is the QUEUE <b>slow</b>?"),
-        line("s.a.1", "Something else"),
+        message("s.a.1", "Why is the QUEUE <b>slow</b>?"),
+        message("s.a.1", "Something else"),
     )
-    feed(build.agent_start("t.a.1"), line("t.a.1", "another queue"), producer="t")
+    feed(build.agent_start("t.a.1"), message("t.a.1", "another queue"), producer="t")
     session = Session.objects.get(session_id="s").pk
 
     page = see(f"/p/default/sessions/{session}/search?q=queue+slow")
@@ -89,16 +89,16 @@ def test_the_words_of_a_session_are_found_whatever_their_case(feed, see):
     assert "<mark>QUEUE</mark>" in page.html
     assert "<b>slow" not in page.html
     assert "another slow" not in page.part("main")
-    assert "No event holds these words" in see(f"/p/default/sessions/{session}/search?q=nowhere").text
-    assert "Every recorded line" in see(f"/p/default/sessions/{session}/search").text
+    assert "No matches" in see(f"/p/default/sessions/{session}/search?q=nowhere").text
+    assert "Searches every recorded line" in see(f"/p/default/sessions/{session}/search").text
 
 
-def test_a_long_session_is_looked_through_piece_by_piece(feed, see, monkeypatch):
-    monkeypatch.setattr(queries, "LOOKED_AT", 40)
-    monkeypatch.setattr(queries, "ROUND", 15)
+def test_a_long_session_is_searched_in_batches(feed, see, monkeypatch):
+    monkeypatch.setattr(queries, "SEARCHED", 40)
+    monkeypatch.setattr(queries, "BATCH", 15)
     feed(
         build.agent_start("s.a.1"),
-        *(line("s.a.1", f"number {n} {'needle' if n % 30 == 0 else ''}") for n in range(100)),
+        *(message("s.a.1", f"number {n} {'needle' if n % 30 == 0 else ''}") for n in range(100)),
     )
     url = f"/p/default/sessions/{Session.objects.get().pk}/search?q=needle"
 
@@ -112,7 +112,7 @@ def test_a_long_session_is_looked_through_piece_by_piece(feed, see, monkeypatch)
     assert found == ["0", "30", "60", "90"]
 
 
-def test_a_line_that_is_no_event_of_ours_is_looked_into_as_well(feed, see):
+def test_lines_of_unknown_types_are_searched(feed, see):
     feed(build.agent_start("s.a.1"), json.dumps({"type": "Odd", "loop_id": "s.a.1", "x": "needle"}).encode())
 
     page = see(f"/p/default/sessions/{Session.objects.get().pk}/search?q=needle")

@@ -1,4 +1,4 @@
-"""The line under a session: events in recorded order, spaced by time, idle time folded."""
+"""The replay track: events in recorded order, spaced by time, with idle time limited."""
 
 import itertools
 from datetime import UTC, datetime, timedelta
@@ -23,12 +23,12 @@ def test_time_spaces_events_and_an_idle_hour_counts_as_a_minute():
     assert x[-1] == WIDTH
 
 
-def test_events_without_times_stand_at_equal_distances():
+def test_events_with_equal_times_have_equal_distances():
     assert [round(x, 6) for x in places(at(*[5] * 11))] == [round(100.0 * n, 6) for n in range(11)]
 
 
 @given(st.lists(st.integers(-(10**9), 10**9), max_size=60))
-def test_whatever_clocks_say_each_event_stands_right_of_the_one_before(seconds):
+def test_each_event_is_right_of_the_previous_one_for_any_timestamps(seconds):
     x = places(at(*seconds))
     assert len(x) == len(seconds)
     assert all(a < b for a, b in itertools.pairwise(x))
@@ -41,7 +41,7 @@ def test_a_clock_that_jumps_to_another_century_takes_a_minute():
     assert timedelta(minutes=1) == IDLE
 
 
-def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
+def test_overlapping_loops_have_lanes_and_losers_are_dimmed():
     events = [TrackEvent(n, each) for n, each in enumerate(at(*range(11)))]
     bars = layout(events, [LoopSpan(0, 5, 1), LoopSpan(2, 8, 3, is_lost=True), LoopSpan(6, None, 2)]).bars
     assert [(bar.css, bar.y) for bar in bars] == [
@@ -52,7 +52,7 @@ def test_loops_that_overlap_stand_in_lanes_and_losers_are_pale():
     assert [(bar.x, bar.x + bar.width) for bar in bars] == [(0, 500), (200, 800), (600, 1000)]
 
 
-def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few():
+def test_loops_too_close_to_distinguish_are_merged_into_one_bar():
     events = [TrackEvent(n, each) for n, each in enumerate(at(*range(10_000)))]
     chain = [LoopSpan(2 * n, 2 * n + 1, 1) for n in range(5_000)]
     [bar] = layout(events, chain).bars
@@ -67,7 +67,7 @@ def test_loops_that_nobody_can_tell_apart_are_one_bar_so_that_thousands_are_few(
     assert len(layout(events, apart).bars) == 2
 
 
-def test_what_matters_is_tall_and_drawn_last():
+def test_important_ticks_are_tall_and_drawn_last():
     events = [
         TrackEvent(n, each, kind)
         for n, (each, kind) in enumerate(zip(at(0, 1, 2), ("error", "turn", ""), strict=True))
@@ -76,7 +76,9 @@ def test_what_matters_is_tall_and_drawn_last():
 
 
 def test_a_long_session_keeps_its_marks_and_its_size():
-    events = [TrackEvent(n, each, "tool" if n % 100 == 7 else "") for n, each in enumerate(at(*range(20_000)))]
+    events = [
+        TrackEvent(n, each, "tool" if n % 100 == 7 else "") for n, each in enumerate(at(*range(20_000)))
+    ]
     shown = layout(events, [])
     assert len(shown.stops) <= STOPS + 200
     assert {stop.event for stop in shown.stops} >= {each.event for each in events if each.kind}
@@ -84,6 +86,6 @@ def test_a_long_session_keeps_its_marks_and_its_size():
     assert len(shown.density) < 6_000
 
 
-def test_a_session_without_events_has_an_empty_line():
+def test_a_session_without_events_has_an_empty_track():
     shown = layout([], [])
     assert (shown.stops, shown.bars, shown.ticks, shown.density, shown.labels) == ([], [], [], "", [])

@@ -1,4 +1,4 @@
-"""Time as a line: spans stand in proportion, long pauses are folded, whatever the times."""
+"""The time axis: busy time is proportional, long pauses are folded."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -20,13 +20,13 @@ def at(line, seconds):
     return line.at(NINE + timedelta(seconds=seconds))
 
 
-def test_what_runs_stands_in_proportion():
+def test_busy_time_is_proportional():
     line = axis([span(0, 10), span(5, 30), span(40, 50)])
     assert [round(at(line, seconds), 6) for seconds in (0, 5, 10, 25, 40, 50)] == [0, 10, 20, 50, 80, 100]
     assert line.gaps == []
 
 
-def test_an_idle_hour_is_folded_and_says_how_long_it_was():
+def test_an_idle_hour_is_folded_and_keeps_its_length():
     line = axis([span(0, 60), span(3660, 3720)])
     (gap,) = line.gaps
     assert gap.length == timedelta(hours=1)
@@ -34,20 +34,20 @@ def test_an_idle_hour_is_folded_and_says_how_long_it_was():
     assert at(line, 3660) == pytest.approx(50 + GAP / 2)
 
 
-def test_idle_time_is_as_long_as_it_was_when_asked_for():
+def test_idle_time_is_proportional_without_folding():
     line = axis([span(0, 60), span(3660, 3720)], folds=False)
     assert line.gaps == []
     assert at(line, 60) == pytest.approx(100 * 60 / 3720)
 
 
-def test_a_part_of_the_line_is_a_line():
+def test_a_window_of_an_axis_is_an_axis():
     line = axis([span(0, 100)], window=span(25, 75))
     assert [at(line, seconds) for seconds in (0, 25, 50, 75, 100)] == [0, 0, 50, 100, 100]
     assert line.moment(50) == NINE + timedelta(seconds=50)
 
 
 @given(st.lists(st.tuples(st.integers(0, 10**7), st.integers(0, 10**5)), min_size=1, max_size=30))
-def test_the_line_keeps_the_order_of_moments_and_ends_at_a_hundred(times):
+def test_positions_are_monotonic_and_end_at_a_hundred(times):
     spans = [span(start, start + length) for start, length in times]
     line = axis(spans)
     moments = sorted(moment for each in spans for moment in (each.start, each.end))
@@ -57,13 +57,13 @@ def test_the_line_keeps_the_order_of_moments_and_ends_at_a_hundred(times):
     assert -1e-6 <= places[-1] <= 100 + 1e-6
 
 
-def test_nothing_has_no_line_and_a_moment_has_one():
+def test_no_spans_have_no_axis_and_a_moment_has_one():
     assert axis([]) is None
     line = axis([span(5, 5)])
     assert (at(line, 5), line.labels[0]) == (0, NINE + timedelta(seconds=5))
 
 
-def test_bars_that_touch_are_one_and_none_is_too_narrow_to_see():
+def test_touching_bars_are_merged_and_have_a_minimum_width():
     line = axis([span(0, 1000)])
     drawn = path([span(0, 100), span(100.5, 200), span(500, 500)], line, y=5, height=10)
     boxes = [(float(x), float(width)) for x, width in re.findall(r"M([\d.]+) 5h([\d.]+)v10", drawn)]

@@ -1,4 +1,4 @@
-"""The timeline tab: lanes that overlap, waits, tools and questions stand where their times are."""
+"""The timeline tab: lanes, waits, tools and approvals at the positions of their times."""
 
 import re
 from datetime import timedelta
@@ -41,7 +41,7 @@ def tool(loop, start, end, call="c1", **more):
 
 
 def parallel():
-    """Two branches that overlap, their judge, and a loop that waits for a person."""
+    """Two branches that overlap, their judge, and a loop that waits for approval."""
     return [
         build.parallel_start("s.b.1", "s.b.2"),
         build.agent_start("s.b.1"),
@@ -71,7 +71,7 @@ def parallel():
     ]
 
 
-def test_branches_a_judge_and_a_wait_stand_where_their_times_are(feed, session):
+def test_bars_are_at_the_positions_of_their_times(feed, session):
     feed(*parallel())
     page = session(query="?tab=timeline")
 
@@ -101,7 +101,7 @@ def test_a_sub_agent_with_a_session_of_its_own_has_a_lane_below_its_caller(feed,
     assert "Sub-agent" in page.part("main")
 
 
-def test_an_idle_hour_is_folded_and_shown_when_asked_for(feed, session):
+def test_an_idle_hour_is_folded_and_shown_on_request(feed, session):
     feed(
         build.agent_start(),
         *turn("s.a.1", 0, 60),
@@ -118,7 +118,7 @@ def test_an_idle_hour_is_folded_and_shown_when_asked_for(feed, session):
     assert boxes(page, "span-model") == [[(0, 1.61), (98.39, 1.61)]]
 
 
-def test_a_part_of_the_line_is_shown_alone(feed, session):
+def test_zoom_shows_a_part_of_the_axis(feed, session):
     feed(*parallel())
     page = session(query="?tab=timeline&zoom=50-100")
     assert boxes(page, "span-model") == [[], [], [(0, 20)], [(20, 80)]]
@@ -126,7 +126,7 @@ def test_a_part_of_the_line_is_shown_alone(feed, session):
     assert any(href.endswith("tab=timeline#loop") for href in page.links)
 
 
-def test_a_part_in_which_nothing_ran_can_be_left_again(feed, session):
+def test_an_empty_zoom_has_a_link_to_the_whole(feed, session):
     feed(*parallel())
     page = session(query="?tab=timeline&zoom=0.1-0.2")
     assert any(href.endswith("tab=timeline#loop") for href in page.links)
@@ -135,7 +135,7 @@ def test_a_part_in_which_nothing_ran_can_be_left_again(feed, session):
 
 
 @pytest.mark.parametrize("zoom", ["x", "9-1", "1-1", "-5-9", "1-99999999999", "500-900"])
-def test_a_part_that_makes_no_sense_breaks_nothing(feed, session, zoom):
+def test_an_invalid_zoom_is_ignored(feed, session, zoom):
     feed(*parallel())
     page = session(query=f"?tab=timeline&zoom={zoom}")
     assert len(boxes(page, "span-model")) == 4
@@ -155,7 +155,7 @@ def test_a_wait_for_the_first_token_ends_when_it_was_received(feed, session):
     assert "when the line was received" in page.text
 
 
-def test_tools_of_an_import_have_no_times_and_are_counted(feed, session):
+def test_imported_tool_calls_without_times_are_counted(feed, session):
     feed(
         build.agent_start(),
         build.turn_start(),
@@ -165,10 +165,10 @@ def test_tools_of_an_import_have_no_times_and_are_counted(feed, session):
         build.agent_end(),
     )
     page = session(query="?tab=timeline")
-    assert "1 tool call not drawn" in page.text
+    assert "1 tool call not shown" in page.text
 
 
-def test_a_loop_leads_to_itself_and_turns_and_tools_to_where_they_are_told(feed, session):
+def test_lanes_link_to_loops_and_parts_to_the_conversation(feed, session):
     feed(*parallel())
     row = LoopRecord.objects.get(loop_id="s.b.1")
     page = session(query="?tab=timeline")
@@ -176,7 +176,7 @@ def test_a_loop_leads_to_itself_and_turns_and_tools_to_where_they_are_told(feed,
     assert any(href.endswith("?turn=1#turn-1") for href in page.links)
 
 
-def test_many_loops_are_a_window_of_bounded_size(feed, session):
+def test_many_loops_are_shown_in_a_window(feed, session):
     feed(
         *(
             event
@@ -193,16 +193,16 @@ def test_many_loops_are_a_window_of_bounded_size(feed, session):
         )
     )
     page = session(query="?tab=timeline")
-    assert "200 loops more" in page.text
+    assert "200 loops not shown" in page.text
     assert len(page.html) < 300_000
 
 
-def test_a_session_without_times_says_so(feed, session):
+def test_a_session_without_times_has_no_timeline(feed, session):
     feed(build.parallel_start("s.b.1", "s.b.2"))
-    assert "Nothing has taken time here yet." in session(query="?tab=timeline").text
+    assert "No timed events yet." in session(query="?tab=timeline").text
 
 
-async def test_the_line_that_is_pushed_is_what_a_reload_shows(place, open_page, monkeypatch):
+async def test_the_pushed_timeline_equals_that_of_a_reload(place, open_page, monkeypatch):
     monkeypatch.setattr(Topic, "_due", lambda topic, key: 0.0)
     events = parallel()
     await in_thread(lambda: place.feed(*map(build.line, events[:5])))

@@ -1,11 +1,11 @@
-"""What stands over the box of a parallel group: what its branches and its judge cost, also while it runs."""
+"""The cost in the header of a parallel group: branches and judge, also while it runs."""
 
 import pytest
 
 from dashboard.live.project_topic import Topic
 from recorder.models import EventRecord
 from tests.dashboard.open_page import in_thread
-from tests.dashboard.pages.session.test_cost import LOCAL, one_turn, page_of
+from tests.dashboard.pages.session.header.test_cost import LOCAL, one_turn, page_of
 from tests.support import build
 
 USED = {"input": 100_000, "output": 0}  # of Sonnet: $0.3
@@ -28,23 +28,23 @@ def costs(page):
     return [page.part(each.id) for each in page.root.walk() if each.id.startswith("session-group-cost-")]
 
 
-def test_a_group_says_what_its_branches_and_its_judge_cost(feed, see):
+def test_the_cost_of_a_group_includes_branches_and_judge(feed, see):
     feed(*evaluation())
     feed(*one_turn("s.p.9", USED))
     assert costs(page_of(see, "s.p.1")) == ["$0.900"]
 
 
-def test_a_group_with_a_branch_that_has_no_price_says_so(feed, see):
+def test_the_cost_of_a_group_with_a_missing_price_is_marked(feed, see):
     feed(*evaluation(config=LOCAL))
     assert costs(page_of(see, "s.p.1")) == ["$0.600 +"]
 
 
-def test_a_group_that_has_not_asked_a_model_says_nothing(feed, see):
+def test_a_group_without_model_calls_shows_no_cost(feed, see):
     feed(build.parallel_start("s.p.1", "s.p.2", session="s"), build.agent_start("s.p.1"))
     assert costs(page_of(see, "s.p.1")) == [""]
 
 
-def test_a_group_of_the_past_says_what_it_had_cost(feed, see):
+def test_the_cost_of_a_group_as_of_an_event(feed, see):
     feed(*evaluation())
     page = page_of(see, "s.p.1")
     first_branch = EventRecord.objects.filter(type="AgentEnd").order_by("pk").first()
@@ -53,7 +53,7 @@ def test_a_group_of_the_past_says_what_it_had_cost(feed, see):
 
 
 @pytest.mark.parametrize("opened_after", [2, 6])
-async def test_the_cost_that_is_pushed_is_what_a_reload_shows(place, open_page, monkeypatch, opened_after):
+async def test_the_pushed_cost_equals_that_of_a_reload(place, open_page, monkeypatch, opened_after):
     monkeypatch.setattr(Topic, "_due", lambda topic, key: 0.0)
     events = [*evaluation(), *evaluation(first=11)]
     await in_thread(lambda: place.feed(*map(build.line, events[:opened_after])))

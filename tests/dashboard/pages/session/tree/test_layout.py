@@ -1,4 +1,4 @@
-"""The tree of loops: what stands on the spine, what below it, and that nonsense does no harm."""
+"""The layout of the tree of loops: spine, nesting, windows, and invalid parents."""
 
 import time
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from dashboard.pages.session.tree.layout import DEEPEST, build_tree, rows, windo
 
 @dataclass
 class Loop:
-    """What a loop's place depends on."""
+    """The fields of a loop that determine its position."""
 
     id: int
     parent_id: int | None = None
@@ -22,7 +22,7 @@ class Loop:
 
 
 def marks(loops, judges=(), called=(), children=()):
-    """Return the steps that draw the whole tree."""
+    """Return the marks of the whole tree."""
     nodes = build_tree(loops, judges=dict(judges), called=dict(called), children=dict(children))
     every = list(rows(nodes))
     return window(nodes, every, 0, len(every)).marks
@@ -56,30 +56,30 @@ def test_continuations_and_reruns_stay_on_one_line():
     assert drawn(*loops) == ["1", "2", "3", "4"]
 
 
-def test_a_session_is_a_forest_in_the_order_of_recording():
+def test_roots_are_in_recorded_order():
     assert drawn(Loop(2), Loop(1), continuing(3, 1)) == ["1", "3", "2"]
 
 
-def test_a_branch_stands_below_the_loop_it_left_and_its_continuation_beside_it():
+def test_a_branch_is_nested_below_its_parent_together_with_its_continuation():
     loops = Loop(1), continuing(2, 1), continuing(3, 1, "Branch"), continuing(4, 3)
 
     assert drawn(*loops) == ["1", "  3", "  4", "2"]
 
 
-def test_a_parallel_group_is_a_box_with_its_judge_last_and_the_winner_goes_on_below_it():
+def test_a_parallel_group_is_a_box_with_its_judge_last_and_the_continuation_after_it():
     branches = [Loop(n, role="branch", group_id=7, branch_index=n - 1) for n in (1, 2, 3)]
     loops = *branches, Loop(4, role="judge"), continuing(5, 1), continuing(6, 1, "Branch")
 
     assert drawn(*loops, judges={4: 7}) == ["box 7", "  1", "  2", "  3", "  4", "  6", "5"]
 
 
-def test_a_group_that_continues_a_loop_stands_on_its_line():
+def test_a_group_that_continues_a_loop_is_on_the_same_level():
     loops = Loop(1), *(continuing(n, 1, role="branch", group_id=7, branch_index=n - 2) for n in (2, 3))
 
     assert drawn(*loops) == ["1", "box 7", "  2", "  3"]
 
 
-def test_sub_agents_stand_below_the_loop_that_called_them():
+def test_sub_agents_are_nested_below_the_calling_loop():
     loops = Loop(1), Loop(2, role="sub_agent"), continuing(3, 1)
 
     assert drawn(*loops, called={2: 1}, children={1: [70, 71]}) == [
@@ -113,7 +113,7 @@ def test_the_indent_stops_and_the_depth_goes_on():
     assert [mark.node.depth for mark in steps] == list(range(1, 61))
 
 
-def test_five_thousand_loops_are_placed_in_a_moment():
+def test_five_thousand_loops_are_placed_in_two_seconds():
     loops = [Loop(1)]
     loops += [continuing(n, n - (n % 60 or 1), "Branch" if n % 3 else "Default") for n in range(2, 5_001)]
 
@@ -125,7 +125,7 @@ def test_five_thousand_loops_are_placed_in_a_moment():
 
 
 def shown(loops, around, size):
-    """Return the rows of a window, and how many there are above and below."""
+    """Return the rows of a window, and the numbers of rows above and below."""
     nodes = build_tree(loops, judges={}, called={}, children={})
     found = window(nodes, list(rows(nodes)), around, size)
     return [mark.node.key for mark in found.marks if mark.what == "open"], found.earlier, found.later
@@ -147,7 +147,7 @@ def test_a_window_and_what_is_above_and_below_are_the_whole_tree(many, size, dat
     assert len(keys) <= size + DEEPEST
 
 
-def test_a_window_keeps_what_its_first_row_stands_below():
+def test_a_window_keeps_the_ancestors_of_its_first_row():
     loops = [Loop(1), *(continuing(n, 1, "Branch") for n in range(2, 50))]
 
     assert shown(loops, 40, 4) == ([1, 39, 40, 41, 42], 37, 7)

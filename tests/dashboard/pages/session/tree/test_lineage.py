@@ -1,4 +1,4 @@
-"""One tree over sessions: every kind of edge, costs with sub-agents, links that heal, circles that end."""
+"""The tree across sessions: kinds of edges, costs with sub-agents, late sub-agents, cycles."""
 
 import re
 
@@ -27,7 +27,7 @@ def loop(name, tokens, *, calls=(), parent=None, kind="Initial", is_open=False):
 
 
 def family(*, is_late=False):
-    """Return a session that goes on in every way there is, and three levels of sub-agents below it."""
+    """Return a session with every kind of continuation, and three levels of sub-agents."""
     yield from loop("s.a.1", 100_000, calls=["t.a.1"])
     yield from loop("s.a.2", 200_000, parent="s.a.1", kind="Default")
     yield from loop("s.a.3", 300_000, parent="s.a.2", kind={"Rerun": {"tag": "again"}})
@@ -48,7 +48,7 @@ def pk(name):
     return Session.objects.get(session_id=name).pk
 
 
-def test_the_tree_goes_down_through_every_session_and_says_what_each_edge_is(feed, see):
+def test_the_tree_shows_every_kind_of_edge_and_sub_agents_of_all_levels(feed, see):
     feed(*family())
 
     page = see(f"/p/default/sessions/{pk('s')}")
@@ -62,7 +62,7 @@ def test_the_tree_goes_down_through_every_session_and_says_what_each_edge_is(fee
 
 
 @pytest.mark.parametrize("name", ["s", "t", "u", "v"])
-def test_from_every_session_one_gets_up_and_down(feed, see, name):
+def test_every_session_links_its_ancestors_and_sub_agents(feed, see, name):
     feed(*family())
     chain = ["s", "t", "u", "v"]
     at = chain.index(name)
@@ -77,7 +77,7 @@ def test_from_every_session_one_gets_up_and_down(feed, see, name):
     )
 
 
-def test_with_sub_agents_is_the_sum_of_what_each_loop_spent(feed):
+def test_the_cost_with_sub_agents_is_the_sum_over_all_loops(feed):
     feed(*family())
     own = dict(LoopRecord.objects.values_list("loop_id", "cost_nano"))
     below = {"v": {"v.a.1"}}
@@ -91,13 +91,13 @@ def test_with_sub_agents_is_the_sum_of_what_each_loop_spent(feed):
     found = children(pk("s"))
     shown = {row.session_id: row for row in found.rows(found.found).values()}
     for name in "tuv":
-        mine = sum(cost for each, cost in own.items() if each.startswith(name))
-        assert shown[name].own_cost.cost_nano == mine
-        whole = shown[name].whole.cost_nano if shown[name].whole else mine
+        own_cost = sum(cost for each, cost in own.items() if each.startswith(name))
+        assert shown[name].own_cost.cost_nano == own_cost
+        whole = shown[name].whole.cost_nano if shown[name].whole else own_cost
         assert whole == sum(own[each] for each in below[name])
 
 
-def test_the_state_of_a_child_is_read_now(feed, see):
+def test_the_state_of_a_sub_agent_is_current(feed, see):
     feed(*loop("s.a.1", 1, calls=["t.a.1"]), *loop("t.a.1", 1))
     assert "Completed" in children_of(see)
 
@@ -112,7 +112,7 @@ def children_of(see):
     return row.html()
 
 
-def test_circles_and_links_to_oneself_end(feed, see):
+def test_cycles_of_sub_agents_end(feed, see):
     feed(
         *loop("s.a.1", 1, calls=["t.a.1", "s.a.1"]),
         *loop("t.a.1", 1, calls=["u.a.1", "t.a.1"]),
@@ -126,13 +126,13 @@ def test_circles_and_links_to_oneself_end(feed, see):
 
 
 def spoken(element):
-    """Return the text that stands in an element and is not hidden from screen readers."""
+    """Return the text of an element that is not hidden from screen readers."""
     if element.attributes.get("aria-hidden") == "true":
         return ""
     return "".join(each if isinstance(each, str) else spoken(each) for each in element.children)
 
 
-def test_a_screen_reader_hears_what_a_row_is(feed, see):
+def test_a_row_has_a_text_for_screen_readers(feed, see):
     feed(
         *loop("s.a.1", 100_000),
         build.agent_start("s.a.2", parent="s.a.1", kind={"Rerun": {"tag": "again"}}, config_snapshot=CONFIG),
@@ -153,7 +153,7 @@ def test_a_screen_reader_hears_what_a_row_is(feed, see):
     assert names[1] == "Rerun, Add a retry queue with backoff, completed, 1 failed tool, 69.6 cents"
 
 
-async def test_a_late_child_heals_its_link_in_the_open_page(place, open_page):
+async def test_a_sub_agent_recorded_late_completes_its_link_in_an_open_page(place, open_page):
     await in_thread(lambda: place.feed(*family(is_late=True)))
     pages = [
         await open_page(f"/p/{place.project.slug}/sessions/{await in_thread(pk, name)}") for name in "sut"
@@ -167,7 +167,7 @@ async def test_a_late_child_heals_its_link_in_the_open_page(place, open_page):
         assert "Not recorded" not in page.shown.root.html()
 
 
-async def test_what_a_sub_agent_costs_changes_the_rows_above_it_in_the_open_page(place, open_page):
+async def test_the_cost_of_a_sub_agent_updates_its_ancestors_in_an_open_page(place, open_page):
     await in_thread(lambda: place.feed(*family()))
     page = await open_page(f"/p/{place.project.slug}/sessions/{await in_thread(pk, 's')}")
 

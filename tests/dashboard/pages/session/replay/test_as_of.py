@@ -1,4 +1,4 @@
-"""The session page as of an event: the same every time, and what the page showed at that event."""
+"""The session page as of an event equals the page at that time, and does not change later."""
 
 import re
 
@@ -27,7 +27,7 @@ EVENTS = [
 
 
 @pytest.fixture(autouse=True)
-def _nothing_is_remembered():
+def _clear_record_versions():
     record_versions.forget()
 
 
@@ -35,7 +35,7 @@ def main_of(html):
     return parse(html).find("main").html()
 
 
-def test_every_event_shows_what_the_page_showed_then(feed, see):
+def test_the_page_as_of_every_event_is_the_page_at_that_time(feed, see):
     then = {}
     for event in EVENTS:
         feed(event, producer="p")
@@ -47,12 +47,12 @@ def test_every_event_shows_what_the_page_showed_then(feed, see):
 
 
 def words(text):
-    """Leave out what a page of the past has beside the session: where it stands, no Follow, no Pin."""
+    """Remove what differs on a page as of an event: the replay position, Follow and Pin."""
     return " ".join(re.sub(r" Pin(?= )| Follow | 1\S 4\S.*", " ", text).split())
 
 
 @pytest.mark.parametrize("query", ["", "tab=events&", "tab=events&scope=session&", "tab=json&"])
-def test_the_same_event_gives_the_same_page_whatever_came_since(feed, see, query):
+def test_the_page_as_of_an_event_does_not_change_with_later_events(feed, see, query):
     feed(*EVENTS[:10], producer="p")
     session, event = Session.objects.get(), EventRecord.objects.order_by("pk")[7].pk
     before = see(f"/p/default/sessions/{session.pk}?{query}at={event}").html
@@ -63,7 +63,7 @@ def test_the_same_event_gives_the_same_page_whatever_came_since(feed, see, query
     assert re.search(r'data-now="[^"]*"', after)[0] == re.search(r'data-now="[^"]*"', before)[0]
 
 
-def test_links_of_the_past_stay_there(feed, see):
+def test_links_of_a_page_as_of_an_event_keep_the_event(feed, see):
     feed(*EVENTS, producer="p")
     session, event = Session.objects.get(), EventRecord.objects.latest("pk").pk
     for query in ("", "tab=events&", "tab=json&"):
@@ -72,19 +72,19 @@ def test_links_of_the_past_stay_there(feed, see):
         assert own
         away = [href for href in own if f"at={event}" not in href and f"from={event}" not in href]
         present = [href.partition("?")[0] for href in away if "at=" not in href]
-        live = f"/p/default/sessions/{session.pk}"  # of the navigation, and the way there
+        live = f"/p/default/sessions/{session.pk}"  # of the navigation, and "go live"
         assert sorted(present) == [live, live, f"{live}/search"]
 
 
-def test_a_loop_that_had_not_begun_is_not_there_yet(feed, loop, see):
+def test_a_loop_that_had_not_started_is_not_shown(feed, loop, see):
     feed(*EVENTS, producer="p")
     first = EventRecord.objects.order_by("pk")[3].pk
     page = loop(".2", query=f"?at={first}")
-    assert "This loop had not begun yet." in page.text
+    assert "This loop had not started at this point." in page.text
     assert len(page.rows) == 1
 
 
-def test_events_end_at_the_event(feed, loop):
+def test_the_events_tab_ends_at_the_event(feed, loop):
     feed(*EVENTS, producer="p")
     event = EventRecord.objects.order_by("pk")[7].pk
     page = loop(".1", query=f"?tab=events&at={event}")
@@ -92,7 +92,7 @@ def test_events_end_at_the_event(feed, loop):
     assert max(shown) == event
 
 
-def test_the_document_of_a_loop_is_that_of_the_event(feed, reader):
+def test_the_document_of_a_loop_is_as_of_the_event(feed, reader):
     feed(*EVENTS, producer="p")
     row, event = LoopRecord.objects.get(loop_id="s.a.1"), EventRecord.objects.order_by("pk")[7].pk
     url = f"/p/default/sessions/{row.session_id}/loops/{row.pk}/record?of=api"
@@ -101,16 +101,16 @@ def test_the_document_of_a_loop_is_that_of_the_event(feed, reader):
 
 
 @pytest.mark.parametrize("at", ["0", "999999"])
-def test_an_event_that_is_none_of_the_session_is_not_found(feed, reader, at):
+def test_an_event_of_no_session_is_not_found(feed, reader, at):
     feed(*EVENTS, producer="p")
     session = Session.objects.get()
     assert reader.get(f"/p/default/sessions/{session.pk}?at={at}").status_code == 404
 
 
-def test_a_pruned_session_says_that_its_past_is_gone(feed, reader):
+def test_the_history_of_a_pruned_session_is_gone(feed, reader):
     feed(*EVENTS, producer="p")
     session, event = Session.objects.get(), EventRecord.objects.latest("pk").pk
     Session.objects.update(pruned_on="2026-11-12")
-    answer = reader.get(f"/p/default/sessions/{session.pk}?at={event}")
-    assert answer.status_code == 410
-    assert "Bodies pruned on 12 Nov 2026" in answer.content.decode()
+    response = reader.get(f"/p/default/sessions/{session.pk}?at={event}")
+    assert response.status_code == 410
+    assert "Bodies pruned on 12 Nov 2026" in response.content.decode()

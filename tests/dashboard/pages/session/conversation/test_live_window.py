@@ -1,4 +1,4 @@
-"""What an open page of a long loop is sent: what a reload would show of it, and not what it left behind."""
+"""An open page of a long loop gets the turns that a reload would show, and no others."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser
@@ -13,7 +13,7 @@ from tests.support import build
 
 @pytest.fixture
 def opened(feed, project):
-    """Return a way to open the page of a loop of so many turns, and its loop."""
+    """Return a function that opens the page of a loop with `turns` turns."""
 
     def opened(turns, **params):
         events = ((build.turn_start(index=n), build.turn_end()) for n in range(turns))
@@ -32,14 +32,14 @@ def turns(dirty_panels):
     return [pk for panel, pks in dirty_panels for pk in pks if panel.name == "session/conversation/turn"]
 
 
-def test_a_page_that_comes_back_is_sent_the_turns_that_a_reload_shows(opened):
+def test_a_reconnected_page_gets_the_turns_that_a_reload_shows(opened):
     page, loop = opened(100, first=3)
     assert turns(page.dirty_panels(None)) == list(
         Turn.objects.filter(loop=loop, ordinal__gte=100 - window.PAGE).values_list("pk", flat=True)
     )
 
 
-def test_a_page_of_earlier_turns_is_not_sent_those_that_come(opened):
+def test_a_page_of_earlier_turns_gets_no_new_turns(opened):
     page, loop = opened(40, first=0, last=10)
     shown = Turn.objects.get(loop=loop, ordinal=9).pk
     later = Turn.objects.get(loop=loop, ordinal=10).pk
@@ -49,7 +49,7 @@ def test_a_page_of_earlier_turns_is_not_sent_those_that_come(opened):
     assert turns(page.dirty_panels(touched)) == [shown]
 
 
-def test_a_page_that_is_open_for_long_remembers_few_turns(opened):
+def test_a_page_that_is_open_for_long_keeps_few_turns(opened):
     page, loop = opened(1)
     for pk in range(10_000, 20_000):
         page.dirty_panels(Invalidation(page.project, turns={pk: loop.pk}, blocks={pk * 2: pk}))
@@ -60,11 +60,11 @@ def test_a_page_that_is_open_for_long_remembers_few_turns(opened):
     assert turns(linked)[-1] == 19_999
 
 
-def test_a_turn_says_that_it_streams_with_each_new_block_and_not_as_one_grows(opened):
+def test_a_new_block_updates_the_turn_and_a_growing_block_only_itself(opened):
     page, loop = opened(1)
     turn = Turn.objects.get().pk
 
-    def wanted(block):
+    def dirty(block):
         dirty_panels = page.dirty_panels(
             Invalidation(page.project, loops={loop.pk: page.session}, blocks={block: turn})
         )
@@ -72,4 +72,4 @@ def test_a_turn_says_that_it_streams_with_each_new_block_and_not_as_one_grows(op
             pk for panel, pks in dirty_panels for pk in pks if panel.name == "_shared/text-block"
         ]
 
-    assert [wanted(7), wanted(7), wanted(8), wanted(7)] == [([turn], []), ([], [7]), ([turn], []), ([], [7])]
+    assert [dirty(7), dirty(7), dirty(8), dirty(7)] == [([turn], []), ([], [7]), ([turn], []), ([], [7])]

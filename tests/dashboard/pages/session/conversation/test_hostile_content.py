@@ -1,4 +1,4 @@
-"""What agents wrote, on session pages: never markup of theirs, and as it was written when asked."""
+"""Content written by agents on session pages: never markup, and raw text on request."""
 
 import base64
 
@@ -6,7 +6,7 @@ from tests.dashboard.rendering.test_tool_text import png
 from tests.support import build
 
 
-def test_what_an_agent_wrote_stays_text_on_every_page(feed, reader, every_page):
+def test_markup_written_by_an_agent_is_escaped_on_every_page(feed, reader, every_page):
     feed(tape="hostile")
 
     for path in every_page():
@@ -25,7 +25,7 @@ def test_what_an_agent_wrote_stays_text_on_every_page(feed, reader, every_page):
         assert "<script>window" not in html
 
 
-def test_text_that_streams_is_on_the_page_so_far(feed, session):
+def test_a_page_shows_the_text_streamed_so_far(feed, session):
     feed(
         build.agent_start(),
         build.turn_start(),
@@ -39,7 +39,7 @@ def test_text_that_streams_is_on_the_page_so_far(feed, session):
     assert "streaming" in page.part("loop")
 
 
-def test_an_image_is_served_by_us_as_what_it_is_and_anything_else_is_only_told(feed, loop, reader):
+def test_an_image_is_served_with_its_detected_type_and_other_data_is_only_described(feed, loop, reader):
     good = {"type": "image", "mimeType": "text/html", "data": base64.b64encode(png()).decode()}
     bad = {"type": "image", "mimeType": "image/png", "data": base64.b64encode(b"<svg onload=x>").decode()}
     feed(
@@ -49,20 +49,20 @@ def test_an_image_is_served_by_us_as_what_it_is_and_anything_else_is_only_told(f
 
     page = loop("s.a.1")
     (image,) = [e for e in page.root.walk() if e.tag == "img"]
-    answer = reader.get(image.attributes["src"])
+    response = reader.get(image.attributes["src"])
 
-    assert answer.content == png()
-    assert answer["Content-Type"] == "image/png"
-    assert answer["Content-Security-Policy"].startswith("default-src 'none'; sandbox")
-    assert answer["X-Content-Type-Options"] == "nosniff"
+    assert response.content == png()
+    assert response["Content-Type"] == "image/png"
+    assert response["Content-Security-Policy"].startswith("default-src 'none'; sandbox")
+    assert response["X-Content-Type-Options"] == "nosniff"
     assert "not shown" in page.text
     for path in ("message.content.1", "message.content.9", "message", ""):
         assert reader.get(image.attributes["src"].replace("message.content.0", path)).status_code == 404
 
 
-def test_texts_stand_as_they_were_written_when_asked(feed, session, see):
-    said = build.assistant() | {"content": [{"type": "text", "text": "**bold** and `code`"}]}
-    feed(build.agent_start(), build.turn_start(), build.message_end(message=said))
+def test_raw_texts_are_shown_on_request(feed, session, see):
+    message = build.assistant() | {"content": [{"type": "text", "text": "**bold** and `code`"}]}
+    feed(build.agent_start(), build.turn_start(), build.message_end(message=message))
     page = session()
     [other] = [href for href in page.links if "raw=1" in href]
 

@@ -1,4 +1,4 @@
-"""What the session page says of money: every figure, and how it was computed."""
+"""Costs on the session page, and how each was computed."""
 
 from recorder.models import LoopRecord, Session
 from tests.dashboard.api.test_money import LOCAL, SONNET, loop
@@ -8,11 +8,11 @@ USED = {"input": 86, "cache_read": 17_817, "cache_write": 1_000, "output": 512, 
 
 
 def one_turn(name, used, config=SONNET, **more):
-    said = build.assistant(model=config["model"], provider=config["provider"])
+    message = build.assistant(model=config["model"], provider=config["provider"])
     return [
         build.agent_start(name, config_snapshot=config),
         build.turn_start(name),
-        {**build.turn_end(name, message=said, **more), "usage": used},
+        {**build.turn_end(name, message=message, **more), "usage": used},
         {**build.agent_end(name), "usage": used},
     ]
 
@@ -22,7 +22,7 @@ def page_of(see, name):
     return see(f"/p/default/sessions/{found.session_id}/loops/{found.pk}")
 
 
-def test_a_turn_says_bucket_by_bucket_what_it_cost_and_by_which_list(feed, see):
+def test_a_turn_shows_its_cost_by_token_kind_and_the_price_list(feed, see):
     feed(*one_turn("s.a.1", USED))
     page = page_of(see, "s.a.1")
 
@@ -40,7 +40,7 @@ def test_a_turn_says_bucket_by_bucket_what_it_cost_and_by_which_list(feed, see):
         assert words in page.text
 
 
-def test_what_has_no_price_is_said_and_never_nothing(feed, see):
+def test_a_missing_price_is_shown_and_not_a_cost_of_zero(feed, see):
     feed(*one_turn("s.a.1", {"input": 5, "output": 1}, LOCAL))
     page = page_of(see, "s.a.1")
 
@@ -49,7 +49,7 @@ def test_what_has_no_price_is_said_and_never_nothing(feed, see):
     assert "$0" not in page.text
 
 
-def test_counts_that_contradict_each_other_are_said_to(feed, see):
+def test_inconsistent_token_counts_are_reported(feed, see):
     feed(
         *one_turn("s.a.1", {"input": 5, "output": 1, "cache_read": 9}, {**SONNET, "api": "open_ai_responses"})
     )
@@ -57,13 +57,13 @@ def test_counts_that_contradict_each_other_are_said_to(feed, see):
     assert "The counts of this call do not reconcile" in page_of(see, "s.a.1").text
 
 
-def test_what_the_runtime_says_is_called_so(feed, see):
+def test_a_cost_reported_by_the_runtime_is_labelled(feed, see):
     feed(*one_turn("s.a.1", {"input": 5, "output": 1}, LOCAL, cost=0.25))
 
     assert "$0.25, reported by the runtime" in page_of(see, "s.a.1").text
 
 
-def test_a_loop_billed_as_one_call_says_so_in_its_head(feed, see):
+def test_the_header_of_a_loop_billed_as_one_call_shows_the_breakdown(feed, see):
     start, _, _, end = one_turn("s.a.1", USED)
     feed(start, end)
 
@@ -72,7 +72,7 @@ def test_a_loop_billed_as_one_call_says_so_in_its_head(feed, see):
     )
 
 
-def test_the_head_of_a_session_says_its_cost_with_sub_agents_and_its_own(feed, see):
+def test_the_session_header_shows_its_own_cost_and_that_with_sub_agents(feed, see):
     feed(*loop("s.a.1"), *loop("t.sub.1", parent="s.a.1"))
     parent, child = Session.objects.order_by("pk")
 
