@@ -1,7 +1,16 @@
-"""Our Daphne: what `manage.py up` serves with.
+"""The server of `manage.py up`: Daphne with limits, back-pressure and a graceful stop.
 
-Stock Daphne reads and buffers whatever is sent, drops too large messages without a word, refuses close codes
-that our protocol has, and on SIGTERM cuts everyone off in the middle of a commit.
+Stock Daphne buffers requests and responses without a limit, drops too large messages without a close code,
+rejects close codes that the protocol uses, and on SIGTERM closes connections in the middle of a commit. Here:
+
+- **Requests** have limits on size, rate and time (`http_channel.py`); sockets are read only as fast as the
+  application takes their messages (`websocket.py`).
+- **Long responses** are sent as fast as the client reads: a part is requested from the application only after
+  the transport's buffer has been emptied, so a response holds one part in memory (`handle_reply`).
+- **Stop**: no new connections, no new messages; the writer commits what was received, at most `DRAIN_S`
+  seconds; acknowledgements and close frames are sent; then the process ends. At most about 4 seconds.
+
+Invariant: what was acknowledged is committed, and what was committed before a graceful stop is acknowledged.
 """
 
 from __future__ import annotations
@@ -19,7 +28,7 @@ from daphne.server import Server as Daphne  # first: it installs the reactor tha
 from django.conf import settings
 
 from dashboard.server.http_channel import Channel
-from dashboard.server.transport import Wire
+from dashboard.server.transport import EagerTransport
 from dashboard.server.websocket import Inbox, Socket
 from recorder.ingest.writer import writer
 from recorder.operations.scheduler import Scheduler
@@ -27,14 +36,14 @@ from recorder.operations.scheduler import Scheduler
 log = logging.getLogger(__name__)
 
 GOING_AWAY = 1001
-DRAIN_S = 3.0
-STOP_S = 1.0  # for a daily job to end
-ANSWERS_S = 0.05  # from the last commit to its answer on the wire
-LINGER_S = 0.5  # for the answers and close frames to leave
+DRAIN_S = 3.0  # maximum for the last commits
+STOP_S = 1.0  # maximum for a running daily job
+ANSWERS_S = 0.05  # between the last commit and its acknowledgement on the transport
+LINGER_S = 0.5  # for acknowledgements and close frames to be sent
 
 
-class Reader:
-    """Whether the client keeps up with a long answer; Twisted says so to a push producer."""
+class ResponseProducer:
+    """Whether the client keeps up with a long response; Twisted calls these methods of a push producer."""
 
     def __init__(self) -> None:
         self.keeps_up = asyncio.Event()
@@ -60,9 +69,9 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             application=application,
             endpoints=[f"tcp:port={port}:interface={address}"],
             signal_handlers=False,
-            request_buffer_size=limits["body_bytes"] + 1,  # a body comes in one piece
+            request_buffer_size=limits["body_bytes"] + 1,  # the application gets a body in one message
             ping_interval=limits["ping_s"],
-            ping_timeout=0,  # silence is ours to judge: any message counts, not only a pong
+            ping_timeout=0,  # checked in `Socket.check_timeouts`: any message counts, not only a pong
             websocket_timeout=-1,
             websocket_handshake_timeout=10,
             websocket_max_message_size=limits["frame_bytes"],
@@ -73,13 +82,13 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             server_name="loopscope",
         )
         self._listening = listening
-        self._where = f"{host} port {port}"
+        self._address = f"{host} port {port}"
         self._ports: list[Any] = []
         self._scheduler = Scheduler()
         self.failure = ""
 
     def serve(self) -> None:
-        """Run until told to stop."""
+        """Run until SIGTERM or SIGINT; then stop the daily jobs and the writer."""
         try:
             self.run()
         finally:
@@ -87,48 +96,48 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             writer().close()
 
     def _prepare(self) -> None:
-        _spare_the_collector()
+        _tune_garbage_collector()
         self.http_factory.protocol = Channel
         self.ws_factory.protocol = Socket
-        # A close frame says why; the peer has a second to answer it. Text is decoded once it is whole:
-        # to look at its bytes before costs as much as all else that is done to a frame. Null
-        # origins are let through, so that our doors refuse them with a code of ours.
+        # Failures send a close frame, and the peer has a second to answer it. Text is decoded when the
+        # message is complete: validating each read costs as much as all other work on a frame. Null origins
+        # are let through here, so that the endpoints refuse them with a close code of the protocol.
         self.ws_factory.setProtocolOptions(
             failByDrop=False, closeHandshakeTimeout=1, utf8validateIncoming=False, allowNullOrigin=True
         )
         loop = asyncio.get_event_loop()
-        writer().when_broken = _end_at_once
+        writer().when_broken = _exit_at_once
         writer().start()
         self._scheduler.start()
         if settings.REDIS_URL:
             self._relay = loop.create_task(_relay())
         for number in (signal.SIGTERM, signal.SIGINT):
-            loop.add_signal_handler(number, self._begin_to_stop)
+            loop.add_signal_handler(number, self._begin_stop)
 
     def protocol_connected(self, protocol: Any) -> None:
-        # Twisted would read a posted form before we see its request, and refuse a broken one without a word.
+        # Twisted would parse a posted form before the request reaches Daphne, and answer a broken one itself.
         protocol._parsePOSTFormSubmission = False  # noqa: SLF001  no public name for it
         super().protocol_connected(protocol)
 
     def listen_success(self, port: Any) -> None:
         super().listen_success(port)
-        port.transport = Wire
+        port.transport = EagerTransport
         self._ports.append(port)
         self._listening(port.getHost().port)
 
     def listen_error(self, failure: Any) -> None:
-        self.failure = f"Cannot listen on {self._where}: {failure.getErrorMessage()}"
+        self.failure = f"Cannot listen on {self._address}: {failure.getErrorMessage()}"
         self.stop()
 
-    def _begin_to_stop(self) -> None:
-        self._stopping = asyncio.ensure_future(self._stop_well())
+    def _begin_stop(self) -> None:
+        self._stopping = asyncio.ensure_future(self._stop_gracefully())
 
-    async def _stop_well(self) -> None:
-        """Take nothing more, commit and answer what came, say goodbye to the sockets, end."""
+    async def _stop_gracefully(self) -> None:
+        """Stop receiving, commit and acknowledge what was received, close the sockets, end."""
         for port in self._ports:
             port.stopListening()
         for socket in self._sockets():
-            socket.is_deaf = True
+            socket.is_discarding = True
         await asyncio.to_thread(writer().close, DRAIN_S)
         await asyncio.sleep(ANSWERS_S)
         for socket in self._sockets():
@@ -141,52 +150,57 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         return [socket for socket in found if socket.state == socket.STATE_OPEN]
 
     def create_application(self, protocol: Any, scope: dict[str, Any]) -> Any:
-        """Start the application of a connection; a socket's messages wait where they are counted."""
+        """Start the application of a connection; the messages of a socket are queued in its `Inbox`."""
         if not isinstance(protocol, Socket):
-            scope["grant"] = protocol.noted()
+            scope["grant"] = protocol.recent_grant()
             return super().create_application(protocol, scope)
         inbox: Inbox = protocol.inbox
         scope["asgi"] = {"version": "3.0"}
-        told = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
-        self.connections[protocol]["application_instance"] = asyncio.ensure_future(told)
+        application = self.application(scope, inbox.get, partial(self.handle_reply, protocol))
+        self.connections[protocol]["application_instance"] = asyncio.ensure_future(application)
         return inbox
 
     async def handle_reply(self, protocol: Any, message: dict[str, Any]) -> None:
-        """Send a part of an answer; of a long one as fast as the client reads. Stock Daphne buffers all."""
+        """Send a part of a response, and return once the client has read enough of it to send more.
+
+        A client that reads nothing for `silence_s` seconds is disconnected.
+        """
         is_body = message["type"] == "http.response.body" and protocol.channel is not None
         if is_body and message.get("more_body") and protocol.producer is None:
-            protocol.registerProducer(Reader(), True)  # noqa: FBT003  Twisted's order
-        reader = protocol.producer if is_body else None
-        if reader is not None and not message.get("more_body"):
+            protocol.registerProducer(ResponseProducer(), True)  # noqa: FBT003  Twisted's order
+        producer = protocol.producer if is_body else None
+        if producer is not None and not message.get("more_body"):
             protocol.unregisterProducer()
         await super().handle_reply(protocol, message)
-        if reader is not None and not reader.keeps_up.is_set():
+        # The application awaits this method before it produces the next part.
+        if producer is not None and not producer.keeps_up.is_set():
             try:
-                await asyncio.wait_for(reader.keeps_up.wait(), settings.LOOPSCOPE_LIMITS["silence_s"])
+                await asyncio.wait_for(producer.keeps_up.wait(), settings.LOOPSCOPE_LIMITS["silence_s"])
             except TimeoutError:
                 protocol.transport.abortConnection()
 
     def kill_all_applications(self) -> Any:
-        # Stock Daphne expects each connection to have an application; one that just connected has none.
+        # Stock Daphne expects each connection to have an application; a new connection has none yet.
         self.connections: dict[Any, dict[str, Any]] = {
             key: value for key, value in self.connections.items() if "application_instance" in value
         }
         return super().kill_all_applications()
 
 
-def _end_at_once(why: str) -> NoReturn:
-    """End, because nothing can be acknowledged any more.
+def _exit_at_once(reason: str) -> NoReturn:
+    """Exit without clean-up, because commits can no longer be trusted.
 
-    To close the database would write and sync it once more, and believe what the disk then says.
+    Closing the database would write and sync once more, and trust the result of a faulty disk.
     """
-    log.critical("%s", why)
+    log.critical("%s", reason)
     os._exit(1)
 
 
-def _spare_the_collector() -> None:
-    """Keep Python's collector from going through what stays anyway, and through each group of events.
+def _tune_garbage_collector() -> None:
+    """Exclude long-lived objects from garbage collection, and collect less often.
 
-    What is read of 2,000 lines is some 60,000 objects, and none of them is garbage in a circle.
+    Parsing 2,000 lines makes about 60,000 objects without reference cycles; the default threshold of 700
+    would traverse them again and again.
     """
     gc.collect()
     gc.freeze()
@@ -194,6 +208,6 @@ def _spare_the_collector() -> None:
 
 
 async def _relay() -> None:
-    from recorder.pubsub.redis_relay import RedisRelay  # noqa: PLC0415  Redis is an extra
+    from recorder.pubsub.redis_relay import RedisRelay  # noqa: PLC0415  an optional dependency
 
     RedisRelay()

@@ -1,6 +1,6 @@
-"""`/healthz` and `/readyz`, for whatever watches the process.
+"""`/healthz` and `/readyz`, for process supervisors and load balancers.
 
-Raw ASGI, not Django views: they answer while every thread that serves pages waits for the database.
+Raw ASGI, not Django views: they answer while all threads that serve pages wait for the database.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from recorder.ingest.auth import Receive, Scope, Send
 from recorder.ingest.http import reply
 from recorder.ingest.writer import writer
 
-COMMIT_S = 1.0
-OLDEST_S = 30.0
+COMMIT_S = 1.0  # maximum duration of the test commit
+OLDEST_S = 30.0  # maximum wait of a received event for its commit
 
 
 async def alive(scope: Scope, receive: Receive, send: Send) -> None:
-    """Say that the process answers."""
+    """Answer 200 while the process runs."""
     await reply(send, 200, {"status": "ok"})
 
 
 async def ready(scope: Scope, receive: Receive, send: Send) -> None:
-    """Say whether events can be committed now, and none has waited long."""
+    """Answer 200 if a test commit succeeds in time and no event has waited long for its commit, else 503."""
     if writer().oldest_s() > OLDEST_S:
         await reply(send, 503, {"status": "stuck", "message": "an event has waited too long for its commit"})
         return
@@ -30,6 +30,6 @@ async def ready(scope: Scope, receive: Receive, send: Send) -> None:
         await asyncio.wait_for(writer().try_commit(), COMMIT_S)
     except (Busy, TimeoutError) as error:
         code = error.code if isinstance(error, Busy) else "busy"
-        await reply(send, 503, {"status": code, "message": "the store cannot commit now"})
+        await reply(send, 503, {"status": code, "message": "the database cannot commit now"})
         return
     await reply(send, 200, {"status": "ok"})

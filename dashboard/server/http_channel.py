@@ -1,6 +1,22 @@
-"""HTTP as our server speaks it: a request is refused by what its headers say and by what is counted, in time.
+"""The HTTP channel: limits on bodies, slow headers and slow bodies, applied before the application runs.
 
-Stock Daphne takes a body of any length into a temporary file, from anyone, before the application runs.
+Stock Daphne stores a body of any length in a temporary file, from any client, and starts the application when
+it is complete. Here a request passes these checks while it is received:
+
+- **Headers** must be complete within `slow_s` seconds, else 408.
+- **Size**: at most `body_bytes` for ingest and `PAGE_BYTES` for forms, by Content-Length and by counting;
+  else 413.
+- **Authentication**: for an ingest body longer than `EARLY_BYTES`, or of unknown length, reading pauses until
+  the token is found valid; else 401 or 403 without reading the body.
+- **Memory**: every byte of a body is taken from the budget of the process
+  (`recorder/ingest/byte_budget.py`); 503 `busy` when the budget is used up.
+- **Rate**: at least `RATE_FLOOR` bytes a second in each period of `slow_s` seconds, else 408.
+
+A refused request is answered at once. The rest of the body is then read and discarded for `LINGER_S` seconds,
+as closing with unread bytes resets the connection and hides the answer.
+
+Invariants: every byte taken from the budget is returned once, in `_settle`; at most one timer runs per
+connection (`_timer`). Cost: a few comparisons per read, one timer per request phase.
 """
 
 from __future__ import annotations
@@ -23,16 +39,16 @@ from recorder.ingest.byte_budget import budget
 from recorder.ingest.http import Fault, admitted, refused_by, too_large
 
 INGEST = b"/ingest/v1/events"
-PAGE_BYTES = 64 * 1024  # of a form
-EARLY_BYTES = 64 * 1024  # a longer body is read only once its token has been looked up
-RATE_FLOOR = 1024  # bytes a second
-RECHECK_S = 5.0
-LINGER_S = 2.0
-LINGER_BYTES, KNOWN_LINGER_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024
+PAGE_BYTES = 64 * 1024  # maximum of a form
+EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
+RATE_FLOOR = 1024  # bytes per second
+RECHECK_S = 5.0  # for which a token that was found valid need not be looked up again
+LINGER_S = 2.0  # for which a refused body is read and discarded
+LINGER_BYTES, TRUSTED_LINGER_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024  # discarded at most
 
 
 class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
-    """A request whose body stays in memory, is counted as it comes, and counts in the budget."""
+    """A request whose body is held in memory, counted on arrival and taken from the budget."""
 
     def __init__(self, channel: Any, queued: Any = False) -> None:  # noqa: FBT002  Twisted's order
         super().__init__(channel, queued, parsePOSTFormSubmission=False)
@@ -43,7 +59,7 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
         self._held = 0
 
     def hold(self, size: int) -> bool:
-        """Take `size` bytes of the budget, if they are there."""
+        """Take `size` bytes from the budget; return False if it has too few."""
         if not budget.fits(size):
             return False
         budget.take(size)
@@ -51,11 +67,11 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
         return True
 
     def note(self, grant: Grant) -> None:
-        """Keep what its token allows."""
+        """Cache what the request's token allows."""
         self._grant, self._granted_at = grant, time.monotonic()
 
-    def noted(self) -> Grant | None:
-        """Return what its token allows, if that was asked just now: a body may take long to come."""
+    def recent_grant(self) -> Grant | None:
+        """Return the cached grant; None after `RECHECK_S`, as a body may take long to arrive."""
         return self._grant if time.monotonic() - self._granted_at < RECHECK_S else None
 
     def gotLength(self, length: int | None) -> None:  # noqa: N802  Twisted's names from here on
@@ -64,7 +80,7 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
     def handleContentChunk(self, data: bytes) -> None:  # noqa: N802
         channel: Channel | None = self.channel
         self.received += len(data)
-        if channel is None:  # refused
+        if channel is None:  # the request was refused meanwhile
             return
         if self.received > self.limit:
             channel.refuse(too_large(self.limit))
@@ -91,9 +107,9 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
 
     requests: list[Request]
     is_ending = False
-    _late: Any = None
+    _timer: Any = None  # of the current phase
     _has_headers = False
-    _is_looking = False
+    _is_authenticating = False
     _may_discard = LINGER_BYTES
 
     def connectionMade(self) -> None:  # noqa: N802
@@ -105,7 +121,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         if self.is_ending:
             self._discard(data)
             return
-        if not self._has_headers and self._late is None:
+        if not self._has_headers and self._timer is None:
             self._expect_headers()
         super().dataReceived(data)
 
@@ -116,7 +132,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
             super().rawDataReceived(data)
 
     def allHeadersReceived(self) -> None:  # noqa: N802
-        self._expect_nothing()
+        self._cancel_timer()
         self._has_headers = True
         if self.length != 0:
             fault = self._fault()
@@ -127,7 +143,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         super().allHeadersReceived()
 
     def allContentReceived(self) -> None:  # noqa: N802
-        self._expect_nothing()
+        self._cancel_timer()
         if not self.is_ending:
             super().allContentReceived()
 
@@ -136,56 +152,58 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         super().requestDone(request)
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802
-        self._expect_nothing()
+        self._cancel_timer()
         super().connectionLost(reason)
 
     def refuse(self, fault: Fault) -> None:
-        """Answer before the body has come, and end; for a moment more is read so that the answer is seen."""
+        """Answer before the body is complete; discard the rest so that the client reads the answer; close."""
         self.is_ending = True
-        self._expect_nothing()
+        self._cancel_timer()
         for request in self.requests:
             request.connectionLost(Failure(ConnectionDone()))
         self.requests.clear()
-        self.transport.write(_answer(fault))
+        self.transport.write(_response(fault))
         self.transport.loseWriteConnection()
         self.setTimeout(None)
-        self._late = self.callLater(LINGER_S, self.transport.abortConnection)
+        self._timer = self.callLater(LINGER_S, self.transport.abortConnection)
         self.transport.resumeProducing()
 
     def _fault(self) -> Fault | None:
-        """Return why a request is refused for its headers alone."""
+        """Return why its headers alone refuse a request; start authentication of a large ingest body."""
         request: Request = self.requests[-1]
         is_ingest = self._path.partition(b"?")[0] == INGEST
         request.limit = settings.LOOPSCOPE_LIMITS["body_bytes"] if is_ingest else PAGE_BYTES
         length = self.length
         if is_ingest and (length is None or length > EARLY_BYTES):
-            self._look_up(request)
-        if length is not None and length > request.limit and not self._is_looking:
+            self._authenticate(request)
+        # With an unknown token the answer is 401, not 413: `_admit` decides when the token was looked up.
+        if length is not None and length > request.limit and not self._is_authenticating:
             return too_large(request.limit)
         if length is not None and length <= request.limit and not request.hold(length):
             return refused_by(Busy("busy"))
         return None
 
-    def _look_up(self, request: Request) -> None:
-        """Read no further until the token is known to be good."""
-        self._is_looking = True
+    def _authenticate(self, request: Request) -> None:
+        """Pause reading until the token was found valid."""
+        self._is_authenticating = True
         self.transport.pauseProducing()
-        self._looking = asyncio.ensure_future(self._admit(request, self.length))
+        self._authentication = asyncio.ensure_future(self._admit(request, self.length))
 
     async def _admit(self, request: Request, length: int | None) -> None:
-        given = request.requestHeaders.getRawHeaders(b"authorization", [])
+        values = request.requestHeaders.getRawHeaders(b"authorization", [])
         fault: Fault | None = None
         try:
-            request.note(await admitted([(b"authorization", value) for value in given]))
+            request.note(await admitted([(b"authorization", value) for value in values]))
         except Fault as refused:
             fault = refused
         except Busy as busy:
             fault = refused_by(busy)
-        self._is_looking = False
+        self._is_authenticating = False
         if fault is None:
-            self._may_discard = KNOWN_LINGER_BYTES
+            self._may_discard = TRUSTED_LINGER_BYTES
         if length is not None and length > request.limit:
             fault = fault or too_large(request.limit)
+        # The connection ended, or the request was refused or completed while its token was looked up.
         if request not in self.requests or self._handlingRequest:
             return
         if fault is not None:
@@ -194,29 +212,30 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
             self.transport.resumeProducing()
 
     def _expect_headers(self) -> None:
-        self._late = self.callLater(settings.LOOPSCOPE_LIMITS["slow_s"], self._is_too_slow)
+        self._timer = self.callLater(settings.LOOPSCOPE_LIMITS["slow_s"], self._time_out)
 
     def _expect_body(self, before: int) -> None:
-        """Look again in a while whether enough of the body has come since."""
-        patience = settings.LOOPSCOPE_LIMITS["slow_s"]
-        self._late = self.callLater(patience, self._judge_body, before + patience * RATE_FLOOR)
+        """Start a period of `slow_s` seconds in which `RATE_FLOOR` bytes a second must arrive."""
+        period = settings.LOOPSCOPE_LIMITS["slow_s"]
+        self._timer = self.callLater(period, self._check_rate, before + period * RATE_FLOOR)
 
-    def _judge_body(self, least: int) -> None:
+    def _check_rate(self, least: int) -> None:
         request: Request = self.requests[-1]
-        if self._is_looking or request.received >= least:
+        # While the token is looked up we do not read, so the client is not to blame.
+        if self._is_authenticating or request.received >= least:
             self._expect_body(request.received)
         else:
-            self._is_too_slow()
+            self._time_out()
 
-    def _expect_nothing(self) -> None:
-        if self._late is not None and self._late.active():
-            self._late.cancel()
-        self._late = None
+    def _cancel_timer(self) -> None:
+        if self._timer is not None and self._timer.active():
+            self._timer.cancel()
+        self._timer = None
 
-    def _is_too_slow(self) -> None:
-        self._late = None
+    def _time_out(self) -> None:
+        self._timer = None
         if self.requests:
-            self.refuse(Fault(408, "too_slow", "the request did not come in time"))
+            self.refuse(Fault(408, "too_slow", "the request was received too slowly"))
         else:
             self.transport.loseConnection()
 
@@ -226,8 +245,8 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
             self.transport.abortConnection()
 
 
-def _answer(fault: Fault) -> bytes:
-    """Return an answer as it goes over the wire."""
+def _response(fault: Fault) -> bytes:
+    """Return the bytes of an HTTP response."""
     content = json.dumps(fault.body, separators=(",", ":")).encode()
     phrase = http.RESPONSES.get(fault.status, b"Refused")
     headers = {

@@ -1,4 +1,4 @@
-"""`GET /metrics`: what this node counts, for whoever may read a project; figures and nothing of an event."""
+"""`GET /metrics` in Prometheus format, for a token with scope read or a signed-in user. No event content."""
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
@@ -12,10 +12,10 @@ from recorder.ingest.metrics import CONTENT_TYPE, gauge, text
 from recorder.ingest.writer import writer
 
 
-@csrf_exempt  # there is nothing to forge: it is read only
+@csrf_exempt  # read only: nothing to forge
 @require_safe
 def metrics(request: HttpRequest) -> HttpResponse:
-    """Answer a scraper with a token of scope read, or a signed-in person."""
+    """Answer the counters and gauges of this process; 401 without sign-in, 403 without scope read."""
     try:
         reader(request)
     except PermissionDenied:
@@ -29,12 +29,14 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 def _gauges() -> list[list[str]]:
     return [
-        gauge("loopscope_queue_bytes", "Bytes that wait for their commit.", writer().waiting_bytes),
-        gauge("loopscope_in_flight_bytes", "Bytes read and not yet handed on.", budget.used),
+        gauge("loopscope_queue_bytes", "Received bytes that wait for their commit.", writer().waiting_bytes),
+        gauge(
+            "loopscope_in_flight_bytes", "Received bytes held in memory before they are queued.", budget.used
+        ),
         gauge("loopscope_viewers", "Open pages.", hub.viewers),
         gauge(
             "loopscope_oldest_unacknowledged_seconds",
-            "For how long the oldest batch has waited for its answer.",
+            "Age of the oldest batch without an acknowledgement.",
             writer().oldest_s(),
         ),
     ]

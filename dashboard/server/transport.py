@@ -1,7 +1,11 @@
-"""A connection that sends at once, and asks when it may go on only if it could not send all.
+"""A transport that sends at once, and polls the socket for writability only if it could not send all.
 
-Stock Twisted asks first, which is three calls to the kernel for one; after each of them the event loop waits
-until the thread that writes to the store gives way. Only what Twisted documents is used (docs/adr/0024).
+Stock Twisted first polls, which makes three system calls of one; after each, the event loop waits for the
+GIL, which the writer thread holds. Only documented interfaces of Twisted are used (docs/adr/0024).
+
+States: idle; due (data waits, `_send` is scheduled); watched (the reactor polls for writability). Invariant:
+a transport is never due and watched at once, so each write is attempted by exactly one of `_send` and the
+reactor.
 """
 
 from __future__ import annotations
@@ -15,10 +19,11 @@ from twisted.python.failure import Failure
 log = logging.getLogger(__name__)
 
 
-class Wire(tcp.Server):  # type: ignore[misc]  # its base is untyped
-    """The transport of every connection, as Twisted has it but for when it sends."""
+class EagerTransport(tcp.Server):  # type: ignore[misc]  # its base is untyped
+    """The transport of every connection: Twisted's, with an earlier first attempt to send."""
 
-    _is_due = False  # something waits to be sent, and nobody watches for room
+    _is_due = False  # data waits and `_send` is scheduled
+    # The reactor polls the socket for writability.
     _is_watched = False
 
     def startWriting(self) -> None:  # noqa: N802  Twisted's names
@@ -36,12 +41,12 @@ class Wire(tcp.Server):  # type: ignore[misc]  # its base is untyped
         if not self._is_due or self.disconnected:
             return
         try:
-            why = self.doWrite()
-        except Exception as error:  # of whoever is told that there is room: the connection is no use after it
-            log.exception("a connection cannot be written to")
-            why = error
-        if why:
-            self.connectionLost(Failure(why))
-        elif self._is_due:  # it stops writing itself when all is sent
+            reason = self.doWrite()
+        except Exception as error:  # a resumed producer raised: the connection is unusable
+            log.exception("writing to a connection failed")
+            reason = error
+        if reason:
+            self.connectionLost(Failure(reason))
+        elif self._is_due:  # doWrite calls stopWriting when all is sent; here some is left
             self._is_due, self._is_watched = False, True
             super().startWriting()

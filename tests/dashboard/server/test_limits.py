@@ -1,4 +1,4 @@
-"""What one client can cost the others: a flood, a trickle, a bomb, a page that reads nothing."""
+"""Limits on what one client can cost the others: floods, slow requests, compression bombs."""
 
 import gzip
 import json
@@ -25,6 +25,7 @@ MIB = 1024 * 1024
 GROWTH_BYTES = 64 * MIB
 FLOOD_BYTES = 120 * MIB
 SLOW_S = 2
+SLOW_SENDS = 100  # of 0.2 s each, many times SLOW_S
 PAGE_BYTES = 4096  # of one frame from a page
 REFUSED_AFTER_BYTES = 16 * MIB
 
@@ -44,7 +45,7 @@ def resident(server):
 
 
 class Peak(Thread):
-    """The most memory that the server held while something happened."""
+    """The peak of the server's memory within the context."""
 
     def __init__(self, server):
         super().__init__(daemon=True)
@@ -72,13 +73,13 @@ class Peak(Thread):
 @contextmanager
 def raw(server, *lines, timeout=20):
     with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as client:
-        given = (f"{each}\r\n" for each in (*lines[:1], f"Host: 127.0.0.1:{server.port}", *lines[1:]))
-        client.sendall("".join(given).encode())
+        headers = (f"{each}\r\n" for each in (*lines[:1], f"Host: 127.0.0.1:{server.port}", *lines[1:]))
+        client.sendall("".join(headers).encode())
         yield client
 
 
-def heard(client):
-    """Return all that comes until the connection ends."""
+def received(client):
+    """Return all bytes until the connection ends."""
     found = b""
     with suppress(ConnectionResetError):
         while part := client.recv(65536):
@@ -87,7 +88,7 @@ def heard(client):
 
 
 def pushed(client, most):
-    """Send until the other side takes no more; return how much went."""
+    """Send until the other side stops reading; return the number of bytes sent."""
     part, sent = b"x" * 65536, 0
     with suppress(OSError):
         while sent < most:
@@ -101,22 +102,30 @@ def ingest(server, **options):
     return connect(url, additional_headers=headers, max_size=None, compression=None, **options)
 
 
-def test_a_flood_costs_little_memory_and_others_are_served(server):
+def test_a_flood_costs_little_memory_and_other_clients_are_served(server):
     quiet = server.agent()
     with Peak(server) as peak, ingest(server) as flood:
         flood.socket.settimeout(2)
         frame = json.dumps({"op": "events", "first": 0, "n": 1}) + "\n" + "y" * (4 * MIB)
         sender = Thread(target=sent_until_it_ends, args=(flood, frame), daemon=True)
+        before = waits_s(quiet)
         sender.start()
-        waits = []
-        for number in range(20):
-            begun = monotonic()
-            quiet.send({"type": "Note", "n": number})
-            waits.append(monotonic() - begun)
+        during = waits_s(quiet)
         sender.join(60)
 
     assert peak.growth < GROWTH_BYTES
-    assert sorted(waits)[-2] < 5
+    # Relative to the same run without the flood; one outlier is allowed: a commit may wait for the disk.
+    assert sorted(during)[-2] < 500 * max(sorted(before)[-2], 0.001)
+
+
+def waits_s(agent):
+    """Send 20 events one after the other; return how long each waited for its acknowledgement."""
+    waits = []
+    for number in range(20):
+        begun = monotonic()
+        agent.send({"type": "Note", "n": number})
+        waits.append(monotonic() - begun)
+    return waits
 
 
 def sent_until_it_ends(flood, frame):
@@ -126,7 +135,7 @@ def sent_until_it_ends(flood, frame):
             flood.send(frame)
 
 
-def test_no_byte_of_a_socket_is_read_before_its_token_is_known(server):
+def test_a_socket_is_not_read_before_its_token_was_checked(server):
     with (
         Peak(server) as peak,
         raw(
@@ -145,15 +154,15 @@ def test_no_byte_of_a_socket_is_read_before_its_token_is_known(server):
     assert peak.growth < REFUSED_AFTER_BYTES
 
 
-def test_compression_is_never_agreed_on(server):
+def test_compression_is_not_negotiated(server):
     url = server.url.replace("http", "ws") + "/ingest/v1/ws"
     with connect(url, additional_headers={"Authorization": f"Bearer {server.token}"}) as client:
         assert "Sec-WebSocket-Extensions" not in client.response.headers
 
 
-def test_a_message_in_a_thousand_pieces_is_abuse(server):
+def test_a_message_in_thousands_of_fragments_is_closed_with_4429(server):
     with ingest(server) as client:
-        client.send('{"op":"hello","v":1,"producer":"pieces"}')
+        client.send('{"op":"hello","v":1,"producer":"fragments"}')
         client.recv()
         with suppress(ConnectionClosed):
             client.send("" for _ in range(5_000))
@@ -162,7 +171,7 @@ def test_a_message_in_a_thousand_pieces_is_abuse(server):
         assert client.close_code == 4429
 
 
-def test_what_no_page_says_ends_its_socket(server):
+def test_a_frame_over_the_maximum_of_a_page_socket_closes_it(server):
     with Reader(server).look() as page:
         page.next()
         page.say("x" * PAGE_BYTES)
@@ -178,27 +187,27 @@ def test_what_no_page_says_ends_its_socket(server):
 
 @pytest.mark.parametrize("path", ["/ingest/v1/events", "/nothing", "/signin", "/api/v1/sessions"])
 @pytest.mark.parametrize("length", [f"Content-Length: {FLOOD_BYTES}", "Transfer-Encoding: chunked"])
-def test_a_stranger_cannot_upload(server, path, length):
+def test_an_unauthenticated_client_cannot_upload(server, path, length):
     with raw(server, f"POST {path} HTTP/1.1", length, "", timeout=5) as client:
         if "chunked" in length:
             client.sendall(b"%x\r\n" % FLOOD_BYTES)
         sent = pushed(client, FLOOD_BYTES)
         client.settimeout(5)
-        answer = heard(client)
+        answer = received(client)
 
     assert sent < REFUSED_AFTER_BYTES
     assert not answer or answer.split(b" ")[1] in (b"401", b"413")
 
 
 @pytest.mark.parametrize("path", ["/ingest/v1/events", "/signin"])
-def test_a_stranger_who_announces_much_hears_why_not_before_sending_it(server, path):
+def test_an_unauthenticated_large_request_is_answered_before_its_body(server, path):
     with raw(server, f"POST {path} HTTP/1.1", f"Content-Length: {FLOOD_BYTES}", "") as client:
-        answer = heard(client)
+        answer = received(client)
 
     assert answer.startswith(b"HTTP/1.1 401 " if "ingest" in path else b"HTTP/1.1 413 ")
 
 
-def test_a_body_over_the_limit_is_told_so(server):
+def test_a_body_over_the_limit_is_a_413(server):
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/x-ndjson"}
     with raw(
         server,
@@ -208,13 +217,13 @@ def test_a_body_over_the_limit_is_told_so(server):
         "",
     ) as client:
         client.sendall(b"x" * (8 * MIB + 1))
-        status, _, body = heard(client).partition(b"\r\n")
+        status, _, body = received(client).partition(b"\r\n")
 
     assert status == b"HTTP/1.1 413 Request Entity Too Large"
     assert b'{"code":"too_large"' in body
 
 
-def test_a_body_of_the_largest_size_is_taken(server):
+def test_a_body_of_the_maximum_size_is_accepted(server):
     event = line(agent_start("big.a.1"))
     body = event + b"\n" + b" " * (8 * MIB - len(event) - 1)
     answer = post(server, body)
@@ -222,7 +231,7 @@ def test_a_body_of_the_largest_size_is_taken(server):
     assert answer["accepted"] == 1
 
 
-def test_a_bomb_is_refused_and_costs_little(server):
+def test_a_compression_bomb_is_refused_and_costs_little_memory(server):
     bomb = gzip.compress(b"\0" * (48 * MIB))
     with Peak(server) as peak, pytest.raises(HTTPError) as refused:
         post(server, bomb, content_encoding="gzip")
@@ -240,43 +249,41 @@ def post(server, body, **more):
         return json.load(answer)
 
 
-def test_headers_that_trickle_are_given_up(server):
-    begun = monotonic()
+def trickle(client, part):
+    """Send `part` again and again until the server answers; return the first bytes of the response."""
+    client.settimeout(0.2)
+    for _ in range(SLOW_SENDS):
+        client.sendall(part)
+        with suppress(TimeoutError):
+            return client.recv(4096)
+    return b""
+
+
+def test_headers_that_arrive_too_slowly_are_a_408(server):
     with raw(server, "GET / HTTP/1.1", "X-Slow: yes") as client:
-        client.settimeout(0.2)
-        answer = b""
-        while not answer and monotonic() - begun < 4 * SLOW_S + 5:
-            client.sendall(b"X-More: 1\r\n")
-            with suppress(TimeoutError):
-                answer = client.recv(4096)
+        response = trickle(client, b"X-More: 1\r\n")
 
-    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert response.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_body_that_trickles_is_given_up(server):
-    begun = monotonic()
+def test_a_body_that_arrives_too_slowly_is_a_408(server):
     with raw(server, "POST /signin HTTP/1.1", "Content-Length: 50000", "") as client:
-        client.settimeout(0.2)
-        answer = b""
-        while not answer and monotonic() - begun < 4 * SLOW_S + 5:
-            client.sendall(b"x")
-            with suppress(TimeoutError):
-                answer = client.recv(4096)
+        response = trickle(client, b"x")
 
-    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert response.startswith(b"HTTP/1.1 408 ")
 
 
-def test_a_connection_that_says_nothing_is_closed(server):
+def test_a_connection_without_a_request_is_closed(server):
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
         assert client.recv(1) == b""
 
 
-def test_a_kept_connection_serves_many_requests(server):
-    ask = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
+def test_a_connection_serves_many_requests(server):
+    request = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
     with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
-        client.sendall(ask * 3)
+        client.sendall(request * 3)
         answers = b""
         while answers.count(b'{"status":"ok"}') < 3:
             answers += client.recv(4096)
-        client.sendall(ask)
+        client.sendall(request)
         assert client.recv(4096).startswith(b"HTTP/1.1 200 ")

@@ -1,4 +1,4 @@
-"""What a node counts is told to those who may read, in a form that Prometheus reads."""
+"""`GET /metrics`: authentication, the Prometheus format, the counters."""
 
 import re
 
@@ -32,24 +32,24 @@ def figures(answer):
     return {name: float(value) for name, value in (each.rsplit(" ", 1) for each in lines)}
 
 
-def test_a_stranger_is_told_nothing(client, project):
+def test_metrics_need_authentication(client, project):
     answer = client.get("/metrics", headers={"host": "127.0.0.1"})
 
     assert answer.status_code == 401
     assert b"loopscope_" not in answer.content
 
 
-def test_a_token_that_may_only_send_is_told_nothing(client, project):
+def test_a_token_with_scope_ingest_only_is_forbidden(client, project):
     answer = client.get("/metrics", headers=bearer(project, "ingest"))
 
     assert (answer.status_code, answer["Content-Type"]) == (403, "text/plain")
 
 
-def test_it_is_only_read(client, project):
+def test_metrics_are_read_only(client, project):
     assert client.post("/metrics", headers=bearer(project, "read")).status_code == 405
 
 
-def test_a_person_of_any_project_may_look(client, project):
+def test_a_signed_in_member_may_read_metrics(client, project):
     user = User.objects.create_user("reader")
     Membership.objects.create(user=user, project=project, role="viewer")
     client.force_login(user)
@@ -57,7 +57,7 @@ def test_a_person_of_any_project_may_look(client, project):
     assert "loopscope_viewers" in figures(client.get("/metrics", headers={"host": "127.0.0.1"}))
 
 
-def test_what_is_stored_refused_and_known_is_counted(client, project):
+def test_accepted_rejected_and_duplicate_lines_are_counted(client, project):
     reads, sends = bearer(project, "read"), tokens.issue(project, "sender", ["ingest"])
     before = figures(client.get("/metrics", headers=reads))
     body = line(agent_start("s.a.1")) + b"\n{"
@@ -65,16 +65,16 @@ def test_what_is_stored_refused_and_known_is_counted(client, project):
         post(body, sends, x_producer="p", x_first_seq=0)
     after = figures(client.get("/metrics", headers=reads))
 
-    grown = {name: after[name] - before[name] for name in after}
-    assert grown["loopscope_events_accepted_total"] == 1
-    assert grown["loopscope_events_rejected_total"] == 1
-    assert grown["loopscope_events_duplicate_total"] == 2
-    assert grown["loopscope_commit_seconds_count"] == 2
-    assert grown["loopscope_commit_seconds_sum"] > 0
+    growth = {name: after[name] - before[name] for name in after}
+    assert growth["loopscope_events_accepted_total"] == 1
+    assert growth["loopscope_events_rejected_total"] == 1
+    assert growth["loopscope_events_duplicate_total"] == 2
+    assert growth["loopscope_commit_seconds_count"] == 2
+    assert growth["loopscope_commit_seconds_sum"] > 0
     assert after["loopscope_queue_bytes"] == after["loopscope_oldest_unacknowledged_seconds"] == 0
 
 
-def test_a_duration_counts_in_every_bucket_that_holds_it():
+def test_a_duration_counts_in_every_bucket_at_or_above_it():
     histogram = Histogram("h", "of a test")
     for seconds in (0.0, 0.01, 0.011, 60.0):
         histogram.note(seconds)

@@ -1,4 +1,4 @@
-"""A PostgreSQL that goes away under load and comes back; one that would lose what was acknowledged."""
+"""PostgreSQL that becomes unavailable under load and returns; settings that could lose acknowledged lines."""
 
 import os
 import socket
@@ -96,8 +96,8 @@ def test_what_was_acknowledged_is_there_when_it_comes_back(database, tmp_path):
         reader = Reader(server)
         assert "Sessions" in reader.read("/p/default/sessions")
         way.cut()
-        status, said, again = send(server, "p", 1, line(agent_start("s.a.2")))
-        assert (status, said["code"], again) == (503, "busy", "1")
+        status, receipt, again = send(server, "p", 1, line(agent_start("s.a.2")))
+        assert (status, receipt["code"], again) == (503, "busy", "1")
         assert ready(server) == 503
         assert outages.status(server, "/api/v1/sessions") == 503
         with pytest.raises(HTTPError, match="503"):
@@ -113,7 +113,7 @@ def test_what_was_acknowledged_is_there_when_it_comes_back(database, tmp_path):
         way.cut()
 
 
-def test_one_that_would_lose_what_is_acknowledged_is_refused(database, tmp_path):
+def test_asynchronous_commit_is_refused_at_start(database, tmp_path):
     url, admin = database
     admin.execute(f"ALTER DATABASE {url.path[1:]} SET synchronous_commit = off")
     server = Server(tmp_path, DATABASE_URL=url.geturl())

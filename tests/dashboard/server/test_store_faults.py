@@ -1,4 +1,4 @@
-"""A served store that cannot write for a while: senders wait, pages stay, nothing acknowledged is lost."""
+"""A database that cannot write for a while: senders retry, pages stay readable, acknowledged lines stay."""
 
 import json
 import os
@@ -24,7 +24,7 @@ PATIENCE_S = 60
 
 
 def send(server, producer, first, *lines):
-    """Send lines; return the status, what was said and after how long to try again."""
+    """Send lines; return the status, the body and the Retry-After header."""
     headers = {
         "Authorization": f"Bearer {server.token}",
         "Content-Type": "application/x-ndjson",
@@ -33,8 +33,8 @@ def send(server, producer, first, *lines):
     }
     request = Request(f"{server.url}/ingest/v1/events", b"\n".join(lines), headers, method="POST")
     try:
-        with urlopen(request, timeout=60) as answer:
-            return answer.status, json.load(answer), None
+        with urlopen(request, timeout=60) as response:
+            return response.status, json.load(response), None
     except HTTPError as refused:
         with refused:
             return refused.code, json.load(refused), refused.headers["Retry-After"]
@@ -43,17 +43,17 @@ def send(server, producer, first, *lines):
 def until_stored(server, producer, first, *lines):
     deadline = monotonic() + PATIENCE_S
     while True:
-        status, said, _ = send(server, producer, first, *lines)
+        status, receipt, _ = send(server, producer, first, *lines)
         if status == 200:
-            return said
-        assert status == 503, said
-        assert monotonic() < deadline, said
+            return receipt
+        assert status == 503, receipt
+        assert monotonic() < deadline, receipt
 
 
 def ready(server):
     try:
-        with urlopen(f"{server.url}/readyz", timeout=10) as answer:
-            return answer.status
+        with urlopen(f"{server.url}/readyz", timeout=10) as response:
+            return response.status
     except HTTPError as refused:
         with refused:
             return refused.code
@@ -64,17 +64,19 @@ def server(tmp_path):
     server = Server(tmp_path)
     server.folder = tmp_path
     server.start()
-    server.token  # noqa: B018  made while the store still writes
+    server.token  # noqa: B018  created while the database still writes
     yield server
     server.stop()
 
 
-def test_a_lock_held_for_long_is_busy_and_then_everything_is_stored(server):
-    said = {}
+def test_a_long_lock_is_busy_and_lines_are_stored_after_it(server):
+    receipt = {}
     with closing(sqlite3.connect(server.folder / "loopscope.sqlite3", isolation_level=None)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         status, refused, again = send(server, "p", 0, line(agent_start("s.a.1")))
-        sender = Thread(target=lambda: said.update(until_stored(server, "q", 0, line(agent_start("s.a.2")))))
+        sender = Thread(
+            target=lambda: receipt.update(until_stored(server, "q", 0, line(agent_start("s.a.2"))))
+        )
         sender.start()
         assert (status, refused["code"], again) == (503, "busy", "1")
         assert ready(server) == 503
@@ -82,7 +84,7 @@ def test_a_lock_held_for_long_is_busy_and_then_everything_is_stored(server):
         holder.execute("ROLLBACK")
     sender.join(PATIENCE_S)
 
-    assert said["upto"] == 0
+    assert receipt["upto"] == 0
     assert until_stored(server, "p", 0, line(agent_start("s.a.1")))["accepted"] == 1
     assert ready(server) == 200
 

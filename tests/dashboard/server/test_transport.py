@@ -1,4 +1,4 @@
-"""The transport of every connection, on real sockets: all that is written arrives, and ends are told once."""
+"""The transport on real sockets: all bytes arrive in order, and the end is reported once."""
 
 import asyncio
 import logging
@@ -10,9 +10,9 @@ import pytest
 from twisted.internet import asyncioreactor, protocol, tcp
 from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 
-from dashboard.server.transport import Wire
+from dashboard.server.transport import EagerTransport
 
-MUCH = bytes(range(256)) * 32 * 1024  # 8 MiB: more than the kernel takes at once
+MUCH = bytes(range(256)) * 32 * 1024  # 8 MiB: more than the kernel buffers at once
 
 
 class Served(protocol.Protocol):
@@ -26,7 +26,7 @@ class Served(protocol.Protocol):
 
 
 class Line:
-    """A connection from a plain socket to a `Wire`, and what its reactor was asked to watch."""
+    """A connection from a plain socket to an `EagerTransport`; `watched` counts polls for writability."""
 
     def __init__(self):
         self.loop = asyncio.new_event_loop()
@@ -34,7 +34,7 @@ class Line:
         self.served, self.watched = Served(), 0
         factory = protocol.Factory.forProtocol(lambda: self.served)
         self.port = tcp.Port(0, factory, interface="127.0.0.1", reactor=self.reactor)
-        self.port.transport = Wire
+        self.port.transport = EagerTransport
         self.port.startListening()
         self.client = socket.create_connection(("127.0.0.1", self.port.getHost().port))
         self.client.setblocking(False)
@@ -48,7 +48,7 @@ class Line:
         self.until(lambda: self.served.transport)
 
     @property
-    def wire(self):
+    def transport(self):
         return self.served.transport
 
     def until(self, holds):
@@ -58,18 +58,18 @@ class Line:
             self.soon()
 
     def do(self, work):
-        """Do something as a server does it: in the loop."""
+        """Run `work` in the event loop, as a server does."""
 
         async def done():
-            work(self.wire)
+            work(self.transport)
 
         self.loop.run_until_complete(done())
 
     def write(self, text):
-        self.do(lambda wire: wire.write(text))
+        self.do(lambda transport: transport.write(text))
 
     def soon(self):
-        """Let the loop run what is due."""
+        """Let the loop run scheduled callbacks."""
         self.loop.run_until_complete(asyncio.sleep(0.001))
 
     def read(self, size):
@@ -87,7 +87,7 @@ class Line:
         self.client.close()
         self.port.stopListening()
         if not self.served.ends:
-            self.do(lambda wire: wire.abortConnection())
+            self.do(lambda transport: transport.abortConnection())
             self.until(lambda: self.served.ends)
         self.loop.run_until_complete(asyncio.sleep(0))
         self.loop.close()
@@ -100,7 +100,7 @@ def line():
     line.close()
 
 
-def test_what_fits_leaves_without_asking_for_room(line):
+def test_data_that_fits_is_sent_without_polling(line):
     for n in range(100):
         line.write(b"%d," % n)
         if n % 10 == 9:
@@ -109,12 +109,12 @@ def test_what_fits_leaves_without_asking_for_room(line):
     assert line.watched == 0
 
 
-def test_what_does_not_fit_follows_as_soon_as_there_is_room_and_then_nobody_watches(line):
+def test_data_that_does_not_fit_is_sent_when_writable_and_polling_stops(line):
     line.write(MUCH)
     line.until(lambda: line.watched)
     line.write(b"the end")
     assert line.read(len(MUCH) + 7) == MUCH + b"the end"
-    line.until(lambda: line.wire not in line.reactor.getWriters())
+    line.until(lambda: line.transport not in line.reactor.getWriters())
     assert line.watched == 1
 
     line.write(b"more")
@@ -122,23 +122,25 @@ def test_what_does_not_fit_follows_as_soon_as_there_is_room_and_then_nobody_watc
     assert line.watched == 1
 
 
-def test_a_connection_that_is_closed_first_sends_what_was_written(line):
-    line.do(lambda wire: (wire.write(MUCH), wire.loseConnection()))
+def test_closing_sends_pending_data_first(line):
+    line.do(lambda transport: (transport.write(MUCH), transport.loseConnection()))
     assert line.read(len(MUCH) + 1) == MUCH
     line.until(lambda: line.served.ends)
     assert line.served.ends == [ConnectionDone]
 
 
-def test_a_connection_that_is_closed_with_nothing_to_send_ends(line):
-    line.do(lambda wire: wire.loseConnection())
+def test_closing_without_pending_data_ends_the_connection(line):
+    line.do(lambda transport: transport.loseConnection())
     assert line.read(1) == b""
     line.until(lambda: line.served.ends)
     assert line.served.ends == [ConnectionDone]
 
 
 @pytest.mark.parametrize("written", [b"little", MUCH], ids=["little", "much"])
-def test_a_connection_that_is_aborted_sends_no_more(line, written):
-    line.do(lambda wire: (wire.write(written), wire.abortConnection(), wire.write(b"never")))
+def test_aborting_discards_pending_data(line, written):
+    line.do(
+        lambda transport: (transport.write(written), transport.abortConnection(), transport.write(b"never"))
+    )
     line.until(lambda: line.served.ends)
     line.soon()
     assert line.served.ends == [ConnectionAborted]
@@ -156,38 +158,38 @@ def test_a_peer_that_resets_ends_the_connection_once(line, written):
     line.soon()
     assert line.served.ends == [ConnectionLost]
     assert line.reactor.getWriters() == []
-    assert line.wire not in line.reactor.getReaders()
+    assert line.transport not in line.reactor.getReaders()
 
 
-class Fountain:
-    """A producer that goes on when it is told to, a few times."""
+class PullProducer:
+    """A producer that writes each time it is resumed, and raises after `times`."""
 
-    def __init__(self, wire, times):
-        self.wire, self.left = wire, times
+    def __init__(self, transport, times):
+        self.transport, self.left = transport, times
 
     def resumeProducing(self):  # noqa: N802  Twisted's names
         self.left -= 1
         if self.left < 0:
-            raise ValueError("the well is dry")
-        self.wire.write(MUCH[:100_000])
+            raise ValueError("no data left")
+        self.transport.write(MUCH[:100_000])
 
     def pauseProducing(self):  # noqa: N802
-        """It writes once each time, and stops by itself."""
+        """It writes once each time and stops by itself."""
 
     def stopProducing(self):  # noqa: N802
         self.left = -1
 
 
-def test_a_producer_is_told_when_all_it_wrote_is_sent(line):
-    fountain = Fountain(line.wire, 20)
-    line.do(lambda wire: wire.registerProducer(fountain, streaming=False))
+def test_a_producer_is_resumed_when_its_data_is_sent(line):
+    producer = PullProducer(line.transport, 20)
+    line.do(lambda transport: transport.registerProducer(producer, streaming=False))
     assert line.read(2_000_000) == MUCH[:100_000] * 20
 
 
-def test_a_producer_that_breaks_ends_its_connection_and_is_logged(line, caplog):
-    line.do(lambda wire: wire.registerProducer(Fountain(wire, 1), streaming=False))
+def test_a_producer_that_raises_ends_its_connection_and_is_logged(line, caplog):
+    line.do(lambda transport: transport.registerProducer(PullProducer(transport, 1), streaming=False))
     with caplog.at_level(logging.ERROR):
         line.read(100_001)
         line.until(lambda: line.served.ends)
     assert line.served.ends == [ValueError]
-    assert "the well is dry" in caplog.text
+    assert "no data left" in caplog.text
