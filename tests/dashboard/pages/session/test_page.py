@@ -1,6 +1,7 @@
 """The session page for every recorded scenario, through the real ingest."""
 
 import pytest
+from django.contrib.staticfiles import finders
 
 from recorder.models import Session
 from tests.dashboard.pages.session.conftest import TAPES
@@ -166,3 +167,20 @@ def test_a_denied_tool_call_is_counted_neither_as_run_nor_as_failed(feed, sessio
     feed(tape="all-event-types")
 
     assert "Tool calls 1 Context" in session().text
+
+
+@pytest.mark.parametrize(
+    ("tab", "stylesheet"), [("events", "events.css"), ("json", "events.css"), ("timeline", "timeline.css")]
+)
+def test_a_tab_loads_its_style_sheet(feed, session, tab, stylesheet):
+    feed(*build.small_loop())
+
+    loaded = {name: stylesheets(session(query=query)) for name, query in (("", ""), (tab, f"?tab={tab}"))}
+
+    assert loaded[tab] == [*loaded[""], f"css/session/{stylesheet}"]
+    assert all(finders.find(path) for path in loaded[tab])
+
+
+def stylesheets(page):
+    links = [e.attributes for e in page.root.walk() if e.attributes.get("rel") == "stylesheet"]
+    return [each["href"].removeprefix("/static/") for each in links]
