@@ -1,9 +1,8 @@
-"""How long it takes to see a session of 10,000 events as of any of them: at first, and from then on.
+"""Time of the pages of a session of 10,000 events as of any event: the first request, and later ones.
 
 python -m bench.as_of [--requests 30] [--database postgres://…]
 
-`first` is a process that has not looked back at this session before: asked once, at the last event. The
-others are asked at events from all over it.
+`first` is the first as-of request of the process, at the last event. The others are at random events.
 """
 
 from __future__ import annotations
@@ -24,18 +23,18 @@ COLUMNS = ("page", "**p50 ms**", "p95 ms", "**CPU ms**", "**CPU : the present**"
 
 
 def main() -> None:
-    asked = _asked()
+    options = _options()
     workload.LOOPS_A_SESSION = EVENTS
-    with loopscope(asked.database) as (target, server):
+    with loopscope(options.database) as (target, server):
         send(target, "HTTP", [workload.tape("long", EVENTS, BATCH)])
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
-        rows = ask(target, Reader(server), asked.requests)
-        note = f"{EVENTS:,} events in one session; {asked.requests} requests a page."
+        rows = measure(target, Reader(server), options.requests)
+        note = f"{EVENTS:,} events in one session; {options.requests} requests a page."
         report(f"As of an event, {kind}", f"{note} Memory afterwards: {target.rss_mib()} MiB.", COLUMNS, rows)
 
 
-def ask(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
-    """Return what each page took."""
+def measure(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
+    """Return the row of each page."""
     item = reader.server.read("/api/v1/sessions")["items"][0]
     lines = reader.get(f"/api/v1/sessions/{item['session_id']}/events?envelope=1&project=default")
     events = [json.loads(line)["id"] for line in lines.splitlines()]
@@ -55,15 +54,15 @@ def ask(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
             started = time.perf_counter()
             size = len(reader.get(path)) / 1024
             times.append((time.perf_counter() - started) * 1000)
-        spent = (target.cpu_s() - cpu) / len(paths) * 1000
-        present = present or spent
+        cpu_ms = (target.cpu_s() - cpu) / len(paths) * 1000
+        present = present or cpu_ms
         p50, p95 = quantiles(times) if len(times) > 1 else (times[0], times[0])
-        ratio = f"**{spent / present:.1f}**"
-        rows.append((name, f"**{p50:.0f}**", f"{p95:.0f}", f"**{spent:.0f}**", ratio, f"{size:.0f}"))
+        ratio = f"**{cpu_ms / present:.1f}**"
+        rows.append((name, f"**{p50:.0f}**", f"{p95:.0f}", f"**{cpu_ms:.0f}**", ratio, f"{size:.0f}"))
     return rows
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

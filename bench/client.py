@@ -1,4 +1,4 @@
-"""How long a call of the Python client takes while the server is well, gone, hangs or says a byte a second.
+"""Time of one call of the Python client while the server works, is down, hangs or sends a byte a second.
 
 python -m bench.client
 """
@@ -17,7 +17,7 @@ from bench.support.machine import report
 from loopscope_client import Client
 from loopscope_client.transport.encoding import line_of
 
-CALLS, PAUSE_S = 10_000, 0.0003  # an agent does other things too; without a pause the scheduler is measured
+CALLS, PAUSE_S = 10_000, 0.0003  # between calls: without it the scheduler is measured, not the call
 COLUMNS = ("server", "event", "bytes", "p50", "**p99**", "longest")
 DELTA = {
     "type": "MessageUpdate",
@@ -33,8 +33,8 @@ END = {
 
 
 def main() -> None:
-    """Measure each kind of server, beside the floor: a bare write of the same bytes to a file."""
-    servers = {"well": well, "gone": None, "hangs": hangs, "1 B/s": trickles}
+    """Measure each kind of server, and the floor: a bare write of the same bytes to a file."""
+    servers = {"works": works, "down": None, "hangs": hangs, "1 B/s": trickles}
     rows = []
     for event in (DELTA, END):
         rows.append(row("none: a bare write", event, writes(line_of(event) + b"\n")))
@@ -59,7 +59,7 @@ def writes(line: bytes) -> list[int]:
             began = time.perf_counter_ns()
             os.write(file, line)
             took.append(time.perf_counter_ns() - began)
-            time.sleep(PAUSE_S)  # an agent works between its calls
+            time.sleep(PAUSE_S)  # without a pause the scheduler is measured
         os.close(file)
     return took
 
@@ -73,14 +73,14 @@ def calls(url: str, event: dict[str, object]) -> list[int]:
             began = time.perf_counter_ns()
             client.send(event)
             took.append(time.perf_counter_ns() - began)
-            time.sleep(PAUSE_S)  # an agent works between its calls
+            time.sleep(PAUSE_S)  # without a pause the scheduler is measured
         client.close(0)
     return took
 
 
 @contextmanager
 def listening(behave: Callable[[socket.socket], None] | None) -> Iterator[str]:
-    """Serve as told on a free port."""
+    """Serve connections with `behave` on a free port; with None, refuse them."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"
         if behave is None:
@@ -93,39 +93,39 @@ def listening(behave: Callable[[socket.socket], None] | None) -> Iterator[str]:
 def accept(server: socket.socket, behave: Callable[[socket.socket], None]) -> None:
     while True:
         try:
-            asking, _ = server.accept()
+            connection, _ = server.accept()
         except OSError:
             return
-        threading.Thread(target=quietly, args=(asking, behave), daemon=True).start()
+        threading.Thread(target=quietly, args=(connection, behave), daemon=True).start()
 
 
-def quietly(asking: socket.socket, behave: Callable[[socket.socket], None]) -> None:
+def quietly(connection: socket.socket, behave: Callable[[socket.socket], None]) -> None:
     try:
-        behave(asking)
+        behave(connection)
     except OSError:
         return
 
 
-def well(asking: socket.socket) -> None:
-    """Store nothing and say that all is stored."""
-    stream = asking.makefile("rb")
+def works(connection: socket.socket) -> None:
+    """Store nothing and acknowledge all lines."""
+    stream = connection.makefile("rb")
     while head := b"".join(iter(stream.readline, b"\r\n")):
         named = dict(line.split(b": ", 1) for line in head.lower().splitlines()[1:])
         lines = stream.read(int(named[b"content-length"])).count(b"\n") + 1
-        said = b'{"upto":%d,"rejected":[]}' % (int(named[b"x-first-seq"]) + lines - 1)
-        asking.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(said), said))
+        body = b'{"upto":%d,"rejected":[]}' % (int(named[b"x-first-seq"]) + lines - 1)
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(body), body))
 
 
-def hangs(asking: socket.socket) -> None:
-    """Read nothing and answer nothing."""
+def hangs(connection: socket.socket) -> None:
+    """Read nothing and send nothing."""
     time.sleep(60)  # longer than any client waits
-    asking.close()
+    connection.close()
 
 
-def trickles(asking: socket.socket) -> None:
-    asking.recv(1 << 20)
+def trickles(connection: socket.socket) -> None:
+    connection.recv(1 << 20)
     for byte in b"HTTP/1.1 200 OK\r\n":
-        asking.sendall(bytes([byte]))
+        connection.sendall(bytes([byte]))
         time.sleep(1)  # one byte a second
 
 

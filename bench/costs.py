@@ -1,9 +1,9 @@
-"""How long the costs page takes over a million turns of twelve configs.
+"""Time of the costs page with a million turns of twelve configs.
 
 python -m bench.costs [--turns 1000000] [--requests 20] [--database postgres://…]
 
-The records are put into the tables as if they had come in over the last thirty days: five turns a loop, ten
-loops a session, three agents; with the sums that the recorder would have kept of them.
+The records are inserted as if recorded over the last thirty days: five turns a loop, ten loops a session,
+three agents; with their rollups.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ TURN = {
     "cost_nano": "(l.id * 7919 + i) % 100000000",
 }
 PAGES = (
-    "integrity",  # hardly anything is on it: what any page takes
+    "integrity",  # nearly empty: the base cost of any page
     "costs",
     *(
         f"costs?{query}"
@@ -57,22 +57,22 @@ COLUMNS = ("page", "**p50 ms**", "p95 ms", "**CPU ms**", "KiB")
 
 
 def main() -> None:
-    asked = _asked()
-    if asked.fill:
-        fill(asked.turns)
+    options = _options()
+    if options.fill:
+        fill(options.turns)
         return
-    with loopscope(asked.database) as (target, server):
+    with loopscope(options.database) as (target, server):
         environment = os.environ | server.environment
-        words = (sys.executable, "-m", "bench.costs", "--fill", "--turns", str(asked.turns))
+        words = (sys.executable, "-m", "bench.costs", "--fill", "--turns", str(options.turns))
         subprocess.run(words, cwd=ROOT, env=environment, check=True)
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
-        size = f"{asked.turns:,} turns of {CONFIGS} configs in {DAYS} days"
-        note = f"{size}; {asked.requests} requests a page. Memory afterwards: {target.rss_mib()} MiB."
-        report(f"Costs page, {kind}", note, COLUMNS, ask(target, Reader(server), asked.requests))
+        size = f"{options.turns:,} turns of {CONFIGS} configs in {DAYS} days"
+        note = f"{size}; {options.requests} requests a page. Memory afterwards: {target.rss_mib()} MiB."
+        report(f"Costs page, {kind}", note, COLUMNS, measure(target, Reader(server), options.requests))
 
 
-def ask(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
-    """Return what each page took, one kind after the other: the first answer warms caches."""
+def measure(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
+    """Return the row of each page; a first request warms caches."""
     rows = []
     for path in (f"/p/default/{page}" for page in PAGES):
         reader.get(path)
@@ -82,13 +82,13 @@ def ask(target: Target, reader: Reader, requests: int) -> list[tuple[str, ...]]:
             size = len(reader.get(path)) / 1024
             times.append((time.perf_counter() - started) * 1000)
         p50, p95 = quantiles(times)
-        spent = (target.cpu_s() - cpu) / requests * 1000
-        rows.append((path, f"**{p50:.0f}**", f"{p95:.0f}", f"**{spent:.0f}**", f"{size:.0f}"))
+        cpu_ms = (target.cpu_s() - cpu) / requests * 1000
+        rows.append((path, f"**{p50:.0f}**", f"{p95:.0f}", f"**{cpu_ms:.0f}**", f"{size:.0f}"))
     return rows
 
 
 def fill(turns: int) -> None:
-    """Put the records into the database that the environment names."""
+    """Insert the records into the database that the environment names."""
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
     import django  # noqa: PLC0415
 
@@ -102,7 +102,7 @@ def fill(turns: int) -> None:
 
 
 class Filling:
-    """The records, made by the database itself: the same each time, but for the date."""
+    """Inserts the records by SQL; they are the same each time except for the dates."""
 
     def __init__(self, turns: int) -> None:
         from django.db import connection  # noqa: PLC0415
@@ -119,11 +119,11 @@ class Filling:
         project = models.Project.objects.get(slug="default")
         producer = models.Producer.objects.create(project=project, name="bench")
         configs = models.ModelConfig.objects.bulk_create(self._config(project, n) for n in range(CONFIGS))
-        self._put(models.Session, f"{counted(self.sessions)}", self._session(project.pk))
+        self._insert(models.Session, f"{counted(self.sessions)}", self._session(project.pk))
         loops = f"recorder_session s CROSS JOIN {counted(LOOPS_A_SESSION)}"
-        self._put(models.LoopRecord, loops, self._loop(producer.pk, configs[0].pk))
+        self._insert(models.LoopRecord, loops, self._loop(producer.pk, configs[0].pk))
         turns = f"recorder_looprecord l CROSS JOIN {counted(TURNS_A_LOOP)}"
-        self._put(models.Turn, turns, TURN)
+        self._insert(models.Turn, turns, TURN)
         for span in ("hour", "day"):
             self._sum_up(project, span)
 
@@ -138,7 +138,7 @@ class Filling:
         sums = {name: f"SUM(t.{name})" for name in (*TOKENS, "cost_nano")}
         counts = {"turns": "COUNT(*)", "priced": "COUNT(*)", "loops": f"COUNT(*) / {TURNS_A_LOOP}"}
         source = f"recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id GROUP BY {', '.join(key)}"
-        self._put(self.models.Spending, source, {"project_id": str(project.pk), **named, **sums, **counts})
+        self._insert(self.models.Spending, source, {"project_id": str(project.pk), **named, **sums, **counts})
 
     def _config(self, project: Any, n: int) -> Any:
         model = f"model-{n // 2}"
@@ -175,12 +175,14 @@ class Filling:
             "duration_ms": "500 + (s.id * 7919 + i * 104729) % 300000",
         }
 
-    def _put(self, model: Any, source: str, given: dict[str, str]) -> None:
-        """Insert what a source yields; columns that are not given have their default."""
-        fields = [field for field in model._meta.concrete_fields if field.column not in ("id", *given)]
+    def _insert(self, model: Any, source: str, values_of: dict[str, str]) -> None:
+        """Insert a row for each row of a source; other columns have their default."""
+        fields = [field for field in model._meta.concrete_fields if field.column not in ("id", *values_of)]
         values = [field.get_db_prep_save(field.get_default(), self.connection) for field in fields]
-        columns = ", ".join((*given, *(field.column for field in fields)))
-        selected = ", ".join((*(each.replace("%", "%%") for each in given.values()), *("%s" for _ in fields)))
+        columns = ", ".join((*values_of, *(field.column for field in fields)))
+        selected = ", ".join(
+            (*(value.replace("%", "%%") for value in values_of.values()), *("%s" for _ in fields))
+        )
         source = (source if "GROUP BY" in source else f"{source} WHERE true").replace("%", "%%")
         with self.connection.cursor() as cursor:
             table = model._meta.db_table
@@ -193,7 +195,7 @@ def counted(count: int) -> str:
     return f"(WITH RECURSIVE counted AS ({numbers}) SELECT i FROM counted) numbers"
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

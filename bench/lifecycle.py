@@ -1,10 +1,10 @@
-"""How soon the lifecycle channel rings for fifty subscribers, of whom one never reads, and what ingest pays.
+"""Latency of the lifecycle channel with fifty subscribers, one of which never reads, and its cost for ingest.
 
 python -m bench.lifecycle [--subscribers 50] [--marks 200] [--rounds 3] [--rate 1000] [--database postgres://…]
 
-First a burst of loops fills what lies between the server and the subscriber that never reads. Then loops
-start one after the other; each is timed from being durable to being heard, by every subscriber that reads.
-Then ingest at a steady rate and at its highest, with the subscribers and without, in turns.
+First a burst of loops fills the buffers of the subscriber that never reads. Then loops start one after the
+other; each is timed from its commit to its receipt by every subscriber that reads. Then ingest at a steady
+rate and at its highest, with and without the subscribers, in turns.
 """
 
 from __future__ import annotations
@@ -27,16 +27,16 @@ from bench.throughput import send
 from tests.support import build
 
 MARK = re.compile(r'"turn-started","session_id":"mark-(\d+)-')
-LONG = "x" * 400  # so that a burst is more than sockets hold
+LONG = "x" * 400  # so that a burst is larger than the socket buffers
 BURST, BATCH = 5_000, 100
 EACH_S = 0.05
 COLUMNS = (
     "subscribers",
-    "**heard after its commit, p50 ms**",
+    "**received after its commit, p50 ms**",
     "**p95**",
     "max",
-    "not heard",
-    "heard of the burst",
+    "not received",
+    "received of the burst",
     "server MiB",
 )
 STEADY_S = 8.0
@@ -57,17 +57,17 @@ INGEST = ("**ratio**", "**of CPU**", "events/s", "alone", "CPU ms / 1,000", "alo
 
 
 class Subscribers:
-    """Readers of the channel; `heard[reader][mark]` is a time."""
+    """Readers of the channel; `received[reader][mark]` is a time."""
 
     def __init__(self, target: Target, number: int) -> None:
-        self.heard: list[dict[int, float]] = [{} for _ in range(number)]
+        self.received: list[dict[int, float]] = [{} for _ in range(number)]
         self.frames = [0] * number
         self.ready = threading.Semaphore(0)
         self._target = target
 
     async def listen(self, stop: asyncio.Event) -> None:
-        """Keep them all connected until told to stop."""
-        tasks = [asyncio.ensure_future(self._listen(n)) for n in range(len(self.heard))]
+        """Keep all of them connected until `stop` is set."""
+        tasks = [asyncio.ensure_future(self._listen(n)) for n in range(len(self.received))]
         await stop.wait()
         for task in tasks:
             task.cancel()
@@ -83,7 +83,7 @@ class Subscribers:
                 self.frames[number] += 1
                 mark = MARK.search(line.decode())
                 if mark:
-                    self.heard[number].setdefault(int(mark[1]), time.perf_counter())
+                    self.received[number].setdefault(int(mark[1]), time.perf_counter())
 
 
 def request(target: Target) -> bytes:
@@ -93,7 +93,7 @@ def request(target: Target) -> bytes:
 
 @contextmanager
 def listening(target: Target, number: int) -> Iterator[Subscribers]:
-    """Keep so many subscribers, one of whom never reads."""
+    """Keep `number` subscribers connected, one of which never reads."""
     subscribers = Subscribers(target, max(number - 1, 0))
     loop, stop = asyncio.new_event_loop(), asyncio.Event()
     thread = threading.Thread(target=loop.run_until_complete, args=(subscribers.listen(stop),))
@@ -104,7 +104,7 @@ def listening(target: Target, number: int) -> Iterator[Subscribers]:
             stalled.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
             stalled.connect(("127.0.0.1", target.port))
             stalled.sendall(request(target))
-        for _ in subscribers.heard:
+        for _ in subscribers.received:
             assert subscribers.ready.acquire(timeout=60), "the channel does not answer"
         yield subscribers
     finally:
@@ -115,66 +115,66 @@ def listening(target: Target, number: int) -> Iterator[Subscribers]:
 
 
 def latency(target: Target, number: int, marks: int) -> tuple[object, ...]:
-    """Return the row of so many subscribers."""
+    """Return the row of `number` subscribers."""
     with listening(target, number) as subscribers:
         agent = Agent(target, "bursting")
         for first in range(0, BURST, BATCH):
             loops = (f"burst-{n}-{LONG}.a.1" for n in range(first, first + BATCH))
-            agent.say(
+            agent.send(
                 *(event for loop in loops for event in (build.agent_start(loop), build.agent_end(loop)))
             )
-        told = -1
-        while told != (told := sum(subscribers.frames)):
-            time.sleep(2)  # until the burst has been told
+        frames = -1
+        while frames != (frames := sum(subscribers.frames)):
+            time.sleep(2)  # until no more frames of the burst arrive
         burst = min(subscribers.frames) / (2 * BURST)
         durable, moments = [], random.Random(1)
         for mark in range(marks):
-            durable.append(agent.say(build.agent_start(f"mark-{mark}-{LONG}.a.1"))[1])
-            # At any moment: the channel gathers for as long, and would be met at the same one each time.
+            durable.append(agent.send(build.agent_start(f"mark-{mark}-{LONG}.a.1"))[1])
+            # Random: a fixed interval would always hit the same phase of the channel's throttle.
             time.sleep(moments.uniform(0, 2 * EACH_S))
-        time.sleep(1)  # for the last
+        time.sleep(1)  # until the last marks are received
         memory = target.rss_mib()
         agent.close()
     late = [
-        max(0.0, heard[mark] - at) * 1000
-        for heard in subscribers.heard
+        max(0.0, received[mark] - at) * 1000
+        for received in subscribers.received
         for mark, at in enumerate(durable)
-        if mark in heard
+        if mark in received
     ]
-    missing = len(subscribers.heard) * marks - len(late)
+    missing = len(subscribers.received) * marks - len(late)
     shown = (*(f"**{each:.0f}**" for each in quantiles(late)), f"{max(late):.0f}")
     return (number, *shown, missing, f"{burst:.0%}", memory)
 
 
 def steady(target: Target, number: int, rate: int, rounds: int) -> tuple[object, ...]:
-    """Return the row of a steady rate with so many subscribers: what it costs and how soon it is durable."""
+    """Return the row of a steady rate with `number` subscribers: CPU, and time until durable."""
     found: dict[int, list[tuple[float, ...]]] = {0: [], number: []}
     for round_, each in _turns(number, rounds):
         with listening(target, each), busy(target, rate, f"steady-{round_}-{each}") as pace:
             cpu = target.cpu_s()
-            time.sleep(STEADY_S)  # what this costs is measured
+            time.sleep(STEADY_S)  # the time that is measured
             cpu = target.cpu_s() - cpu
             achieved = pace.rate()
         found[each].append((cpu * 1e6 / STEADY_S / achieved, *quantiles(pace.took), achieved))
     pairs = list(zip(_medians(found[number]), _medians(found[0]), strict=True))
-    ratios = (f"**{heard / alone:.2f}**" for heard, alone in pairs[:3])
+    ratios = (f"**{received / alone:.2f}**" for received, alone in pairs[:3])
     return (*ratios, *(f"{each:,.0f}" for pair in pairs for each in pair))
 
 
 def ingest(target: Target, number: int, rounds: int) -> tuple[object, ...]:
-    """Return the row of the highest rate, and its CPU, with so many subscribers and without any."""
+    """Return the row of the highest rate, and its CPU, with `number` subscribers and with none."""
     found: dict[int, list[tuple[float, ...]]] = {0: [], number: []}
     for round_, each in _turns(number, rounds):
         tapes = [tape(f"max-{round_}-{each}-{n}", 2_500, 100) for n in range(4)]
         with listening(target, each):
             found[each].append(send(target, "WebSocket", tapes))
-    (heard, dear), (alone, cheap) = (_medians(found[each]) for each in (number, 0))
-    ratios = f"**{heard / alone:.2f}**", f"**{dear / cheap:.2f}**"
-    return (*ratios, f"{heard:,.0f}", f"{alone:,.0f}", f"{dear:.0f}", f"{cheap:.0f}")
+    (received, dear), (alone, cheap) = (_medians(found[each]) for each in (number, 0))
+    ratios = f"**{received / alone:.2f}**", f"**{dear / cheap:.2f}**"
+    return (*ratios, f"{received:,.0f}", f"{alone:,.0f}", f"{dear:.0f}", f"{cheap:.0f}")
 
 
 def _turns(number: int, rounds: int) -> Iterator[tuple[int, int]]:
-    """Yield each round with so many subscribers and with none; who comes second finds a warmer machine."""
+    """Yield each round with `number` subscribers and with none, in alternating order: caches warm up."""
     for round_ in range(rounds):
         for each in (0, number) if round_ % 2 == 0 else (number, 0):
             yield round_, each
@@ -185,23 +185,23 @@ def _medians(found: list[tuple[float, ...]]) -> list[float]:
 
 
 def main() -> None:
-    asked = _asked()
-    number = asked.subscribers
-    with loopscope(asked.database) as (target, server):
+    options = _options()
+    number = options.subscribers
+    with loopscope(options.database) as (target, server):
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
-        note = f"{asked.marks} loops start, 20 a second, after {BURST:,} at once; one subscriber never reads."
-        report(f"The lifecycle channel, {kind}", note, COLUMNS, [latency(target, number, asked.marks)])
-        row = steady(target, number, asked.rate, asked.rounds)
-        note = f"Medians of {asked.rounds} rounds of {STEADY_S:.0f} s in turns, {asked.rate:,} events/s."
+        note = f"{options.marks} loops start, 20 a second, after a burst of {BURST:,}; one never reads."
+        report(f"The lifecycle channel, {kind}", note, COLUMNS, [latency(target, number, options.marks)])
+        row = steady(target, number, options.rate, options.rounds)
+        note = f"Medians of {options.rounds} rounds of {STEADY_S:.0f} s in turns, {options.rate:,} events/s."
         report(
             f"{number} subscribers at a steady rate, {kind}", f"{note} CPU is the server's.", STEADY, [row]
         )
-        note = f"Medians of {asked.rounds} rounds in turns, 4 producers, batches of 100. CPU is the server's."
-        row = ingest(target, number, asked.rounds)
+        note = f"Medians of {options.rounds} rounds in turns, 4 producers, batches of 100; server CPU."
+        row = ingest(target, number, options.rounds)
         report(f"Ingest under {number} subscribers, {kind}", note, INGEST, [row])
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,10 +1,10 @@
-"""How long an event is on its way: sent, committed, in the sockets of the pages that show it.
+"""Latency of an event from sending to its commit and to the sockets of the pages that show it.
 
 python -m bench.live [--viewers 1,10,100] [--marks 100] [--rate 1000] [--database postgres://…]
 
-An agent asks for one tool after the other in a loop whose page the viewers have open; each is timed to its
-acknowledgement and to the frame that shows it, in every viewer. First alone, then beside four producers that
-send `--rate` events a second to other sessions. Then the highest rate, with and without viewers, in turns.
+An agent starts one tool call after the other in a loop whose page the viewers have open; each is timed to its
+acknowledgement and to the frame that shows it, in every viewer. First alone, then while four producers send
+`--rate` events a second to other sessions. Then the highest rate, with and without viewers, in turns.
 """
 
 from __future__ import annotations
@@ -39,55 +39,55 @@ LIST = "/p/default/sessions"
 
 
 class Agent:
-    """A loop that asks for marked tools; it knows when each was sent and when it was durable."""
+    """A loop that starts marked tool calls and returns when each was sent and when it was durable."""
 
     def __init__(self, target: Target, name: str) -> None:
         self._line, self._name, self._next = Line(target.port), name, 0
         self._loop = Loop(name)
         greet(self._line, target.token, name)
-        self.say(self._loop.start(), self._loop.turn())
+        self.send(self._loop.start(), self._loop.turn())
 
-    def say(self, *events: dict[str, object]) -> tuple[float, float]:
-        """Send events; return when, and when they were durable."""
+    def send(self, *events: dict[str, object]) -> tuple[float, float]:
+        """Send events; return when they were sent and when they were durable."""
         body = b"\n".join(json.dumps(event).encode() for event in events) + b"\n"
         text = frame(Batch(self._name, self._next, len(events), body))
         self._next += len(events)
         sent = time.perf_counter()
         self._line.send(text)
-        while self._line.hear().get("upto") != self._next - 1:
+        while self._line.receive().get("upto") != self._next - 1:
             pass
         return sent, time.perf_counter()
 
     def mark(self, number: int) -> tuple[float, float]:
         if number % TURN_TOOLS == 0:
-            self.say(self._loop.turn_end("next"), self._loop.turn())
-            time.sleep(EACH_S)  # what follows at once waits for the next redraw
-        return self.say(self._loop.tool(f"call-{number}", command=f"mark-{number}-"))
+            self.send(self._loop.turn_end("next"), self._loop.turn())
+            time.sleep(EACH_S)  # an event at once after it would wait for the next redraw
+        return self.send(self._loop.tool(f"call-{number}", command=f"mark-{number}-"))
 
     def close(self) -> None:
         self._line.close()
 
 
 def main() -> None:
-    asked = _asked()
-    with loopscope(asked.database) as (target, server):
+    options = _options()
+    with loopscope(options.database) as (target, server):
         reader = Reader(server)
         rows = [
-            latency(target, reader, viewers, rate, asked.marks)
-            for rate in (0, asked.rate)
-            for viewers in asked.viewers
+            latency(target, reader, viewers, rate, options.marks)
+            for rate in (0, options.rate)
+            for viewers in options.viewers
         ]
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
-        report(f"Push latency, {kind}", f"{asked.marks} marked events a row.", COLUMNS, rows)
-        ratio, alone, watched = ingest_ratio(target, reader, asked.rounds)
+        report(f"Push latency, {kind}", f"{options.marks} marked events a row.", COLUMNS, rows)
+        ratio, alone, watched = ingest_ratio(target, reader, options.rounds)
         title, columns = f"Ingest under 10 viewers, {kind}", ("**ratio**", "events/s", "without viewers")
         rates = (f"**{ratio:.2f}**", f"{watched:,.0f}", f"{alone:,.0f}")
-        note = f"Medians of {asked.rounds} rounds in turns, 4 producers, batches of 100, the list open."
+        note = f"Medians of {options.rounds} rounds in turns, 4 producers, batches of 100, the list open."
         report(title, note, columns, [rates])
 
 
 def latency(target: Target, reader: Reader, number: int, rate: int, marks: int) -> tuple[object, ...]:
-    """Return the row of so many viewers beside so many events a second."""
+    """Return the row of `number` viewers during `rate` other events a second."""
     agent = Agent(target, f"watched-{number}-{rate}")
     try:
         with watching(reader, _page(reader, f"watched-{number}-{rate}"), number) as viewers:
@@ -95,7 +95,7 @@ def latency(target: Target, reader: Reader, number: int, rate: int, marks: int) 
                 times = []
                 for mark in range(marks):
                     times.append(agent.mark(mark))
-                    time.sleep(EACH_S)  # as above
+                    time.sleep(EACH_S)  # so that each mark has a redraw of its own
                 achieved = pace.rate()
                 _wait(viewers, marks)
             memory = target.rss_mib()
@@ -110,7 +110,7 @@ def latency(target: Target, reader: Reader, number: int, rate: int, marks: int) 
 
 
 def ingest_ratio(target: Target, reader: Reader, rounds: int) -> tuple[float, float, float]:
-    """Return the highest rate under ten viewers of the list as a part of that without, and both."""
+    """Return the ratio of the highest rates with ten viewers of the list and with none, and both rates."""
     rates: dict[int, list[float]] = {0: [], 10: []}
     for round_ in range(rounds):
         for number in (0, 10) if round_ % 2 == 0 else (10, 0):
@@ -122,7 +122,7 @@ def ingest_ratio(target: Target, reader: Reader, rounds: int) -> tuple[float, fl
 
 
 class Pace:
-    """What a steady rate came to: `took` are the milliseconds from each batch to its acknowledgement."""
+    """The achieved rate; `took` has the milliseconds from each batch to its acknowledgement."""
 
     def __init__(self) -> None:
         self.took: list[float] = []
@@ -138,7 +138,7 @@ class Pace:
 
 @contextmanager
 def busy(target: Target, rate: int, name: str) -> Iterator[Pace]:
-    """Send `rate` events a second beside."""
+    """Send `rate` events a second to other sessions."""
     stop, started, pace = threading.Event(), time.perf_counter(), Pace()
     each = int(rate * EACH_S / BESIDE)
 
@@ -151,7 +151,7 @@ def busy(target: Target, rate: int, name: str) -> Iterator[Pace]:
                 break
             sent = time.perf_counter()
             line.send(frame(batch))
-            while line.hear().get("upto", -1) < batch.first + batch.count - 1:
+            while line.receive().get("upto", -1) < batch.first + batch.count - 1:
                 pass
             pace.note(batch, sent)
         line.close()
@@ -176,13 +176,13 @@ def _page(reader: Reader, session: str) -> str:
 
 
 def _wait(viewers: Viewers, marks: int) -> None:
-    """Wait until the last mark is shown everywhere, or it is clear that it will not be."""
+    """Wait at most 10 s until every viewer has received the last mark."""
     deadline = time.perf_counter() + 10
     while time.perf_counter() < deadline and not all(marks - 1 in seen for seen in viewers.seen):
         time.sleep(0.05)  # polled: the viewers run in threads of their own
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,9 +1,9 @@
-"""A store of 1,000,000 events beside one of 10,000: the list of sessions and the rate of ingest, by turns.
+"""A store of 1,000,000 events against one of 10,000: the list of sessions and the rate of ingest, in turns.
 
 python -m bench.million [--rounds 5] [--requests 40] [--copies 99]
 
-Both stores take 100 sessions of 100 events, all ended; then one is stopped, copied into itself, row by row
-with ids of their own, and started again. SQLite only. What is measured goes to both, one after the other.
+Both stores record 100 ended sessions of 100 events; then one server is stopped, its rows are copied with new
+ids, and it is started again. SQLite only. Each measurement is made on both, one after the other.
 """
 
 from __future__ import annotations
@@ -25,26 +25,26 @@ from tests.support.server import Server
 SESSIONS, EVENTS, PRODUCERS, APART = 100, 100, 4, 10**7
 TABLES = ("producer", "session", "looprecord", "turn", "toolcall", "journalevent", "eventrecord")
 NAMES = {("producer", "name"), ("session", "session_id"), ("looprecord", "loop_id")}
-COLUMNS = ("asked", "**ratio**", "10,000 events", "1,000,000 events")
+COLUMNS = ("measured", "**ratio**", "10,000 events", "1,000,000 events")
 
 
 def main() -> None:
-    asked = _asked()
+    options = _options()
     with loopscope() as (few, small), loopscope() as (many, large):
         for target in (few, many):
             for at in range(0, SESSIONS, PRODUCERS):
                 send(target, "HTTP", [[_session(at + n)] for n in range(PRODUCERS)])
-        stored = _multiply(large, asked.copies)
+        stored = _multiply(large, options.copies)
         many.pid = large.pid
-        rates = [(_rate(few, n), _rate(many, n)) for n in range(asked.rounds)]
-        lists = _lists(Reader(small), Reader(large), asked.requests)
+        rates = [(_rate(few, n), _rate(many, n)) for n in range(options.rounds)]
+        lists = _lists(Reader(small), Reader(large), options.requests)
         size = (large.folder / "loopscope.sqlite3").stat().st_size / 2**30
     slow, fast = (statistics.median(each) for each in zip(*rates, strict=True))
     ratio = statistics.median(more / less for less, more in rates)
     rows = [("ingest, events/s", f"**{ratio:.2f}**", f"{slow:,.0f}", f"{fast:,.0f}")]
     for name, (less, more) in lists.items():
         rows.append((f"sessions list, {name} ms", f"**{more / less:.2f}**", f"{less:.0f}", f"{more:.0f}"))
-    note = f"{asked.rounds} rounds of ingest, {asked.requests} lists; {stored:,} events in {size:.1f} GiB."
+    note = f"{options.rounds} rounds of ingest, {options.requests} lists; {stored:,} events, {size:.1f} GiB."
     report("A million events, SQLite", note, COLUMNS, rows)
 
 
@@ -58,7 +58,7 @@ def _session(number: int) -> Batch:
 
 
 def _multiply(server: Server, copies: int) -> int:
-    """Copy all that is recorded so often; return how many events there are then."""
+    """Copy all rows `copies` times; return the number of events afterwards."""
     server.stop()
     with closing(sqlite3.connect(server.folder / "loopscope.sqlite3", isolation_level=None)) as database:
         inserts = [_copy(database, f"recorder_{name}") for name in TABLES]
@@ -74,7 +74,7 @@ def _multiply(server: Server, copies: int) -> int:
 
 
 def _copy(database: sqlite3.Connection, table: str) -> str:
-    """Return the SQL that copies the rows that came over the wire, with other keys and names."""
+    """Return the SQL that copies the recorded rows of a table with other keys and names."""
     keys = {
         column
         for _, _, target, column, *_ in database.execute(f"PRAGMA foreign_key_list({table})")
@@ -98,7 +98,7 @@ def _rate(target: Target, number: int) -> float:
 
 
 def _lists(small: Reader, large: Reader, requests: int) -> dict[str, tuple[float, float]]:
-    """Return how long the list takes in both, by turns."""
+    """Return the median and the 95th percentile of the list in both stores, in milliseconds."""
     times: tuple[list[float], list[float]] = ([], [])
     for turn in range(requests + 1):
         for which, reader in enumerate((small, large)):
@@ -110,7 +110,7 @@ def _lists(small: Reader, large: Reader, requests: int) -> dict[str, tuple[float
     return {"p50": (less[0], more[0]), "p95": (less[1], more[1])}
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

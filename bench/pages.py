@@ -1,9 +1,9 @@
-"""How long pages take as the store grows, and whether the rate of ingest holds.
+"""Time of pages, and rate of ingest, as the store grows.
 
 python -m bench.pages [--large] [--requests 30] [--database postgres://…]
 
 The store grows to 1,000, 10,000 and 100,000 events, with `--large` to 1,000,000, over HTTP with four
-producers; at each size every page is asked for `--requests` times, the kinds of pages in turns.
+producers; at each size every page is requested `--requests` times, the pages in turns.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from bench.support.workload import tape
 from bench.throughput import send
 
 SIZES, LARGE = (1_000, 10_000, 100_000), 1_000_000
-BATCH, PRODUCERS, PIECE = 100, 4, 20_000
+BATCH, PRODUCERS, CHUNK = 100, 4, 20_000
 COLUMNS = ("events", "page", "p50 ms", "p95 ms", "**p95 : at 10,000**", "KiB")
 
 
 def main() -> None:
-    asked = _asked()
-    with loopscope(asked.database) as (target, server):
+    options = _options()
+    with loopscope(options.database) as (target, server):
         reader = Reader(server)
         kind = "PostgreSQL" if server.environment.get("DATABASE_URL") else "SQLite"
         stored, rates, rows, at_10k = 0, [], [], {}
-        for size in (*SIZES, LARGE) if asked.large else SIZES:
+        for size in (*SIZES, LARGE) if options.large else SIZES:
             rates.append(grow(target, stored, size))
             stored = size
-            for name, (p50, p95, kib) in ask(reader, asked.requests).items():
+            for name, (p50, p95, kib) in measure(reader, options.requests).items():
                 if size == 10_000:
                     at_10k[name] = p95
                 ratio = f"**{p95 / at_10k[name]:.2f}**" if name in at_10k else ""
@@ -41,23 +41,23 @@ def main() -> None:
         grown = [
             (f"{sizes[n]:,}", f"**{rate / rates[1]:.2f}**", f"{rate:,.0f}") for n, rate in enumerate(rates)
         ]
-        report(f"Pages, {kind}", f"{asked.requests} requests a page.", COLUMNS, rows)
-        note = f"Over the last piece before each size. Memory afterwards: {target.rss_mib()} MiB."
+        report(f"Pages, {kind}", f"{options.requests} requests a page.", COLUMNS, rows)
+        note = f"Over the last chunk before each size. Memory afterwards: {target.rss_mib()} MiB."
         report(f"Ingest as the store grows, {kind}", note, columns, grown)
 
 
 def grow(target: Target, stored: int, size: int) -> float:
-    """Send events until there are `size`; return the rate of the last piece."""
+    """Send events until there are `size`; return the rate of the last chunk."""
     rate = 0.0
     while stored < size:
-        piece = min(PIECE, size - stored)
+        chunk = min(CHUNK, size - stored)
         names = [f"grow-{stored}-{n}" for n in range(PRODUCERS)]
-        rate, _ = send(target, "HTTP", [tape(name, piece // PRODUCERS, BATCH) for name in names])
-        stored += piece
+        rate, _ = send(target, "HTTP", [tape(name, chunk // PRODUCERS, BATCH) for name in names])
+        stored += chunk
     return rate
 
 
-def ask(reader: Reader, requests: int) -> dict[str, tuple[float, float, float]]:
+def measure(reader: Reader, requests: int) -> dict[str, tuple[float, float, float]]:
     """Return median, 95th percentile and size of each page."""
     loop = reader.server.read("/api/v1/loops?limit=1")["items"][0]
     pages = {
@@ -78,7 +78,7 @@ def ask(reader: Reader, requests: int) -> dict[str, tuple[float, float, float]]:
     return {name: (*quantiles(each), sizes[name]) for name, each in times.items()}
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

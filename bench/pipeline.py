@@ -3,7 +3,7 @@
 python bench/pipeline.py [--loops 40] [--turns 30] [--group 4] [--stored 1000000] [--profile]
 
 Prints events/s and, by stage, CPU per 1,000 events (which is milliseconds an event). The database is on this
-folder's disk with `synchronous=FULL`, as in real life.
+folder's disk with `synchronous=FULL`, as in production.
 """
 
 from __future__ import annotations
@@ -42,14 +42,14 @@ def main() -> None:
     parser.add_argument("--group", type=int, default=4, help="producers, and batches in one commit")
     parser.add_argument("--stored", type=int, default=0, help="events that are there before")
     parser.add_argument("--profile", action="store_true", help="print the functions that cost most")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=ROOT / "bench") as folder:
         os.environ["LOOPSCOPE_DATA"] = folder
         os.environ.pop("DATABASE_URL", None)
         os.environ["DJANGO_SETTINGS_MODULE"] = "dashboard.settings"
         sys.path.insert(0, str(ROOT))
         _prepare()
-        _run(asked)
+        _run(options)
 
 
 def _prepare() -> None:
@@ -61,39 +61,39 @@ def _prepare() -> None:
     call_command("migrate", verbosity=0)
 
 
-def _run(asked: argparse.Namespace) -> None:
+def _run(options: argparse.Namespace) -> None:
     from recorder.ingest.pipeline import record  # noqa: PLC0415
     from recorder.journal.batch import Batch  # noqa: PLC0415
     from recorder.models import Project  # noqa: PLC0415
 
     project = Project.objects.create(slug="bench").pk
-    tapes = [list(lines(f"{n}", asked.loops // asked.group, asked.turns)) for n in range(asked.group)]
+    tapes = [list(lines(f"{n}", options.loops // options.group, options.turns)) for n in range(options.group)]
     groups = [
         [
-            Batch(project, f"p{n}", at, tape[at : at + asked.batch])
+            Batch(project, f"p{n}", at, tape[at : at + options.batch])
             for n, tape in enumerate(tapes)
             if at < len(tape)
         ]
-        for at in range(0, max(map(len, tapes)), asked.batch)
+        for at in range(0, max(map(len, tapes)), options.batch)
     ]
     record(groups[0])
-    _fill(asked.stored)
-    spent = _stages()
+    _fill(options.stored)
+    cpu_of = _stages()
     profile = cProfile.Profile()
-    if asked.profile:
+    if options.profile:
         profile.enable()
     wall, cpu = time.perf_counter(), time.process_time()
     for group in groups[1:]:
         record(group)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
     profile.disable()
-    _print(sum(len(batch.lines) for group in groups[1:] for batch in group), wall, cpu, spent)
-    if asked.profile:
+    _print(sum(len(batch.lines) for group in groups[1:] for batch in group), wall, cpu, cpu_of)
+    if options.profile:
         pstats.Stats(profile).sort_stats("tottime").print_stats(45)
 
 
 def _fill(number: int) -> None:
-    """Put so many events beside those of the first loop; this much is not what is measured."""
+    """Insert `number` more events into the first loop, before the measurement."""
     from django.db import connection  # noqa: PLC0415
 
     first = "(SELECT MIN(id) FROM recorder_{})".format
@@ -111,41 +111,41 @@ def _fill(number: int) -> None:
             cursor.execute("PRAGMA wal_checkpoint(TRUNCATE)")
 
 
-def _print(events: int, wall: float, cpu: float, spent: dict[str, float]) -> None:
+def _print(events: int, wall: float, cpu: float, cpu_of: dict[str, float]) -> None:
     print(f"{events} events, {events / wall:,.0f} events/s, {cpu * 1000 / events:.4f} ms of CPU an event")
-    spent["commit and the rest"] = cpu - sum(spent.values())
-    for stage, seconds in spent.items():
+    cpu_of["commit and the rest"] = cpu - sum(cpu_of.values())
+    for stage, seconds in cpu_of.items():
         print(f"  {stage:20} {seconds * 1000 / events:.4f}")
 
 
 def _stages() -> dict[str, float]:
-    """Put a clock around each stage; return where they note the CPU time."""
+    """Time each stage; return the dict of their CPU seconds."""
     from recorder.core.recorder import Recorder  # noqa: PLC0415
     from recorder.ingest import pipeline  # noqa: PLC0415
     from recorder.journal.append import Journal  # noqa: PLC0415
     from recorder.projection import store  # noqa: PLC0415
 
-    spent: dict[str, float] = {}
-    _clock(spent, "parse", pipeline, "_parsed")
-    _clock(spent, "keys", pipeline, "state_keys_of")
-    _clock(spent, "load", store, "load_state")
-    _clock(spent, "feed", Recorder, "feed")
-    _clock(spent, "save", store, "save")
+    cpu_of: dict[str, float] = {}
+    _clock(cpu_of, "parse", pipeline, "_parsed")
+    _clock(cpu_of, "keys", pipeline, "state_keys_of")
+    _clock(cpu_of, "load", store, "load_state")
+    _clock(cpu_of, "feed", Recorder, "feed")
+    _clock(cpu_of, "save", store, "save")
     for name in ("__init__", "append", "write"):
-        _clock(spent, "journal", Journal, name)
-    return spent
+        _clock(cpu_of, "journal", Journal, name)
+    return cpu_of
 
 
-def _clock(spent: dict[str, float], stage: str, owner: Any, name: str) -> None:
+def _clock(cpu_of: dict[str, float], stage: str, owner: Any, name: str) -> None:
     function: Callable[..., Any] = getattr(owner, name)
-    spent[stage] = 0.0
+    cpu_of[stage] = 0.0
 
     def clocked(*args: Any, **kwargs: Any) -> Any:
         begun = time.thread_time()
         try:
             return function(*args, **kwargs)
         finally:
-            spent[stage] += time.thread_time() - begun
+            cpu_of[stage] += time.thread_time() - begun
 
     setattr(owner, name, clocked)
 
@@ -181,14 +181,14 @@ def _loop(session: str, turns: int) -> Iterator[bytes]:
 def _turn(session: str, loop: str, n: int, messages: list[Any]) -> Iterator[bytes]:
     calls = [f"toolu_{session}_{n}_{k}" for k in range(2)]
     arguments = {call: {"input": _words(call, 300)} for call in calls}
-    asked = [{"type": "toolCall", "id": c, "name": "bash", "arguments": arguments[c]} for c in calls]
+    tool_calls = [{"type": "toolCall", "id": c, "name": "bash", "arguments": arguments[c]} for c in calls]
     head = {
         "role": "assistant",
         "stopReason": "toolUse",
         "model": "claude-sonnet-4-6",
         "provider": "anthropic",
     }
-    answer = {**head, "content": [*_text(f"{session}{n}", 1200), *asked], "usage": USAGE, "timestamp": n}
+    answer = {**head, "content": [*_text(f"{session}{n}", 1200), *tool_calls], "usage": USAGE, "timestamp": n}
     yield from _message(loop, {**head, "content": [], "usage": USAGE, "timestamp": n}, answer)
     results = []
     for call in calls:

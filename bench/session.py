@@ -1,11 +1,11 @@
-"""How a session page holds at any size: from the server, and in a browser.
+"""Time of session pages of several sizes: on the server, and in a browser.
 
 python -m bench.session [--requests 12]
 
 One session of 1,000 loops, one of 5,000, a tree 60 levels deep and a loop of 10,000 events that repeats all
-messages in each request. Every page is asked for by a reader, then opened in Chromium: when its scripts have
-run, the longest frame while `j` and `k` are pressed 40 times and the pane scrolls, and what its heap holds.
-Then another such loop is open while it goes on at 100 events a second, and is used until these are sent.
+messages in each request. Every page is requested by a reader, then opened in Chromium: the time until its
+scripts have run, the longest frame while `j` and `k` are pressed 40 times and the pane scrolls, and the size
+of its heap. Then a page is used while its loop receives 100 events a second.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from playwright.sync_api import CDPSession, Page, sync_playwright
 from bench.live import quantiles
 from bench.support.machine import Target, loopscope, report
 from bench.support.viewers import Reader
-from tests.browser.conftest import ARGS
+from tests.browser.chromium import ARGS
 from tests.support import build
 from tests.support.long_loop import LongLoop
 from tests.support.server import Agent, Server
@@ -66,7 +66,7 @@ READY = "() => performance.getEntriesByType('navigation')[0].domContentLoadedEve
 
 
 def main() -> None:
-    requests = _asked().requests
+    requests = _options().requests
     rows, live = [], []
     with loopscope() as (target, server), sync_playwright() as playwright:
         for _name, lines in tapes():
@@ -80,7 +80,7 @@ def main() -> None:
         server.sign_in(page)
         for name, _ in tapes():
             url = server.session_url(name.split(",")[0])
-            times, cpu, size = ask(target, reader, url.removeprefix(server.url), requests)
+            times, cpu, size = measure(target, reader, url.removeprefix(server.url), requests)
             p50, p95 = quantiles(times)
             interactive, longest, heap = opened(page, url)
             shown = (
@@ -92,10 +92,10 @@ def main() -> None:
                 f"**{longest:.0f}**",
             )
             rows.append((name, *shown, f"{heap:.0f}"))
-        live.append(going_on(server, reader, page))
+        live.append(continuing(server, reader, page))
         chromium.close()
     report("Session page at any size", f"{requests} requests a page.", COLUMNS, rows)
-    report("Session page of a loop that goes on", "Used all the while.", LIVE, live)
+    report("Session page of a loop that goes on", "In use during the measurement.", LIVE, live)
 
 
 def tapes() -> Iterator[tuple[str, Iterator[bytes]]]:
@@ -124,8 +124,8 @@ def send(agent: Agent, lines: Iterator[bytes]) -> None:
     agent.send(*batch)
 
 
-def ask(target: Target, reader: Reader, path: str, requests: int) -> tuple[list[float], float, float]:
-    """Return how long a page took each time, the first left out, the server's CPU for one, and its size."""
+def measure(target: Target, reader: Reader, path: str, requests: int) -> tuple[list[float], float, float]:
+    """Return the times of a page without the first, the server's CPU for one request, and its size in KiB."""
     times, size, cpu = [], 0.0, 0.0
     for turn in range(requests + 1):
         cpu = cpu if turn > 1 else target.cpu_s()
@@ -157,8 +157,8 @@ def use(page: Page) -> None:
         page.wait_for_timeout(16)
 
 
-def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
-    """Return the row of a loop of 10,000 events that goes on while its page is used."""
+def continuing(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
+    """Return the row of a loop of 10,000 events that continues while its page is used."""
     lines, agent = LongLoop(turns=240, deltas=41, session="on").lines(), server.agent()
     send(agent, islice(lines, BEFORE))
     url, sent = server.session_url("on"), []
@@ -172,10 +172,10 @@ def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
     devtools = page.context.new_cdp_session(page)
     devtools.send("Performance.enable")
     with ThreadPoolExecutor(1) as pool:
-        before, said = layouts(devtools), pool.submit(say, agent, islice(lines, AFTER))
-        while not said.done():
+        before, sending = layouts(devtools), pool.submit(send_steadily, agent, islice(lines, AFTER))
+        while not sending.done():
             use(page)
-    seconds = said.result()
+    seconds = sending.result()
     frames, heap = page.evaluate(SEEN)
     ordered, size = sorted(frames), len(reader.get(url.removeprefix(server.url))) / 1024
     longest, p99 = f"**{ordered[-1]:.0f}**", f"{ordered[int(len(ordered) * 0.99)]:.0f}"
@@ -185,13 +185,13 @@ def going_on(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
 
 
 def layouts(devtools: CDPSession) -> int:
-    """Return how often a page was laid out since its metrics are on."""
+    """Return the number of layouts of a page since its metrics were enabled."""
     metrics = devtools.send("Performance.getMetrics")["metrics"]
     return next(int(each["value"]) for each in metrics if each["name"] == "LayoutCount")
 
 
-def say(agent: Agent, lines: Iterator[bytes]) -> float:
-    """Send lines at a steady rate and return the seconds that took: what was due, if the rate was kept."""
+def send_steadily(agent: Agent, lines: Iterator[bytes]) -> float:
+    """Send lines at a steady rate; return the seconds that it took."""
     started, due = time.perf_counter(), 0.0
     for part in iter(lambda: list(islice(lines, int(RATE * EACH_S))), []):
         agent.send(*part)
@@ -200,7 +200,7 @@ def say(agent: Agent, lines: Iterator[bytes]) -> float:
     return time.perf_counter() - started
 
 
-def _asked() -> argparse.Namespace:
+def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )

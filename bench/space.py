@@ -1,8 +1,8 @@
-"""What pruning leaves of a SQLite file: bytes a line, what new lines find free, and what VACUUM gives back.
+"""Size of a SQLite file after pruning: bytes a line, free pages, and the size after VACUUM.
 
 python -m bench.space [--plays 9]
 
-The demo is recorded again and again as if it had come forty days ago, consolidated and pruned.
+The demo is recorded several times with a date forty days ago, consolidated and pruned.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def _measure(plays: int) -> None:
         cursor.execute("VACUUM")
     after = database_bytes()
     print(f"{lines:,} lines: a file of {before / 1e6:.1f} MB; pruned, {free / 1e6:.1f} MB are free pages;")
-    print(f"after VACUUM {after / 1e6:.1f} MB, {_kept() / lines:.0f} bytes a line for its row and place")
+    print(f"after VACUUM {after / 1e6:.1f} MB, {_remaining_bytes() / lines:.0f} bytes a line")
 
 
 def _record(project: int, plays: int) -> int:
@@ -68,26 +68,26 @@ def _record(project: int, plays: int) -> int:
     for n in range(plays):
         sent = 0
         for batch in _batches(list(moments()), BATCH):
-            said = [_line(moment, came, 1) for moment in batch]
-            ingest(Batch(project, f"play-{n}", sent, said, received_at=came))
-            sent += len(said)
+            batch_lines = [_line(moment, came, 1) for moment in batch]
+            ingest(Batch(project, f"play-{n}", sent, batch_lines, received_at=came))
+            sent += len(batch_lines)
         lines += sent
     return lines
 
 
 def _free() -> int:
-    return _ask("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")
+    return _number("SELECT freelist_count * page_size FROM pragma_freelist_count, pragma_page_size")
 
 
-def _kept() -> int:
-    """Return the bytes of what stays of lines: their rows and where they belong, with all indexes."""
+def _remaining_bytes() -> int:
+    """Return the bytes of the rows and indexes that stay after pruning."""
     names = (
         "SELECT name FROM sqlite_master WHERE tbl_name IN ('recorder_journalevent', 'recorder_eventrecord')"
     )
-    return _ask(f"SELECT SUM(pgsize) FROM dbstat WHERE name IN ({names})")
+    return _number(f"SELECT SUM(pgsize) FROM dbstat WHERE name IN ({names})")
 
 
-def _ask(sql: str) -> int:
+def _number(sql: str) -> int:
     from django.db import connection  # noqa: PLC0415
 
     with connection.cursor() as cursor:

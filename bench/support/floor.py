@@ -1,8 +1,8 @@
-"""The floor: the least that a recorder behind the same doors can do and still be durable.
+"""The floor: a server with the same endpoints that does the minimum for durable lines.
 
 Every line is read as JSON and stored verbatim; the lines, the producer's high water and a count per loop go
-into one transaction that is on the disk (`synchronous=FULL`) before the answer leaves. One process on Daphne,
-one writer thread, group commit. No records, no refusals, no access, no pages.
+into one transaction that is synced (`synchronous=FULL`) before the response is sent. One process on Daphne,
+one writer thread, group commit. No records, no rejections, no access control, no pages.
 
 FLOOR_DB=FILE daphne bench.support.floor:application
 """
@@ -50,10 +50,10 @@ async def _http(scope: Message, receive: Any, send: Any) -> None:
     if body:
         producer = headers[b"x-producer"].decode()
         upto = await _store(producer, int(headers[b"x-first-seq"]), b"".join(body))
-    said = json.dumps({"upto": upto, "rejected": []}).encode()
-    start = {"status": 200, "headers": [(b"content-length", str(len(said)).encode())]}
+    content = json.dumps({"upto": upto, "rejected": []}).encode()
+    start = {"status": 200, "headers": [(b"content-length", str(len(content)).encode())]}
     await send({"type": "http.response.start", **start})
-    await send({"type": "http.response.body", "body": said})
+    await send({"type": "http.response.body", "body": content})
 
 
 async def _socket(scope: Message, receive: Any, send: Any) -> None:
@@ -61,18 +61,18 @@ async def _socket(scope: Message, receive: Any, send: Any) -> None:
     await send({"type": "websocket.accept"})
     producer, tasks = "", set()
 
-    async def say(**said: Any) -> None:
-        await send({"type": "websocket.send", "text": json.dumps(said)})
+    async def reply(**fields: Any) -> None:
+        await send({"type": "websocket.send", "text": json.dumps(fields)})
 
     async def answer(first: int, body: bytes) -> None:
-        await say(op="ack", upto=await _store(producer, first, body), rejected=[])
+        await reply(op="ack", upto=await _store(producer, first, body), rejected=[])
 
     while (message := await receive())["type"] == "websocket.receive":
         head, _, body = message["text"].partition("\n")
         header = json.loads(head)
         if header["op"] == "hello":
             producer = header["producer"]
-            await say(op="welcome", v=1, producer=producer, high_water=-1)
+            await reply(op="welcome", v=1, producer=producer, high_water=-1)
         else:
             task = asyncio.create_task(answer(header["first"], body.encode()))
             tasks.add(task)
@@ -94,29 +94,29 @@ def _write() -> None:
         group = [_jobs.get()]
         while len(group) < GROUP and not _jobs.empty():
             group.append(_jobs.get())
-        given = _commit(database, group)
-        _loop[0].call_soon_threadsafe(_give, given)
+        results = _commit(database, group)
+        _loop[0].call_soon_threadsafe(_resolve, results)
 
 
 def _commit(database: sqlite3.Connection, group: list[Any]) -> list[tuple[asyncio.Future[int], int]]:
     loops: Counter[str] = Counter()
-    high, rows, given = {}, [], []
+    high, rows, results = {}, [], []
     for producer, first, lines, answer in group:
         for seq, raw in enumerate(lines, start=first):
             event = json.loads(raw)
             loops[event.get("loop_id", "")] += 1
             rows.append((producer, seq, event["type"], raw))
         high[producer] = first + len(lines) - 1
-        given.append((answer, high[producer]))
+        results.append((answer, high[producer]))
     database.execute("BEGIN IMMEDIATE")
     database.executemany("INSERT INTO line (producer, seq, type, raw) VALUES (?, ?, ?, ?)", rows)
     database.executemany(COUNT, loops.items())
     database.executemany(HIGH, high.items())
     database.execute("COMMIT")
-    return given
+    return results
 
 
-def _give(given: list[tuple[asyncio.Future[int], int]]) -> None:
-    for answer, upto in given:
+def _resolve(results: list[tuple[asyncio.Future[int], int]]) -> None:
+    for answer, upto in results:
         if not answer.done():
             answer.set_result(upto)

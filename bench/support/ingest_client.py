@@ -1,4 +1,4 @@
-"""Both ingest doors from the client's side, cheap: requests and frames are made before the clock runs."""
+"""Clients of both ingest endpoints; requests and frames are built before the measurement starts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from bench.support.workload import Batch
 
 CREDIT = 1024 * 1024
 WAIT_S = 120.0
-UNMASKED = b"\0\0\0\0"  # a mask all the same: the text stays as it is, and masking costs nothing
+UNMASKED = b"\0\0\0\0"  # a mask of zeros leaves the text unchanged and costs nothing
 
 
 class Line:
@@ -30,8 +30,8 @@ class Line:
     def send(self, content: bytes) -> None:
         self._socket.sendall(content)
 
-    def answer(self) -> tuple[int, bytes]:
-        """Read an HTTP answer; one to a handshake has no body."""
+    def read_response(self) -> tuple[int, bytes]:
+        """Read an HTTP response; one to a handshake has no body."""
         status = int(self._file.readline().split()[1])
         length, is_chunked = 0, False
         while (header := self._file.readline().strip()) != b"":
@@ -48,7 +48,7 @@ class Line:
         self._file.readline()
         return b"".join(parts)
 
-    def hear(self) -> dict[str, Any]:
+    def receive(self) -> dict[str, Any]:
         """Read the next text frame."""
         while True:
             kind, size = self._file.read(2)
@@ -56,8 +56,8 @@ class Line:
                 size = int.from_bytes(self._file.read(2 if size == 126 else 8))
             content = self._file.read(size)
             if kind & 15 == 1:
-                said: dict[str, Any] = json.loads(content)
-                return said
+                message: dict[str, Any] = json.loads(content)
+                return message
             if kind & 15 == 8:
                 raise ConnectionError(f"closed with {content!r}")
 
@@ -73,11 +73,11 @@ def post(port: int, token: str, batches: Sequence[Batch], ready: threading.Barri
     for request in requests:
         while True:
             line.send(request)
-            status, said = line.answer()
+            status, message = line.read_response()
             if status == 200:
                 break
-            assert status in (429, 503), (status, said)
-            time.sleep(0.02)  # as a client told to come back does
+            assert status in (429, 503), (status, message)
+            time.sleep(0.02)  # the wait before a retry
     line.close()
 
 
@@ -86,7 +86,7 @@ def talk(port: int, token: str, batches: Sequence[Batch], ready: threading.Barri
     line, frames = Line(port), [frame(batch) for batch in batches]
     greet(line, token, batches[0].producer)
     ready.wait()
-    out: list[tuple[int, int]] = []  # last number and size of what is not acknowledged
+    out: list[tuple[int, int]] = []  # last number and size of each unacknowledged batch
     for batch, text in zip(batches, frames, strict=True):
         while out and sum(size for _, size in out) + len(text) > CREDIT:
             out = _acknowledged(line, out)
@@ -98,26 +98,26 @@ def talk(port: int, token: str, batches: Sequence[Batch], ready: threading.Barri
 
 
 def greet(line: Line, token: str, producer: str) -> None:
-    """Open the WebSocket and say who it is."""
+    """Open the WebSocket and send the producer's name."""
     line.send(_handshake(token))
-    assert line.answer()[0] == 101
+    assert line.read_response()[0] == 101
     line.send(_text(json.dumps({"op": "hello", "v": 1, "producer": producer}).encode()))
-    assert line.hear()["op"] == "welcome"
+    assert line.receive()["op"] == "welcome"
 
 
 def frame(batch: Batch) -> bytes:
-    """Return the frame that brings a batch."""
+    """Return the frame of a batch."""
     return _text(b'{"op":"events","first":%d,"n":%d}\n' % (batch.first, batch.count) + batch.body)
 
 
-DOORS = {"HTTP": post, "WebSocket": talk}
+TRANSPORTS = {"HTTP": post, "WebSocket": talk}
 
 
 def _acknowledged(line: Line, out: list[tuple[int, int]]) -> list[tuple[int, int]]:
-    said = line.hear()
-    assert said["op"] == "ack", said
-    assert not said["rejected"], said
-    return [each for each in out if each[0] > said["upto"]]
+    message = line.receive()
+    assert message["op"] == "ack", message
+    assert not message["rejected"], message
+    return [each for each in out if each[0] > message["upto"]]
 
 
 def _request(batch: Batch, token: str) -> bytes:

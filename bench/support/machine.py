@@ -17,9 +17,9 @@ from tempfile import TemporaryDirectory
 from tests.faults.support.databases import fresh
 from tests.support.server import ROOT, Server, free_port
 
-RUNS = ROOT / "var/bench/runs.md"  # bench/RESULTS.md has the current figures, by hand
+RUNS = ROOT / "var/bench/runs.md"  # bench/RESULTS.md has the current figures, copied by hand
 TICKS = os.sysconf("SC_CLK_TCK")
-FRAME = str(5 * 1024 * 1024)  # Daphne's own limit cuts a large frame off without a word
+FRAME = str(5 * 1024 * 1024)  # Daphne's default limit would close the connection at a large frame
 
 
 class Target:
@@ -52,7 +52,7 @@ def loopscope(database: str | None = None, root: Path = ROOT) -> Iterator[tuple[
 
 @contextmanager
 def floor(folder: Path | None = None) -> Iterator[Target]:
-    """Give the floor: ours, or `floor_phi.py` of another folder."""
+    """Start the floor: ours, or `floor_phi.py` of another folder; stop it at the end."""
     found = next(folder.rglob("floor_phi.py"), None) if folder else None
     application = "floor_phi:application" if found else "bench.support.floor:application"
     port = free_port()
@@ -84,11 +84,11 @@ def report(title: str, note: str, columns: Sequence[str], rows: Sequence[Sequenc
     ).stdout.strip()
     table = [columns, ["---"] * len(columns), *rows]
     text = "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in table)
-    said = f"\n## {title}\n\n{now}, at {commit}; {_machine()}. {note}\n\n{text}\n"
-    print(said)
+    section = f"\n## {title}\n\n{now}, at {commit}; {_machine()}. {note}\n\n{text}\n"
+    print(section)
     RUNS.parent.mkdir(parents=True, exist_ok=True)
     with RUNS.open("a") as runs:
-        runs.write(said)
+        runs.write(section)
 
 
 def _machine() -> str:

@@ -1,4 +1,4 @@
-"""What the benchmarks send: agents at work, as phi-core writes them, about 1.9 kB an event.
+"""Workload of the benchmarks: events of agents in phi-core's form, about 1.9 kB each.
 
 A session has five loops, a loop a number of turns; a turn is one model call that asks for two tools.
 """
@@ -38,7 +38,7 @@ class Batch:
 
 
 def tape(producer: str, events: int, size: int) -> list[Batch]:
-    """Return so many events of a producer in batches of `size`."""
+    """Return `events` events of a producer in batches of `size`."""
     lines = islice(_lines(producer), events)
     found, first = [], 0
     while part := list(islice(lines, size)):
@@ -93,8 +93,8 @@ def _turn(index: int, chance: random.Random, texts: list[str], messages: list[Ev
         yield from _message(prompt, prompt)
     calls = [f"call-{index}-{n}-{chance.randrange(2**32)}" for n in range(2)]
     args = {call: {"input": chance.choice(texts)} for call in calls}
-    said = _answer(chance, texts, args)
-    yield from _message(said | {"content": []}, said)
+    message = _answer(chance, texts, args)
+    yield from _message(message | {"content": []}, message)
     results = []
     for call in calls:
         content = _content(chance.choice(texts))
@@ -106,8 +106,8 @@ def _turn(index: int, chance: random.Random, texts: list[str], messages: list[Ev
         done = {"result": {"content": content, "details": None}, "is_error": False}
         yield {"type": "ToolExecutionEnd", **tool, **done, "child_loop_id": None}
         yield from _message(result, result)
-    messages += [said, *results]
-    end = {"message": said, "usage": said["usage"], "timestamp": _now(), "tool_results": results}
+    messages += [message, *results]
+    end = {"message": message, "usage": message["usage"], "timestamp": _now(), "tool_results": results}
     yield {"type": "TurnEnd", **end}
 
 
@@ -117,13 +117,14 @@ def _message(begun: Event, done: Event) -> Iterable[Event]:
 
 
 def _answer(chance: random.Random, texts: list[str], args: dict[str, Event]) -> Event:
-    asked = [
-        {"type": "toolCall", "id": call, "name": "bash", "arguments": given} for call, given in args.items()
+    tool_calls = [
+        {"type": "toolCall", "id": call, "name": "bash", "arguments": arguments}
+        for call, arguments in args.items()
     ]
     thought = {"type": "thinking", "thinking": chance.choice(texts)}
-    said: Event = {"role": "assistant", "content": [thought, *_content(chance.choice(texts)), *asked]}
-    said |= {"stopReason": "toolUse", "model": CONFIG["model"], "provider": CONFIG["provider"]}
-    return said | {"usage": _usage(chance), "timestamp": 1}
+    message: Event = {"role": "assistant", "content": [thought, *_content(chance.choice(texts)), *tool_calls]}
+    message |= {"stopReason": "toolUse", "model": CONFIG["model"], "provider": CONFIG["provider"]}
+    return message | {"usage": _usage(chance), "timestamp": 1}
 
 
 def _usage(chance: random.Random) -> Event:

@@ -9,18 +9,10 @@ import pytest
 from playwright.sync_api import sync_playwright
 
 from tests.browser import pages
+from tests.browser.chromium import ARGS
 from tests.browser.played_socket import open_page  # noqa: F401  a fixture
 from tests.support.server import Server
 
-ARGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
 WATCH = """window.violations = [];
 addEventListener("securitypolicyviolation", (event) => {
   violations.push(`${event.violatedDirective} ${event.blockedURI}`);
