@@ -1,1 +1,4 @@
-"""The host-wide channel of what starts, ends and waits, in the words of Grida's contract. Live only."""
+"""The lifecycle stream: turns that start and end and approvals requested, over all projects. Live only.
+
+Event types and reasons are those of Grida's contract.
+"""

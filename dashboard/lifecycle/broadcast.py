@@ -1,7 +1,17 @@
-"""The feed: what rings in this process, for every subscriber. None can hold up another, or a commit.
+"""The feed of lifecycle events: one task per process derives events from commits for all subscribers.
 
-Nobody listens, nothing is asked. What rings is told at once and then at most every 50 ms: to wake fifty
-subscribers for each commit costs the commits. A subscriber that does not keep up loses its own oldest frames.
+Path of an event: a commit publishes an invalidation on any thread; `_queue_invalidation` queues it; `_run`
+takes all queued ones, derives their events with a few queries in a thread, and appends them to each
+subscriber's queue.
+
+Back-pressure: nothing ever waits for a subscriber. Each has a queue of `BACKLOG_MAX` events and loses its own
+oldest ones beyond that; a burst is handed out in chunks with a pause, so that a subscriber that reads at once
+loses nothing. Invalidations beyond `INVALIDATIONS_MAX` drop the oldest.
+
+Invariants: all subscribers of a project receive the same events in the same order; without subscribers
+nothing is queued or queried; a commit is never delayed, it only appends to a queue. Cost: queries per batch
+of commits (at most one batch every `GATHER_S`), not per commit or subscriber, since waking fifty subscribers
+for each commit slows the commits.
 """
 
 from __future__ import annotations
@@ -12,117 +22,121 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from dashboard.lifecycle.events import Ring, Rings, may_ring
+from dashboard.lifecycle.events import LifecycleEvent, LifecycleReducer, may_have_events
 from recorder.database.errors import STORE_ERRORS, Busy
 from recorder.ingest.auth import T, in_thread
 from recorder.pubsub import invalidation
 
 log = logging.getLogger(__name__)
 
-KEPT = 256  # frames that wait for one subscriber
-AGAIN_S = 1.0  # until the store is asked again
-UNANSWERED = (Busy, *STORE_ERRORS)
-BEAT_S = 15.0  # between comments that keep a quiet line open; one clock for all, not one a frame
-GATHER_S = 0.05  # what rings in such a time is looked up, and told, at once
-PIECE, PAUSE_S = KEPT // 4, 0.002  # frames handed out at once, and the time to take them
-WAITING = 2_000  # commits that wait to be looked at; of more the oldest ring for nobody
+BACKLOG_MAX = 256  # events queued for one subscriber
+RETRY_S = 1.0  # between two attempts while the database is unavailable
+UNAVAILABLE = (Busy, *STORE_ERRORS)
+HEARTBEAT_S = 15.0  # between comments on idle connections; one timer for all subscribers
+GATHER_S = 0.05  # commits within this time are queried together
+CHUNK, PAUSE_S = BACKLOG_MAX // 4, 0.002  # events handed out at once, and the pause in which they are taken
+INVALIDATIONS_MAX = 2_000  # queued commits; beyond it the oldest are dropped, with their events
 
 
 @dataclass(eq=False)
 class Subscriber:
-    """One reader of the channel, and the projects that are theirs."""
+    """One connection, the projects it may read, and its queue. Event loop only."""
 
     projects: frozenset[int]
-    _frames: deque[Ring] = field(default_factory=lambda: deque(maxlen=KEPT))
+    _events: deque[LifecycleEvent] = field(default_factory=lambda: deque(maxlen=BACKLOG_MAX))
     _more: asyncio.Event = field(default_factory=asyncio.Event)
 
-    def offer(self, rings: Sequence[Ring]) -> None:
-        """Keep the frames that are theirs until they are taken."""
-        self._frames.extend(ring for ring in rings if ring.project in self.projects)
-        if self._frames:
+    def offer(self, events: Sequence[LifecycleEvent]) -> None:
+        """Queue the events of the subscriber's projects; a full queue drops its oldest."""
+        self._events.extend(event for event in events if event.project in self.projects)
+        if self._events:
             self._more.set()
 
     def wake(self) -> None:
-        """Have `take` return, whether or not a frame waits."""
+        """Let `take` return even without events, for a heartbeat."""
         self._more.set()
 
-    async def take(self) -> list[Ring]:
-        """Return the frames that wait, none if it was only woken."""
+    async def take(self) -> list[LifecycleEvent]:
+        """Wait for events; remove and return all queued ones, none after a mere `wake`."""
         await self._more.wait()
-        taken = list(self._frames)
-        self._frames.clear()
+        events = list(self._events)
+        self._events.clear()
         self._more.clear()
-        return taken
+        return events
 
 
 class Feed:
-    """The channel of one process."""
+    """The lifecycle events of one process, for all its subscribers."""
 
     def __init__(self) -> None:
         self._subscribers: set[Subscriber] = set()
-        self._invalidations: deque[invalidation.Invalidation] = deque(maxlen=WAITING)
-        self._rings = Rings()
+        self._invalidations: deque[invalidation.Invalidation] = deque(maxlen=INVALIDATIONS_MAX)
+        self._reducer = LifecycleReducer()
         self._tasks: list[asyncio.Task[None]] = []
 
     async def subscribe(self, subscriber: Subscriber) -> None:
-        """Hand what rings from now on to a subscriber."""
+        """Queue events from now on for a subscriber; return once the running turns are loaded."""
         if not self._tasks:
-            self._loop, self._heard = asyncio.get_running_loop(), asyncio.Event()
+            self._loop, self._is_queued = asyncio.get_running_loop(), asyncio.Event()
             self._invalidations.clear()
-            invalidation.subscribe(self._hear)
+            # Before the running turns are loaded: a turn that ends in between must not be missed.
+            invalidation.subscribe(self._queue_invalidation)
             self._ready = asyncio.Event()
-            self._tasks = [self._loop.create_task(each) for each in (self._run(), self._beat())]
+            self._tasks = [self._loop.create_task(work) for work in (self._run(), self._send_heartbeats())]
         self._subscribers.add(subscriber)
         await self._ready.wait()
 
     def unsubscribe(self, subscriber: Subscriber) -> None:
-        """Stop; with the last one the feed rests."""
+        """Remove a subscriber; without any the feed stops listening to commits."""
         self._subscribers.discard(subscriber)
         if not self._subscribers and self._tasks:
-            invalidation.unsubscribe(self._hear)
+            invalidation.unsubscribe(self._queue_invalidation)
             for task in self._tasks:
                 task.cancel()
             self._tasks.clear()
 
-    def _hear(self, touched: invalidation.Invalidation) -> None:
-        if may_ring(touched):
+    def _queue_invalidation(self, touched: invalidation.Invalidation) -> None:
+        # Called by the committing thread: an append to a deque is atomic and needs no lock.
+        if may_have_events(touched):
             self._invalidations.append(touched)
-            self._loop.call_soon_threadsafe(self._heard.set)
+            self._loop.call_soon_threadsafe(self._is_queued.set)
 
     async def _run(self) -> None:
-        await self._answered(self._rings.begin)
+        await self._query(self._reducer.begin)
         self._ready.set()
         while True:
-            await self._heard.wait()
-            self._heard.clear()
-            rings = await self._rung()
-            for at in range(0, len(rings), PIECE):
-                await self._hand(rings[at : at + PIECE])
+            await self._is_queued.wait()
+            self._is_queued.clear()
+            events = await self._next_events()
+            for at in range(0, len(events), CHUNK):
+                await self._hand_out(events[at : at + CHUNK])
+            # The first commit after a pause is handled at once; those of the next `GATHER_S` together.
             await asyncio.sleep(GATHER_S)
 
-    async def _beat(self) -> None:
+    async def _send_heartbeats(self) -> None:
         while True:
-            await asyncio.sleep(BEAT_S)
+            await asyncio.sleep(HEARTBEAT_S)
             for subscriber in self._subscribers:
                 subscriber.wake()
 
-    async def _rung(self) -> list[Ring]:
+    async def _next_events(self) -> list[LifecycleEvent]:
+        # By length, not until empty: commits may be queued faster than they are taken.
         invalidations = [self._invalidations.popleft() for _ in range(len(self._invalidations))]
-        return await self._answered(lambda: self._rings.of(invalidations))
+        return await self._query(lambda: self._reducer.feed(invalidations))
 
-    async def _answered(self, look: Callable[[], T]) -> T:
-        """Return what the store says, as soon as it can."""
+    async def _query(self, query: Callable[[], T]) -> T:
+        """Return the result of a query, repeated until the database is available."""
         while True:
             try:
-                return await in_thread(look)
-            except UNANSWERED:
-                log.warning("the lifecycle channel waits until the store answers")
-                await asyncio.sleep(AGAIN_S)
+                return await in_thread(query)
+            except UNAVAILABLE:
+                log.warning("the database is unavailable: the lifecycle stream retries in %s s", RETRY_S)
+                await asyncio.sleep(RETRY_S)
 
-    async def _hand(self, rings: Sequence[Ring]) -> None:
+    async def _hand_out(self, events: Sequence[LifecycleEvent]) -> None:
         for subscriber in self._subscribers:
-            subscriber.offer(rings)
-        if len(rings) == PIECE:  # more may follow: who reads at once loses nothing of a burst
+            subscriber.offer(events)
+        if len(events) == CHUNK:  # more may follow: a subscriber that reads at once must not lose any
             await asyncio.sleep(PAUSE_S)
 
 

@@ -1,4 +1,12 @@
-"""From commits to rings: one turn-started and one turn-finished for each root loop and parallel group."""
+"""Derives lifecycle events from commits: turn-started and turn-finished, once each per root loop and group.
+
+The reducer holds the turns that run. A start adds one, an end removes it, so each start has exactly one end
+however events are spread over commits and whatever is sent twice. A turn that was cut off (by a flush,
+without an end event) is found among the records that the commit names as ended.
+
+Cost: one query for up to `EVENTS_PER_QUERY` events of a batch of commits, two more if parallel groups are
+among them, and up to two more if turns were cut off; memory grows with the running turns.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +18,7 @@ from functools import cached_property
 from typing import Literal
 
 from dashboard.lifecycle import queries
-from dashboard.lifecycle.queries import GROUP_KINDS, RINGING, Event, Whose
+from dashboard.lifecycle.queries import GROUP_KINDS, ROOT_ROLE, Event, SessionLink
 from dashboard.web import links
 from recorder.pubsub.invalidation import Invalidation
 
@@ -25,68 +33,72 @@ REASONS: dict[str, Reason] = {
     "aborted": "abort",
 }
 Frame = dict[str, str | int | bool]
-AT_ONCE = 500  # events asked for in one query
+EVENTS_PER_QUERY = 500
 
 
 @dataclass(frozen=True)
-class Ring:
-    """One frame of the channel, of one project."""
+class LifecycleEvent:
+    """One event of the stream, and its project."""
 
     project: int
     frame: Frame
 
     @cached_property
     def line(self) -> bytes:
-        """Return it as it goes out, written once for all who listen."""
+        """The bytes of the server-sent event, serialised once for all subscribers."""
         return b"event: lifecycle\ndata: " + json.dumps(self.frame, separators=(",", ":")).encode() + b"\n\n"
 
 
-def may_ring(touched: Invalidation) -> bool:
-    """Say whether a commit may ring; most hold what happens within a turn."""
+def may_have_events(touched: Invalidation) -> bool:
+    """Return whether a commit may have lifecycle events; most commits are within a turn and have none."""
     return bool(touched.moments or touched.ended or touched.ended_groups)
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """Loops and groups that ended without an event of their own, with their outcomes."""
+    """Outcomes of loops and groups that ended without an event of their own, by primary key."""
 
     loops: Mapping[int, str]
     groups: Mapping[int, str]
 
 
 @dataclass(slots=True)
-class Rings:
-    """What runs, as far as it has rung: so each start has one end, whatever the commits hold."""
+class LifecycleReducer:
+    """The running turns link start was reported, by primary key."""
 
-    loops: dict[int, Whose] = field(default_factory=dict)
-    groups: dict[int, Whose] = field(default_factory=dict)
+    loops: dict[int, SessionLink] = field(default_factory=dict)
+    groups: dict[int, SessionLink] = field(default_factory=dict)
 
     def begin(self) -> None:
-        """Take what runs now for known. Queries."""
-        links.session("any", 0)  # the first address loads every page, a second that no ring should wait
+        """Load the running turns, so that their ends are reported. Two queries."""
+        # The first URL imports all pages, which takes a second: not while an event waits.
+        links.session("any", 0)
         self.loops = queries.running_loops()
         self.groups = queries.running_groups()
 
-    def of(self, invalidations: Sequence[Invalidation]) -> list[Ring]:
-        """Return what commits ring, in their order. All queries come first: if one fails nothing has rung."""
+    def feed(self, invalidations: Sequence[Invalidation]) -> list[LifecycleEvent]:
+        """Return the events of commits, in the order of commits and of their lines.
+
+        All queries come first: if one raises, the state is unchanged and the call can be repeated.
+        """
         lines = sorted({line for touched in invalidations for line in touched.moments})
         events = {
             event.pk: event
-            for at in range(0, len(lines), AT_ONCE)
-            for event in queries.events(lines[at : at + AT_ONCE])
+            for at in range(0, len(lines), EVENTS_PER_QUERY)
+            for event in queries.events(lines[at : at + EVENTS_PER_QUERY])
         }
         groups = queries.groups([event.pk for event in events.values() if event.kind in GROUP_KINDS])
         cut = self._cut(invalidations, list(events.values()), set(groups.values()))
-        return [ring for touched in invalidations for ring in self._of(touched, events, groups, cut)]
+        return [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
 
     def _cut(self, invalidations: Sequence[Invalidation], events: Sequence[Event], begun: Set[int]) -> Cut:
-        """Return what was cut off: a flush has no event of a loop's own. Queries, where something may be."""
+        """Return the turns that a flush ended without an end event. No query if there can be none."""
         started = {event.loop for event in events if event.kind == "AgentStart"}
-        told = {event.loop for event in events if event.kind == "AgentEnd"}
+        with_end = {event.loop for event in events if event.kind == "AgentEnd"}
         loops = {
             pk
             for touched in invalidations
-            for pk in touched.ended - told
+            for pk in touched.ended - with_end
             if pk in self.loops or pk in started
         }
         groups = {
@@ -96,9 +108,9 @@ class Rings:
             queries.ended_loops(loops) if loops else {}, queries.ended_groups(groups) if groups else {}
         )
 
-    def _of(
+    def _feed_one(
         self, touched: Invalidation, events: Mapping[int, Event], groups: Mapping[int, int], cut: Cut
-    ) -> Iterator[Ring]:
+    ) -> Iterator[LifecycleEvent]:
         for line in sorted(touched.moments):
             if line in events:
                 yield from self._event(events[line], groups.get(line))
@@ -107,46 +119,46 @@ class Rings:
         for pk in sorted(touched.ended_groups & cut.groups.keys() & self.groups.keys()):
             yield _cut_off(self.groups.pop(pk), cut.groups[pk])
 
-    def _event(self, event: Event, group: int | None) -> Iterator[Ring]:
+    def _event(self, event: Event, group: int | None) -> Iterator[LifecycleEvent]:
         match event.kind:
-            case "AgentStart" if event.role == RINGING and event.loop is not None:
-                self.loops[event.loop] = event.whose
+            case "AgentStart" if event.role == ROOT_ROLE and event.loop is not None:
+                self.loops[event.loop] = event.link
                 yield _started(event)
             case "AgentEnd" if event.loop in self.loops:
                 del self.loops[event.loop]
                 yield _finished(event, event.outcome)
             case "ApprovalRequested":
-                yield _ring("approval-requested", event.whose, event.at)
+                yield _lifecycle_event("approval-requested", event.link, event.at)
             case "ParallelLoopStart" if group is not None:
-                self.groups[group] = event.whose
+                self.groups[group] = event.link
                 yield _started(event)
             case "ParallelLoopEnd" if group in self.groups:
                 del self.groups[group]
                 yield _finished(event, "completed")
 
 
-def _started(event: Event) -> Ring:
-    return _ring("turn-started", event.whose, event.at, **_prompt(event))
+def _started(event: Event) -> LifecycleEvent:
+    return _lifecycle_event("turn-started", event.link, event.at, **_prompt(event))
 
 
-def _finished(event: Event, outcome: str) -> Ring:
+def _finished(event: Event, outcome: str) -> LifecycleEvent:
     reason = REASONS.get(outcome, "finish")
-    how: Frame = {"reason": reason, "pending_approval": event.waits and reason == "finish"}
-    return _ring("turn-finished", event.whose, event.at, **_prompt(event), **how)
+    end: Frame = {"reason": reason, "pending_approval": event.waits and reason == "finish"}
+    return _lifecycle_event("turn-finished", event.link, event.at, **_prompt(event), **end)
 
 
-def _cut_off(whose: Whose, outcome: str) -> Ring:
-    how: Frame = {"reason": REASONS.get(outcome, "finish"), "pending_approval": False}
-    return _ring("turn-finished", whose, datetime.now(UTC), **how)
+def _cut_off(link: SessionLink, outcome: str) -> LifecycleEvent:
+    end: Frame = {"reason": REASONS.get(outcome, "finish"), "pending_approval": False}
+    return _lifecycle_event("turn-finished", link, datetime.now(UTC), **end)
 
 
 def _prompt(event: Event) -> Frame:
-    """Return the prompt's id where it is known."""
+    """Return the field `message_id` if the prompt's id is known."""
     return {"message_id": event.message_id} if event.message_id else {}
 
 
-def _ring(kind: Type, whose: Whose, at: datetime, **more: str | int | bool) -> Ring:
+def _lifecycle_event(kind: Type, link: SessionLink, at: datetime, **more: str | int | bool) -> LifecycleEvent:
     ms = int(at.timestamp() * 1000)
-    return Ring(
-        whose.project, {"type": kind, "session_id": whose.session_id, "url": whose.url, **more, "at": ms}
+    return LifecycleEvent(
+        link.project, {"type": kind, "session_id": link.session_id, "url": link.url, **more, "at": ms}
     )

@@ -1,6 +1,6 @@
-"""When a browser notifies: the one table, row by row. What has no row is silent.
+"""The notification policy: which lifecycle events cause a browser notification. No row, no notification.
 
-A page is sent the rows that may notify and looks a frame up by the same key; it holds no second copy.
+Pages receive the rows that may notify and look events up by the same key, so this table is the only copy.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 
 from dashboard.lifecycle.events import Frame
 
-ASKED = "approval-requested"
+REQUESTED = "approval-requested"
 BLOCKED = "pending approval"
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One row; `says` stands in a notification below the session's title, "" if there never is one."""
+    """One row. `says` is the text of the notification below the session's title, "" if there is none."""
 
     key: str
     glyph: str
@@ -24,9 +24,9 @@ class Row:
 
 
 ROWS = (
-    Row(ASKED, "waiting", "The agent is stalled on you", "Waits for your approval"),
+    Row(REQUESTED, "waiting", "The agent is stalled on you", "Waits for your approval"),
     Row("turn-finished, finish", "completed", "Done, come and look", "Finished"),
-    Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {ASKED}"),
+    Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {REQUESTED}"),
     Row("turn-finished, error", "error", "It stopped on an error", "Failed"),
     Row("turn-finished, abort", "aborted", "Stopped by a person, or cut off"),
     Row("turn-started", "running", "Not a moment for attention"),
@@ -35,7 +35,7 @@ POLICY = {row.key: row for row in ROWS}
 
 
 def key(frame: Frame) -> str:
-    """Return the row that a frame falls under, as `lifecycle_channel.js` does; there may be none."""
+    """Return the key of a frame's row, as `lifecycle_channel.js` does; the policy may have no such row."""
     reason = frame.get("reason")
     blocked = BLOCKED if reason == "finish" and frame.get("pending_approval") else None
     return ", ".join(str(word) for word in (frame.get("type"), reason, blocked) if word)

@@ -1,4 +1,4 @@
-"""What a commit started, ended or left waiting, read from the records that its bell names."""
+"""Queries of the lifecycle stream: the events and records that an invalidation names."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from dashboard.web import links
 from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
-GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they lead to their session, not to one of many loops
-RINGING = "normal"  # the role of loops that ring: branches, judges, passes and sub-agents do not
-OLD = timedelta(minutes=2)
+GROUP_KINDS = ("ParallelLoopStart", "ParallelLoopEnd")  # they link to the session, not to one of many loops
+ROOT_ROLE = "normal"  # loops with events; branches, judges, compactions and sub-agents have none
+OLD = timedelta(minutes=2)  # age from which an imported event counts as past
 
 
 @dataclass(frozen=True, slots=True)
-class Whose:
-    """The session that a ring is about, and where to see it."""
+class SessionLink:
+    """A session, and the path of the page that shows the turn."""
 
     project: int
     session_id: str
@@ -28,21 +28,21 @@ class Whose:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One event that may ring."""
+    """One recorded event that may be a lifecycle event."""
 
     kind: str
     pk: int
-    whose: Whose
+    link: SessionLink
     loop: int | None
     role: str
     outcome: str
     message_id: str
-    waits: bool  # an approval of its session is open
+    waits: bool  # an approval of its session was open at this event
     at: datetime
 
 
 def events(lines: Collection[int]) -> list[Event]:
-    """Return those moments that may ring, in recorded order; not what an import brings in of the past."""
+    """Return the events of `lines`, in recorded order, without orphans, late and imported past events."""
     found = EventRecord.objects.filter(pk__in=lines, session__isnull=False, late=False)
     rows = found.select_related("session__project", "loop", "journal__producer").defer(
         "journal__own", "journal__pieces"
@@ -52,40 +52,40 @@ def events(lines: Collection[int]) -> list[Event]:
 
 
 def groups(events: Collection[int]) -> dict[int, int]:
-    """Return the groups that these events start or end, by event."""
+    """Return the groups that these events start or end, by event. Two queries."""
     started = ParallelGroupRecord.objects.filter(start_event__in=events).values_list("start_event", "pk")
     ended = ParallelGroupRecord.objects.filter(end_event__in=events).values_list("end_event", "pk")
     return {event: pk for event, pk in [*started, *ended] if event is not None}
 
 
-def running_loops() -> dict[int, Whose]:
-    """Return the loops that ring and run now, by key."""
-    found = LoopRecord.objects.filter(status="running", role=RINGING).select_related("session__project")
-    return {loop.pk: _whose(loop.session, loop.pk) for loop in found}
+def running_loops() -> dict[int, SessionLink]:
+    """Return the running root loops by primary key."""
+    found = LoopRecord.objects.filter(status="running", role=ROOT_ROLE).select_related("session__project")
+    return {loop.pk: _link(loop.session, loop.pk) for loop in found}
 
 
-def running_groups() -> dict[int, Whose]:
-    """Return the groups that run now, by key."""
+def running_groups() -> dict[int, SessionLink]:
+    """Return the running groups by primary key."""
     found = ParallelGroupRecord.objects.filter(status="running").select_related("session__project")
-    return {group.pk: _whose(group.session, None) for group in found}
+    return {group.pk: _link(group.session, None) for group in found}
 
 
 def ended_loops(loops: Collection[int]) -> dict[int, str]:
-    """Return the outcomes of those of `loops` that no longer run."""
+    """Return the outcomes of those `loops` that ended."""
     found = LoopRecord.objects.filter(pk__in=loops).exclude(status__in=("running", "pending"))
     return dict(found.values_list("pk", "outcome"))
 
 
 def ended_groups(groups: Collection[int]) -> dict[int, str]:
-    """Return those of `groups` that were cut off, as outcomes."""
+    """Return the outcome "aborted" for those `groups` that were cut off."""
     found = ParallelGroupRecord.objects.filter(pk__in=groups, status="aborted")
     return dict.fromkeys(found.values_list("pk", flat=True), "aborted")
 
 
 def _open_then() -> QuerySet[Approval]:
-    """Return the approvals that an event's session waited for at that event."""
-    asked = Approval.objects.filter(session=OuterRef("session"), request_event__lt=OuterRef("pk"))
-    return asked.filter(Q(resolve_event=None) | Q(resolve_event__gt=OuterRef("pk")))
+    """Return the approvals of an event's session that were open at that event."""
+    requested = Approval.objects.filter(session=OuterRef("session"), request_event__lt=OuterRef("pk"))
+    return requested.filter(Q(resolve_event=None) | Q(resolve_event__gt=OuterRef("pk")))
 
 
 def _event(row: EventRecord, *, waits: bool) -> Event:
@@ -94,7 +94,7 @@ def _event(row: EventRecord, *, waits: bool) -> Event:
     return Event(
         kind=row.type,
         pk=row.pk,
-        whose=_whose(session, None if row.type in GROUP_KINDS else row.loop_id),
+        link=_link(session, None if row.type in GROUP_KINDS else row.loop_id),
         loop=row.loop_id,
         role=loop.role if loop else "",
         outcome=loop.outcome if loop else "",
@@ -104,10 +104,10 @@ def _event(row: EventRecord, *, waits: bool) -> Event:
     )
 
 
-def _whose(session: Session, loop: int | None) -> Whose:
+def _link(session: Session, loop: int | None) -> SessionLink:
     slug = session.project.slug
     url = links.loop(slug, session.pk, loop) if loop else links.session(slug, session.pk)
-    return Whose(session.project_id, session.session_id, url)
+    return SessionLink(session.project_id, session.session_id, url)
 
 
 def _is_past(row: EventRecord) -> bool:

@@ -1,6 +1,9 @@
-"""`GET /api/v1/lifecycle`: the channel as server-sent events, for a token of scope read or a person.
+"""`GET /api/v1/lifecycle`: the lifecycle stream as server-sent events, for a read token or a signed-in user.
 
-Needs Channels' cookie middleware around it.
+Raw ASGI inside Channels' cookie middleware. Two tasks per connection: `_send_events` takes events from the
+subscriber's queue and sends them, `_disconnected` waits for the client to leave. Sending waits for a slow
+client (see `dashboard/server/daphne.py`), while its queue drops the oldest events. Access is checked again
+every `RECHECK_S` seconds, so a revoked token ends the stream.
 """
 
 from __future__ import annotations
@@ -14,7 +17,7 @@ from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 
 from dashboard.lifecycle.broadcast import Subscriber, feed
-from dashboard.lifecycle.events import Ring
+from dashboard.lifecycle.events import LifecycleEvent
 from dashboard.security import authenticate
 from dashboard.security.access import projects_of
 from recorder.access import tokens
@@ -22,19 +25,19 @@ from recorder.database.errors import Busy
 from recorder.ingest.auth import Receive, Scope, Send, header, in_thread
 from recorder.ingest.http import Fault, refused_by, reply
 
-RECHECK_S = 30.0  # between looks at who reads, and what they may see by now
-Tell = Callable[[Sequence[Ring]], Awaitable[bytes]]
+RECHECK_S = 30.0  # between two checks of access
+Serialize = Callable[[Sequence[LifecycleEvent]], Awaitable[bytes]]
 
 
-async def frames(rings: Sequence[Ring]) -> bytes:
-    """Write rings as the channel does."""
-    return b"".join(ring.line for ring in rings)
+async def frames(events: Sequence[LifecycleEvent]) -> bytes:
+    """Serialise events as server-sent events."""
+    return b"".join(event.line for event in events)
 
 
-async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = frames) -> None:
-    """Answer one subscriber until it leaves, or may no longer listen."""
+async def lifecycle(scope: Scope, receive: Receive, send: Send, serialize: Serialize = frames) -> None:
+    """Stream to one subscriber until it disconnects or loses access; other pages pass their `serialize`."""
     if scope["method"] != "GET":
-        await reply(send, 405, {"code": "bad_method", "message": "the channel is read"}, allow="GET")
+        await reply(send, 405, {"code": "bad_method", "message": "this path is read-only"}, allow="GET")
         return
     try:
         subscriber = Subscriber(await _projects(scope))
@@ -42,17 +45,19 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send, tell: Tell = fra
         await reply(send, fault.status, fault.body, **fault.headers)
         return
     except Busy as busy:
-        later = refused_by(busy)
-        await reply(send, later.status, later.body, **later.headers)
+        refusal = refused_by(busy)
+        await reply(send, refusal.status, refusal.body, **refusal.headers)
         return
     try:
         await feed.subscribe(subscriber)
-        await _stream(scope, receive, send, subscriber, tell)
+        await _stream(scope, receive, send, subscriber, serialize)
     finally:
         feed.unsubscribe(subscriber)
 
 
-async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscriber, tell: Tell) -> None:
+async def _stream(
+    scope: Scope, receive: Receive, send: Send, subscriber: Subscriber, serialize: Serialize
+) -> None:
     headers = {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -62,34 +67,37 @@ async def _stream(scope: Scope, receive: Receive, send: Send, subscriber: Subscr
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": 200, "headers": pairs})
     await _write(send, b": listening\n\n")
-    telling = asyncio.create_task(_tell(scope, send, subscriber, tell))
-    leaving = asyncio.create_task(_left(receive))
+    sending = asyncio.create_task(_send_events(scope, send, subscriber, serialize))
+    leaving = asyncio.create_task(_disconnected(receive))
     try:
-        await asyncio.wait((telling, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
     finally:
-        telling.cancel()
+        sending.cancel()
         leaving.cancel()
-    if telling.done() and not telling.cancelled() and telling.exception() is None:
+    # Access was lost: end the response properly, so that the client does not see a broken connection.
+    if sending.done() and not sending.cancelled() and sending.exception() is None:
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _tell(scope: Scope, send: Send, subscriber: Subscriber, tell: Tell) -> None:
+async def _send_events(scope: Scope, send: Send, subscriber: Subscriber, serialize: Serialize) -> None:
+    """Send events, or a comment as heartbeat, until access is lost."""
     checked_at = time.monotonic()
     while True:
-        rings = await subscriber.take()
+        events = await subscriber.take()
         if time.monotonic() - checked_at > RECHECK_S:
             try:
                 subscriber.projects = await _projects(scope)
             except Fault:
                 return
             except Busy:
-                pass  # the store cannot say now who this is; they were known a moment ago
+                pass  # the database is busy: keep the access of the last check
             checked_at = time.monotonic()
-        rings = [ring for ring in rings if ring.project in subscriber.projects]
-        await _write(send, await tell(rings) or b": \n\n")
+        # Events of a project that was lost a moment ago may still be in the queue.
+        events = [event for event in events if event.project in subscriber.projects]
+        await _write(send, await serialize(events) or b": \n\n")
 
 
-async def _left(receive: Receive) -> None:
+async def _disconnected(receive: Receive) -> None:
     while (await receive())["type"] != "http.disconnect":
         pass
 
@@ -99,35 +107,36 @@ async def _write(send: Send, body: bytes) -> None:
 
 
 async def _projects(scope: Scope) -> frozenset[int]:
-    """Return the projects whose rings the one who asks may hear. Raises Fault or Busy."""
-    wanted = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
-    return await in_thread(lambda: _mine(scope, wanted))
+    """Return the projects that the client may read, or the one it selected. Raises Fault or Busy."""
+    slug = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
+    return await in_thread(lambda: _readable(scope, slug))
 
 
-def _mine(scope: Scope, wanted: str) -> frozenset[int]:
+def _readable(scope: Scope, slug: str) -> frozenset[int]:
     authorization = header(scope["headers"], b"authorization")
     bearer = tokens.bearer(authorization or "")
     if bearer is not None:
-        mine = _of_token(bearer)
+        projects = _of_token(bearer)
     else:
         user = authenticate.user_of(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
         if isinstance(user, AnonymousUser):
-            raise _unknown()
-        mine = dict(projects_of(user).values_list("slug", "pk"))
-    if wanted and wanted not in mine:
-        raise Fault(404, "not_found", "there is no such project")
-    return frozenset([mine[wanted]] if wanted else mine.values())
+            raise _unauthorized()
+        projects = dict(projects_of(user).values_list("slug", "pk"))
+    if slug and slug not in projects:
+        raise Fault(404, "not_found", "no such project")
+    return frozenset([projects[slug]] if slug else projects.values())
 
 
 def _of_token(bearer: str) -> dict[str, int]:
     token = tokens.find(bearer)
     if token is None:
-        raise _unknown()
+        raise _unauthorized()
     if not tokens.allows(token, "read"):
         raise Fault(403, "forbidden", "the token lacks the scope read")
     return {token.project.slug: token.project.pk}
 
 
-def _unknown() -> Fault:
-    ask = 'Bearer realm="loopscope"'
-    return Fault(401, "unauthorized", "a bearer token with scope read is needed", www_authenticate=ask)
+def _unauthorized() -> Fault:
+    challenge = 'Bearer realm="loopscope"'
+    message = "a bearer token with scope read is required"
+    return Fault(401, "unauthorized", message, www_authenticate=challenge)

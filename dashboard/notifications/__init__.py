@@ -1,1 +1,1 @@
-"""Browser notifications: which ring of the lifecycle channel is one, for whom, and what it says."""
+"""Browser notifications of lifecycle events, with switches per user."""

@@ -1,4 +1,4 @@
-"""What a page that notifies asks the store: who waits, how sessions are called, what its reader has muted."""
+"""Queries of notifications: open approvals, titles of sessions, muted rows of a user."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dashboard.security.access import projects_of
 from dashboard.web import links
 from recorder.models import Approval, Mute, Session
 
-WAITING_SHOWN = 100
+WAITING_SHOWN = 100  # newest open approvals
 
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """An approval that nobody has answered yet; `event` asked for it."""
+    """An open approval; `event` is the event that requested it."""
 
     event: int
     url: str
@@ -24,20 +24,20 @@ class Waiting:
 
 
 def waiting(user: User) -> list[Waiting]:
-    """Return what waits in the projects of a person, by age; of very many the latest. One query."""
+    """Return the newest open approvals in the projects of a user, oldest first. One query."""
     found = Approval.objects.filter(resolved_at=None, session__project__in=projects_of(user).values("pk"))
     rows = found.select_related("session__project").order_by("-request_event")[:WAITING_SHOWN]
     return [_waiting(row) for row in reversed(rows)]
 
 
 def titles(user: User, sessions: Collection[int]) -> dict[int, str]:
-    """Return how those of `sessions` are called that a person may see. One query."""
-    mine = Session.objects.filter(pk__in=sessions, project__in=projects_of(user).values("pk"))
-    return {row.pk: _title(row) for row in mine.only("title", "session_id")}
+    """Return the titles of those `sessions` that a user may read. One query."""
+    readable = Session.objects.filter(pk__in=sessions, project__in=projects_of(user).values("pk"))
+    return {row.pk: _title(row) for row in readable.only("title", "session_id")}
 
 
 def muted(user: User) -> set[str]:
-    """Return the rows of the policy that a person has muted. One query."""
+    """Return the keys of the policy rows that a user has muted. One query."""
     return set(Mute.objects.filter(user=user).values_list("row", flat=True))
 
 

@@ -1,4 +1,4 @@
-"""What a browser asks for to notify its reader, and the switches of the policy."""
+"""Data for browser notifications, and the switches of the policy."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_POST, require_safe
 
-from dashboard.lifecycle.notification_policy import ASKED, POLICY, ROWS
+from dashboard.lifecycle.notification_policy import POLICY, REQUESTED, ROWS
 from dashboard.notifications import queries
 from dashboard.security.access import HtmxRequest, next_place
 from dashboard.web.errors import refused
@@ -24,7 +24,7 @@ SESSIONS_AT_ONCE = 100
 
 @require_safe
 def worker(_: HttpRequest) -> HttpResponse:
-    """Give the service worker: at the root, because it sees the pages below its own address only."""
+    """Return the service worker, served at the root: it controls only pages below its own path."""
     headers = {"Cache-Control": "no-cache"}
     return HttpResponse(WORKER.read_bytes(), content_type="text/javascript; charset=utf-8", headers=headers)
 
@@ -32,11 +32,11 @@ def worker(_: HttpRequest) -> HttpResponse:
 @require_GET
 @never_cache
 def now(request: HttpRequest) -> HttpResponse:
-    """Say what notifies this reader, who waits, and how the sessions that rang are called."""
+    """Return the rows that notify this user, the open approvals, and the titles of `session` parameters."""
     if not isinstance(request.user, User):
         return JsonResponse({"code": "unauthorized", "message": "sign in first"}, status=401)
-    asked = map(whole_number, request.GET.getlist("session"))
-    sessions = [pk for pk in asked if pk is not None][:SESSIONS_AT_ONCE]
+    pks = map(whole_number, request.GET.getlist("session"))
+    sessions = [pk for pk in pks if pk is not None][:SESSIONS_AT_ONCE]
     muted = queries.muted(request.user)
     rows = {row.key: row.says for row in ROWS if row.says}
     return JsonResponse(
@@ -45,7 +45,7 @@ def now(request: HttpRequest) -> HttpResponse:
             "rows": rows,
             "muted": sorted(muted & rows.keys()),
             "titles": queries.titles(request.user, sessions),
-            "waiting": [] if ASKED in muted else [asdict(each) for each in queries.waiting(request.user)],
+            "waiting": [] if REQUESTED in muted else [asdict(row) for row in queries.waiting(request.user)],
         }
     )
 
@@ -53,11 +53,11 @@ def now(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_required
 def mute(request: HtmxRequest) -> HttpResponse:
-    """Turn the notifications of one row of the policy off or on, for the one who asks."""
+    """Turn the notifications of one policy row off or on for the signed-in user."""
     assert isinstance(request.user, User)
     row = POLICY.get(request.POST.get("row", ""))
     if row is None or not row.says:
-        return refused(request, "There is no such row that notifies.")
+        return refused(request, "No such notification.")
     is_muted = request.POST.get("notify") != "on"
     if is_muted:
         request.user.mutes.get_or_create(row=row.key)

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 from django.db import close_old_connections
 from django.template.loader import render_to_string
 
-from dashboard.lifecycle.events import Frame, Ring
+from dashboard.lifecycle.events import Frame, LifecycleEvent
 from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, key
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
@@ -44,10 +44,10 @@ class Row:
 async def feed(scope: Scope, receive: Receive, send: Send) -> None:
     """Stream to one open page until it disconnects."""
     query = urlencode({"project": scope["url_route"]["kwargs"]["slug"]}).encode()
-    await lifecycle({**scope, "query_string": query}, receive, send, tell=_rows_as_sse)
+    await lifecycle({**scope, "query_string": query}, receive, send, serialize=_rows_as_sse)
 
 
-async def _rows_as_sse(events: Sequence[Ring]) -> bytes:
+async def _rows_as_sse(events: Sequence[LifecycleEvent]) -> bytes:
     if not events:
         return b""
     await asyncio.sleep(GATHER_S)
@@ -56,7 +56,7 @@ async def _rows_as_sse(events: Sequence[Ring]) -> bytes:
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(events: Sequence[Ring]) -> str:
+def _drawn(events: Sequence[LifecycleEvent]) -> str:
     close_old_connections()
     try:
         named = sessions_by_id(events[0].project, {str(event.frame["session_id"]) for event in events})

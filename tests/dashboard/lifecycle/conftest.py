@@ -1,4 +1,4 @@
-"""What tests of the channel have: a project, and a token of somebody who may read it."""
+"""Fixtures of the lifecycle tests: a project and a token with scope read."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Somebody who listens to the channel, and an agent that is heard there."""
+"""A subscriber of the lifecycle stream, and ingest of the events it receives."""
 
 import json
 from contextlib import asynccontextmanager
@@ -11,18 +11,18 @@ from recorder.ingest.pipeline import Batch, ingest
 from tests.support.endpoint_clients import HOST
 
 
-class Listening:
-    """One subscriber; `rings` are the frames that came."""
+class Subscription:
+    """One connection to the stream."""
 
     def __init__(self, communicator):
         self._communicator = communicator
         self._text = ""
 
-    async def rings(self, number, wait=5):
-        """Return the next frames."""
+    async def events(self, number, wait=5):
+        """Wait for `number` events; return the data of each."""
         while self._text.count("event: ") < number or not self._text.endswith("\n\n"):
             part = await self._communicator.receive_output(wait)
-            assert part.get("more_body"), "the channel ended"
+            assert part.get("more_body"), "the stream ended"
             self._text += part["body"].decode()
         frames = [each for each in self._text.split("\n\n") if each.startswith("event: lifecycle\ndata: ")]
         self._text = ""
@@ -33,7 +33,7 @@ class Listening:
 
 
 @asynccontextmanager
-async def listening(token=None, *, query="", cookie=None):
+async def subscribed(token=None, *, query="", cookie=None):
     headers = [HOST]
     if token:
         headers.append((b"authorization", f"Bearer {token}".encode()))
@@ -59,7 +59,7 @@ async def listening(token=None, *, query="", cookie=None):
         return
     assert dict(start["headers"])[b"content-type"] == b"text/event-stream"
     assert (await communicator.receive_output(5))["body"] == b": listening\n\n"
-    yield Listening(communicator)
+    yield Subscription(communicator)
     await communicator.send_input({"type": "http.disconnect"})
     await communicator.wait(5)
 
@@ -70,11 +70,11 @@ def play(project, *events, form="native", producer="p", flush=False):
     ingest(Batch(project.pk, producer, None, lines, form, flush=flush))
 
 
-def said(ring):
-    """Return a ring without what differs from run to run."""
-    words = [ring["type"], ring["session_id"], ring.get("reason")]
-    return " ".join(filter(None, words)) + (" pending" if ring.get("pending_approval") else "")
+def summary(event):
+    """Return an event as text, without fields that differ from run to run."""
+    words = [event["type"], event["session_id"], event.get("reason")]
+    return " ".join(filter(None, words)) + (" pending" if event.get("pending_approval") else "")
 
 
-async def heard(listener, number):
-    return [said(ring) for ring in await listener.rings(number)]
+async def summaries(subscription, number):
+    return [summary(event) for event in await subscription.events(number)]

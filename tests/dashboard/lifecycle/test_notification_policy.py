@@ -1,4 +1,4 @@
-"""The policy: every event of the channel has a row, and the page is told what the table says."""
+"""The notification policy: every lifecycle event and reason has exactly one row."""
 
 from itertools import product
 from typing import get_args
@@ -9,12 +9,12 @@ from dashboard.lifecycle.events import REASONS, Reason, Type
 from dashboard.lifecycle.notification_policy import POLICY, ROWS, key
 from recorder.core.formats import grida
 
-# What notifies, as the contract of the channel has it.
+# The rows that notify, from the contract of the stream.
 NOTIFIES = {"approval-requested", "turn-finished, finish", "turn-finished, error"}
 
 
 def frames():
-    """Yield every frame that the channel may carry."""
+    """Yield every kind of event of the stream."""
     for kind in get_args(Type):
         if kind != "turn-finished":
             yield {"type": kind, "session_id": "s", "at": 0}
@@ -23,12 +23,12 @@ def frames():
             yield {"type": kind, "session_id": "s", "reason": reason, "pending_approval": blocked, "at": 0}
 
 
-def test_every_event_and_reason_has_a_row_and_every_row_its_event():
+def test_every_event_and_reason_has_a_row_and_every_row_an_event():
     assert {key(frame) for frame in frames()} == set(POLICY)
     assert len(POLICY) == len(ROWS)
 
 
-def test_the_channel_speaks_the_words_that_we_take_in():
+def test_the_stream_uses_the_event_types_and_reasons_of_grida():
     assert set(get_args(Type)) == set(grida.EVENTS)
     assert set(get_args(Reason)) == set(grida.OUTCOMES) == set(REASONS.values())
 
@@ -48,7 +48,7 @@ def test_a_row_notifies_as_the_contract_says(row):
         {},
     ],
 )
-def test_what_is_unknown_has_no_row(frame):
+def test_an_unknown_event_has_no_row(frame):
     assert key(frame) not in POLICY
 
 

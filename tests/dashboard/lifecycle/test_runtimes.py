@@ -1,4 +1,4 @@
-"""What each runtime's tapes ring: a start and exactly one end for each root loop and group."""
+"""Lifecycle events of each runtime's tapes: one start and one end for each root loop and group."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from dashboard.lifecycle.events import Rings
+from dashboard.lifecycle.events import LifecycleReducer
 from dashboard.lifecycle.openapi import LifecycleFrame
 from recorder.models import Approval, LoopRecord, ParallelGroupRecord, Project
 from recorder.pubsub import invalidation
@@ -17,7 +17,7 @@ pytestmark = pytest.mark.django_db(transaction=True)
 
 
 def aidaemon():
-    """Return the rows of the tape's store as lines."""
+    """Return the rows of the tape's database as lines."""
     with closing(sqlite3.connect(TAPES / "aidaemon" / "events.hand-made.db")) as base:
         base.row_factory = sqlite3.Row
         found = base.execute("SELECT * FROM events ORDER BY id").fetchall()
@@ -46,34 +46,36 @@ STREAMS = [
     ("aidaemon", ""),
     ("grida", "grida/lifecycle.hand-made.sse"),
 ]
-ASKS = {"cagent/all-event-types.hand-made.events.jsonl", "", "grida/lifecycle.hand-made.sse"}
+WITH_APPROVALS = {"cagent/all-event-types.hand-made.events.jsonl", "", "grida/lifecycle.hand-made.sse"}
 
 
 @contextmanager
-def ringing():
-    """Note what rings, as the feed of the channel does when it asks after each commit."""
-    rings, frames, invalidations = Rings(), [], []
-    rings.begin()
+def recorded_frames():
+    """Collect the frames of each commit, as the feed does."""
+    reducer, frames, invalidations = LifecycleReducer(), [], []
+    reducer.begin()
 
-    def hear(touched):
+    def record(touched):
         invalidations.append(touched)
-        frames.extend(ring.frame for ring in rings.of([touched]))
+        frames.extend(event.frame for event in reducer.feed([touched]))
 
-    gathered = Rings()
-    gathered.begin()
-    invalidation.subscribe(hear)
+    batched = LifecycleReducer()
+    batched.begin()
+    invalidation.subscribe(record)
     try:
         yield frames
     finally:
-        invalidation.unsubscribe(hear)
-    # Asked once for all of them, it rings the same.
-    assert list(map(said, frames)) == [said(ring.frame) for ring in gathered.of(invalidations)]
+        invalidation.unsubscribe(record)
+    # All commits in one batch give the same events.
+    assert list(map(without_url, frames)) == [
+        without_url(event.frame) for event in batched.feed(invalidations)
+    ]
 
 
-def rung(form, lines, size):
-    """Play lines into a project of their own, in batches; return it and what rang."""
+def play(form, lines, size):
+    """Play lines into a project of their own, in batches; return the project and the frames."""
     project = Project.objects.create(slug=f"of-{size}")
-    with ringing() as frames:
+    with recorded_frames() as frames:
         send(project, lines, form, cuts=range(size, len(lines), size), flush=True)
     return project, frames
 
@@ -89,26 +91,26 @@ def of(project, records, **which):
 
 
 @pytest.mark.parametrize(("form", "name"), STREAMS)
-def test_a_runtime_rings_alike_in_any_batching(form, name):
+def test_a_tape_gives_the_same_events_in_any_batching(form, name):
     lines = tape(name) if name else aidaemon()
-    project, frames = rung(form, lines, 1)
+    project, frames = play(form, lines, 1)
 
     roots = of(project, LoopRecord, role="normal", started_at__isnull=False)
-    wanted = roots + of(project, ParallelGroupRecord, start_event__isnull=False)
-    assert wanted
-    assert sessions(frames, "turn-started") == sessions(frames, "turn-finished") == wanted
+    expected = roots + of(project, ParallelGroupRecord, start_event__isnull=False)
+    assert expected
+    assert sessions(frames, "turn-started") == sessions(frames, "turn-finished") == expected
     assert sessions(frames, "approval-requested") == of(project, Approval)
-    assert bool(sessions(frames, "approval-requested")) is (name in ASKS)
+    assert bool(sessions(frames, "approval-requested")) is (name in WITH_APPROVALS)
     for each in frames:  # as the API describes them
         LifecycleFrame.model_validate(each, strict=True)
     running = Counter()
-    for each in frames:  # no end without its start, and nothing is asked after the end of what it blocks
+    for each in frames:  # no end without its start, and no approval request outside a turn
         running[each["session_id"]] += {"turn-started": 1, "turn-finished": -1}.get(each["type"], 0)
         assert running[each["session_id"]] >= (each["type"] == "approval-requested")
-    whole = rung(form, lines, len(lines))[1]
-    assert list(map(said, whole)) == list(map(said, frames))
+    whole = play(form, lines, len(lines))[1]
+    assert list(map(without_url, whole)) == list(map(without_url, frames))
 
 
-def said(frame):
-    """Return a frame without what differs from project to project, and the time of what was cut off."""
+def without_url(frame):
+    """Return a frame without its url and its time, which differ by project and by clock."""
     return {name: value for name, value in frame.items() if name not in ("url", "at")}

@@ -1,4 +1,4 @@
-"""What a browser is told to notify of, the switches, and the worker that it shows them with."""
+"""Notification data, the switches, and the service worker."""
 
 import json
 
@@ -13,7 +13,7 @@ from recorder.models import Approval, LoopRecord, Membership, Mute, Project, Ses
 from tests.support import build
 
 NOW, MUTE = "/notifications/now", "/notifications/mute"
-ASKED, FAILED = "approval-requested", "turn-finished, error"
+REQUESTED, FAILED = "approval-requested", "turn-finished, error"
 
 
 @pytest.fixture
@@ -33,27 +33,27 @@ def play(project, *events):
     ingest(Batch(project.pk, "p", None, [json.dumps(each).encode() for each in events], "native"))
 
 
-def asks(loop="s.a.1", **more):
+def approval_request(loop="s.a.1", **more):
     return build.ours("ApprovalRequested", loop, kind="command", command="rm", **more)
 
 
-def wait_in(project, *loops):
-    play(project, *[event for loop in loops for event in (build.agent_start(loop), asks(loop))])
+def open_approvals(project, *loops):
+    play(project, *[event for loop in loops for event in (build.agent_start(loop), approval_request(loop))])
 
 
-def test_a_stranger_is_told_nothing(client, db):
+def test_notifications_need_a_signed_in_user(client, db):
     assert client.get(NOW).status_code == 401
-    assert client.post(MUTE, {"row": ASKED})["Location"].startswith("/signin")
+    assert client.post(MUTE, {"row": REQUESTED})["Location"].startswith("/signin")
 
 
-def test_the_page_is_told_the_rows_that_may_notify_and_no_others(client, reader):
-    told = client.get(NOW).json()
-    assert told["rows"] == {row.key: row.says for row in ROWS if row.says}
-    assert (told["reader"], told["muted"]) == (reader.pk, [])
+def test_the_data_has_the_rows_that_may_notify_and_no_others(client, reader):
+    response = client.get(NOW).json()
+    assert response["rows"] == {row.key: row.says for row in ROWS if row.says}
+    assert (response["reader"], response["muted"]) == (reader.pk, [])
 
 
-def test_open_approvals_are_read_from_the_store_until_they_are_settled(client, reader, project):
-    wait_in(project, "s.a.1")
+def test_open_approvals_are_listed_until_they_are_resolved(client, reader, project):
+    open_approvals(project, "s.a.1")
     loop, approval = LoopRecord.objects.get(), Approval.objects.get()
     url = f"/p/acme/sessions/{loop.session_id}/loops/{loop.pk}"
     assert client.get(NOW).json()["waiting"] == [
@@ -63,46 +63,48 @@ def test_open_approvals_are_read_from_the_store_until_they_are_settled(client, r
     assert client.get(NOW).json()["waiting"] == []
 
 
-def test_of_very_many_approvals_the_latest_are_told_in_order(client, reader, project):
-    wait_in(project, *[f"s{n}.a.1" for n in range(WAITING_SHOWN + 2)])
+def test_of_very_many_approvals_the_newest_are_listed_in_order(client, reader, project):
+    open_approvals(project, *[f"s{n}.a.1" for n in range(WAITING_SHOWN + 2)])
     events = [each["event"] for each in client.get(NOW).json()["waiting"]]
     assert events == sorted(events)
     assert len(events) == WAITING_SHOWN
     assert events[-1] == Approval.objects.latest("request_event").request_event
 
 
-def test_a_session_that_rang_is_called_by_its_title_or_its_id(client, reader, project):
+def test_a_session_has_its_title_or_else_its_id(client, reader, project):
     play(project, build.agent_start("s.a.1"), build.agent_start("t.a.1", title="Mend the roof"))
     pks = {row.session_id: row.pk for row in Session.objects.all()}
-    told = client.get(NOW, {"session": [pks["s"], pks["t"]]}).json()["titles"]
-    assert told == {str(pks["s"]): "s", str(pks["t"]): "Mend the roof"}
+    titles = client.get(NOW, {"session": [pks["s"], pks["t"]]}).json()["titles"]
+    assert titles == {str(pks["s"]): "s", str(pks["t"]): "Mend the roof"}
 
 
-def test_another_s_sessions_have_neither_titles_nor_approvals_here(client, reader):
+def test_sessions_of_other_projects_have_neither_titles_nor_approvals(client, reader):
     other = Project.objects.create(slug="other")
-    wait_in(other, "s.a.1")
-    told = client.get(NOW, {"session": Session.objects.get().pk}).json()
-    assert (told["titles"], told["waiting"]) == ({}, [])
+    open_approvals(other, "s.a.1")
+    response = client.get(NOW, {"session": Session.objects.get().pk}).json()
+    assert (response["titles"], response["waiting"]) == ({}, [])
 
 
 @pytest.mark.parametrize("word", ["", "x", "-1", "1e3", "9" * 30, "²", "1 OR 1=1"])
-def test_a_session_that_is_no_number_is_none(client, reader, word):
+def test_an_invalid_session_id_is_ignored(client, reader, word):
     assert client.get(NOW, {"session": word}).json()["titles"] == {}
 
 
-def test_what_is_muted_is_told_as_that_and_approvals_are_not_told(client, reader, project):
-    wait_in(project, "s.a.1")
+def test_muted_rows_are_listed_and_muted_approvals_left_out(client, reader, project):
+    open_approvals(project, "s.a.1")
     client.post(MUTE, {"row": FAILED, "notify": "off"})
     assert client.get(NOW).json()["muted"] == [FAILED]
-    client.post(MUTE, {"row": ASKED, "notify": "off"})
+    client.post(MUTE, {"row": REQUESTED, "notify": "off"})
     assert client.get(NOW).json()["waiting"] == []
 
 
-def test_a_switch_is_of_one_person_and_turns_both_ways(client, reader, project):
+def test_a_switch_belongs_to_one_user_and_turns_both_ways(client, reader, project):
     other = User.objects.create_user("other")
     for _ in range(2):  # twice is once
-        answer = client.post(MUTE, {"row": FAILED, "notify": "off", "next": "/p/acme/settings#notifications"})
-        assert answer["Location"] == "/p/acme/settings#notifications"
+        response = client.post(
+            MUTE, {"row": FAILED, "notify": "off", "next": "/p/acme/settings#notifications"}
+        )
+        assert response["Location"] == "/p/acme/settings#notifications"
     assert [(mute.user, mute.row) for mute in Mute.objects.all()] == [(reader, FAILED)]
     client.force_login(other)
     client.post(MUTE, {"row": FAILED, "notify": "on"})
@@ -112,7 +114,7 @@ def test_a_switch_is_of_one_person_and_turns_both_ways(client, reader, project):
     assert not Mute.objects.exists()
 
 
-def test_htmx_is_given_the_switch_as_it_is_now(client, reader):
+def test_an_htmx_request_gets_the_switch_in_its_new_state(client, reader):
     for notify, checked, following in (("off", "false", "on"), ("on", "true", "off")):
         data = {"row": FAILED, "notify": notify, "next": "/x"}
         html = client.post(MUTE, data, headers={"HX-Request": "true"}).content.decode()
@@ -127,28 +129,26 @@ def test_a_row_that_never_notifies_has_no_switch(client, reader, row):
     assert not Mute.objects.exists()
 
 
-def test_a_switch_leads_to_no_other_site(client, reader):
+def test_a_switch_does_not_redirect_to_another_site(client, reader):
     for place in ("https://evil.example/", "//evil.example", "javascript:alert(1)"):
         assert client.post(MUTE, {"row": FAILED, "notify": "off", "next": place})["Location"] == "/"
 
 
-def test_the_methods_are_held_to(client, reader):
+def test_other_methods_are_not_allowed(client, reader):
     assert client.get(MUTE).status_code == 405
     assert client.post(NOW).status_code == 405
 
 
 @pytest.mark.parametrize("sessions", [1, 50])
-def test_the_queries_do_not_grow(client, reader, project, sessions, django_assert_num_queries):
-    wait_in(project, *[f"s{n}.a.1" for n in range(sessions)])
+def test_the_number_of_queries_is_fixed(client, reader, project, sessions, django_assert_num_queries):
+    open_approvals(project, *[f"s{n}.a.1" for n in range(sessions)])
     keys = list(Session.objects.values_list("pk", flat=True))
-    with django_assert_num_queries(5):  # two say who asks
-        told = client.get(NOW, {"session": keys}).json()
-    assert (len(told["titles"]), len(told["waiting"])) == (sessions, sessions)
+    with django_assert_num_queries(5):  # two of them authenticate
+        response = client.get(NOW, {"session": keys}).json()
+    assert (len(response["titles"]), len(response["waiting"])) == (sessions, sessions)
 
 
-def test_the_section_draws_the_policy_with_a_switch_for_each_row_that_notifies(
-    client, reader, django_assert_num_queries
-):
+def test_the_section_has_a_switch_for_each_row_that_notifies(client, reader, django_assert_num_queries):
     reader.mutes.create(row=FAILED)
     section = Template('{% load notifications %}{% notifications user "/p/acme/attention" %}')
     with django_assert_num_queries(1):
@@ -161,14 +161,14 @@ def test_the_section_draws_the_policy_with_a_switch_for_each_row_that_notifies(
     assert 'value="/p/acme/attention#notifications"' in html
 
 
-def test_the_worker_sees_every_page_and_is_never_stale(client, db):
-    answer = client.get("/worker.js")
-    assert answer["Content-Type"].startswith("text/javascript")
-    assert answer["Cache-Control"] == "no-cache"
-    assert b"notificationclick" in answer.content
+def test_the_service_worker_is_served_at_the_root_without_caching(client, db):
+    response = client.get("/worker.js")
+    assert response["Content-Type"].startswith("text/javascript")
+    assert response["Cache-Control"] == "no-cache"
+    assert b"notificationclick" in response.content
 
 
-def test_pages_of_those_who_signed_in_follow_the_channel(client, reader, project):
+def test_pages_of_signed_in_users_load_the_lifecycle_script(client, reader, project):
     assert b"js/notifications/leader_tab" in client.get("/p/acme/settings").content
     client.logout()
     assert b"js/notifications/leader_tab" not in client.get("/signin").content

@@ -6,7 +6,7 @@ import pytest
 from asgiref.testing import ApplicationCommunicator
 
 from dashboard.asgi import application
-from dashboard.lifecycle.broadcast import PIECE
+from dashboard.lifecycle.broadcast import CHUNK
 from dashboard.pages.attention.sse_feed import SHOWN, row
 from recorder.models import Project
 from tests.dashboard.open_page import HOST, in_thread
@@ -90,10 +90,10 @@ async def test_nobody_hears_another_project_and_a_stranger_nothing(place):
 
 async def test_of_a_burst_the_latest_are_drawn(place):
     async with Feed(HOST, place.cookie) as feed:
-        await in_thread(place.feed, *(build.agent_start(f"s{n}.a.1") for n in range(PIECE)))
+        await in_thread(place.feed, *(build.agent_start(f"s{n}.a.1") for n in range(CHUNK)))
         rows = await feed.rows(SHOWN)
 
-    assert f">s{PIECE - 1}<" in rows[-1]
+    assert f">s{CHUNK - 1}<" in rows[-1]
 
 
 @pytest.mark.parametrize(
