@@ -201,8 +201,8 @@ class Turn(Spend):
     provider: str = ""
     stop_reason: str = ""
     error: str = ""
-    said: str = ""  # an excerpt of the answer in one line, at most 200 characters
-    said_key: str = ""  # fingerprint of the answer's text; "" without text
+    answer: str = ""  # an excerpt of the answer in one line, at most 200 characters
+    answer_key: str = ""  # fingerprint of the answer's text; "" without text
     started_at: datetime
     ended_at: datetime | None = None
     tool_calls: int = 0

@@ -142,7 +142,8 @@ def _rows(project: int, keys: Collection[str], *, is_demo: bool) -> dict[str, In
 
 def _row(project: int, found: Finding, at: datetime, *, is_demo: bool) -> Insight:
     row = Insight(project_id=project, kind=found.kind, key=found.key, is_demo=is_demo)
-    row.agent_id, row.steps, row.about, row.said = found.agent_id, found.steps, found.about, found.said
+    row.agent_id, row.steps, row.about = found.agent_id, found.steps, found.about
+    row.statement = found.statement
     row.is_changed, row.durations = found.is_changed, {}
     row.first_at, row.last_at = found.first_at or at, found.last_at or at
     if found.kind == "procedure" and len(found.steps) > 2:

@@ -25,7 +25,7 @@ class Insight(models.Model):
     agent_id = models.CharField(max_length=ID, blank=True)
     steps = JsonText(default=list)
     about = models.CharField(max_length=100, blank=True)
-    said = models.TextField(blank=True)
+    statement = models.TextField(blank=True, db_column="said")  # the error of a solution; the fact
     is_changed = models.BooleanField(default=False)
     head = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the last
     tail = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the first

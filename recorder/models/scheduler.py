@@ -8,10 +8,10 @@ class DailyJob(models.Model):
 
     name = models.CharField(max_length=40, unique=True)
     done_at = models.DateTimeField()  # when the last run that did well began: what was due by then is done
-    asked_at = models.DateTimeField(null=True)  # somebody wants it now
+    requested_at = models.DateTimeField(null=True, db_column="asked_at")  # a user requested a run now
     begun_at = models.DateTimeField(null=True)
     holder = models.CharField(max_length=100, blank=True)
     held_until = models.DateTimeField(null=True)  # a lease: whoever holds it is gone when that has passed
     failures = models.PositiveIntegerField(default=0)  # since it last did well
     try_at = models.DateTimeField(null=True)  # not before, after a failure
-    said = models.CharField(max_length=500, blank=True)  # the last line it printed
+    output = models.CharField(max_length=500, blank=True, db_column="said")  # the last line it printed

@@ -56,7 +56,7 @@ JOBS = (CONSOLIDATE, Job("prune", time(3, 30)))
 def request(job: Job, now: datetime) -> None:
     """Request a run within POLL_S, on the node that polls first."""
     _ensure_row(job, now)
-    DailyJob.objects.filter(name=job.name).update(asked_at=now, try_at=None)
+    DailyJob.objects.filter(name=job.name).update(requested_at=now, try_at=None)
 
 
 def record_manual_run(job: Job, began: datetime) -> None:
@@ -68,7 +68,7 @@ def record_manual_run(job: Job, began: datetime) -> None:
 def acquire(job: Job, now: datetime, holder: str) -> bool:
     """Acquire the lease of a job that is due; False if it is not due or another node holds it."""
     _ensure_row(job, now)
-    is_due = Q(done_at__lt=job.due_since(now)) | Q(asked_at__isnull=False)
+    is_due = Q(done_at__lt=job.due_since(now)) | Q(requested_at__isnull=False)
     is_free = Q(held_until=None) | Q(held_until__lte=now)
     may_try = Q(try_at=None) | Q(try_at__lte=now)
     rows = DailyJob.objects.filter(is_due, is_free, may_try, name=job.name)
@@ -90,15 +90,15 @@ def release(job: Job, holder: str) -> None:
 def finish(job: Job, now: datetime, holder: str, *, is_done: bool, output: str) -> None:
     """Release the lease: the job is done until it is due again, or is retried after 1, 2, 4 ... minutes."""
     for row in _held(job, holder):
-        row.held_until, row.said = None, clean(output, OUTPUT_CHARS)
+        row.held_until, row.output = None, clean(output, OUTPUT_CHARS)
         if is_done:
             row.done_at = row.begun_at or now
             row.failures, row.try_at = 0, None
-            DailyJob.objects.filter(pk=row.pk, asked_at__lte=row.done_at).update(asked_at=None)
+            DailyJob.objects.filter(pk=row.pk, requested_at__lte=row.done_at).update(requested_at=None)
         else:
             row.try_at = now + min(MAX_BACKOFF, timedelta(minutes=2 ** min(row.failures, 10)))
             row.failures += 1
-        row.save(update_fields=("held_until", "said", "done_at", "failures", "try_at"))
+        row.save(update_fields=("held_until", "output", "done_at", "failures", "try_at"))
 
 
 class Scheduler:

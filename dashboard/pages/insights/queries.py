@@ -121,7 +121,7 @@ def runs(now: datetime) -> Runs:
     elif row.try_at and row.try_at > now:
         state = "failed"
     else:
-        state = "requested" if row.asked_at else ""
+        state = "requested" if row.requested_at else ""
     return Runs(at, row.done_at if row.begun_at else None, state, row.try_at)
 
 
@@ -134,7 +134,7 @@ def _row(row: Insight) -> Row:
         agent_id=clean(row.agent_id),
         steps=[clean(step) for step in row.steps],
         about=clean(row.about),
-        text=clean(row.said),
+        text=clean(row.statement),
         is_changed=row.is_changed,
         is_demo=row.is_demo,
         times=row.times,

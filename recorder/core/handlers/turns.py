@@ -49,7 +49,7 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     answer = messages.answer_of(event.message)
     if answer is not None:
         text = messages.text_of(event.message)
-        turn.said, turn.said_key = excerpt(strip_markdown(text), 200), text_key(text)
+        turn.answer, turn.answer_key = excerpt(strip_markdown(text), 200), text_key(text)
         _apply_answer(context, turn, answer)
     billing.turn_ended(context, turn, event)
     loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)

@@ -1,1 +1,1 @@
-"""What recorded work teaches: procedures that come again, and what was done after an error."""
+"""Insights from recorded loops: repeated procedures, solutions of errors, and facts."""

@@ -1,7 +1,7 @@
-"""Facts that a model reads in a loop: what it is asked, and what of its answer counts.
+"""Extraction of facts by a language model: the prompt, and the check of its answer.
 
-What agents wrote goes to the model as data, and what the model says is as little to be trusted: a fact counts
-only with the events that support it, and these must be among those that were sent.
+Neither the recorded text nor the model's answer is trusted. The text is sent as data, and a fact is accepted
+only if it cites events that were sent.
 """
 
 from __future__ import annotations
@@ -15,12 +15,12 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from recorder.core.content.text import clean, excerpt
 from recorder.core.insights.findings import Finding
 
-TEXT = 1_500  # characters of one event that are sent
-TEXTS = 24_000  # of one loop
-MOST = 20  # facts of one loop
-FACT = 300
-CITED = 10
-ANSWER = 256 * 1024  # characters
+TEXT = 1_500  # characters sent of one event
+TEXTS = 24_000  # characters sent of one loop
+MOST = 20  # facts accepted from one loop
+FACT = 300  # characters of a fact
+CITED = 10  # events stored with a fact
+ANSWER = 256 * 1024  # characters read of an answer
 
 _PROMPT = """You read what an agent and its user said, and note durable facts that would help next time: about
 the project, its environment, its conventions, or what the user prefers. Leave out what holds for this task
@@ -30,7 +30,7 @@ No facts is a good answer."""
 
 
 class _Fact(BaseModel):
-    """One fact as a model gives it."""
+    """One fact of an answer."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -39,7 +39,7 @@ class _Fact(BaseModel):
 
 
 class _Facts(BaseModel):
-    """What a model answers."""
+    """The answer of a model. Facts are validated one by one, so that a bad one loses only itself."""
 
     model_config = ConfigDict(strict=True, extra="ignore")
 
@@ -47,12 +47,12 @@ class _Facts(BaseModel):
 
 
 class InvalidAnswer(Exception):
-    """An answer that is none."""
+    """The model's answer is not the JSON object that the prompt requests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """One event that is sent."""
+    """The text of one event that is sent, and its role in `who`."""
 
     event: int
     who: str
@@ -61,16 +61,16 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What counts of an answer, and how many of its facts do not."""
+    """The accepted facts of an answer, and the number of the others."""
 
     found: list[Finding] = field(default_factory=list)
     dropped: int = 0
 
 
-def select_passages(said: Iterable[Passage]) -> list[Passage]:
-    """Return as much of what was said as a model is sent: each cut to length, up to a whole."""
+def select_passages(passages: Iterable[Passage]) -> list[Passage]:
+    """Return the first passages that fit in `TEXTS` characters, each cut to `TEXT`, without empty ones."""
     chosen, size = [], 0
-    for each in said:
+    for each in passages:
         text = clean(each.text.strip(), TEXT)
         size += len(text)
         if size > TEXTS:
@@ -80,45 +80,49 @@ def select_passages(said: Iterable[Passage]) -> list[Passage]:
     return chosen
 
 
-def prompt_messages(said: Sequence[Passage]) -> list[dict[str, str]]:
-    """Return what a model is asked."""
-    events = [{"id": each.event, "who": each.who, "text": each.text} for each in said]
+def prompt_messages(passages: Sequence[Passage]) -> list[dict[str, str]]:
+    """Return the messages of the request, in the shape of OpenAI's chat API."""
+    events = [{"id": each.event, "who": each.who, "text": each.text} for each in passages]
     return [
         {"role": "system", "content": _PROMPT},
         {"role": "user", "content": json.dumps({"events": events})},
     ]
 
 
-def parse_answer(agent_id: str, answer: str, said: Sequence[Passage]) -> Answer:
-    """Return the facts of an answer. Raises Lie if it is none."""
+def parse_answer(agent_id: str, answer: str, passages: Sequence[Passage]) -> Answer:
+    """Return the facts of an answer that cite only events of `passages`; equal facts count once.
+
+    Raises:
+        InvalidAnswer: the answer is not the JSON object that the prompt requests.
+    """
     try:
         facts = _Facts.model_validate_json(_bare(answer)).facts
     except ValidationError as error:
         raise InvalidAnswer("the answer is not the JSON that was asked for") from error
-    known = {each.event for each in said}
+    sent = {each.event for each in passages}
     found: dict[str, Finding] = {}
     for fact in facts:
-        if (each := _fact(agent_id, fact, known)) is not None and len(found) < MOST:
+        if (each := _fact(agent_id, fact, sent)) is not None and len(found) < MOST:
             found.setdefault(each.key, each)
     return Answer(list(found.values()), dropped=len(facts) - len(found))
 
 
-def _fact(agent_id: str, fact: object, known: set[int]) -> Finding | None:
+def _fact(agent_id: str, value: object, sent: set[int]) -> Finding | None:
     try:
-        told = _Fact.model_validate(fact)
+        fact = _Fact.model_validate(value)
     except ValidationError:
         return None
-    text = excerpt(told.fact, FACT)
-    if not text or not known.issuperset(told.events):
+    text = excerpt(fact.fact, FACT)
+    if not text or not sent.issuperset(fact.events):
         return None
-    events = sorted(set(told.events))[:CITED]
-    found = Finding("fact", agent_id, said=text, events=events)
+    events = sorted(set(fact.events))[:CITED]
+    found = Finding("fact", agent_id, statement=text, events=events)
     found.count(worked=True, began_at=None, ended_at=None)
     return found
 
 
 def _bare(answer: str) -> str:
-    """Return an answer without the fence that many models put around JSON."""
+    """Return an answer without the Markdown code fence that many models put around JSON."""
     text = answer.strip()
     if text.startswith("```") and text.endswith("```"):
         return text[3:-3].removeprefix("json").strip()

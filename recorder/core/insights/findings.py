@@ -1,4 +1,4 @@
-"""What one loop adds to what a project has learned; it depends on nothing but the loop."""
+"""Findings: what one loop adds to the insights of a project. They depend on that loop only."""
 
 from __future__ import annotations
 
@@ -15,30 +15,32 @@ Kind = Literal["procedure", "solution", "fact"]
 
 @dataclass(slots=True)
 class Finding:
-    """One insight as one loop shows it: how often, how often it worked, how long it took."""
+    """An insight as seen in one loop: occurrences, successes and durations."""
 
     kind: Kind
     agent_id: str
     steps: tuple[str, ...] = ()
     about: str = ""  # of a solution: the step that failed
-    said: str = ""  # of a solution: the error, without what changes each time; of a fact: the fact
-    is_changed: bool = False  # of a solution: other arguments were given
-    events: list[int] = field(default_factory=list)  # where to look
-    text: str = ""  # of a solution: the error as it was said
+    statement: str = ""  # of a solution: the error as `normalize_error` returns it; of a fact: the fact
+    is_changed: bool = False  # of a solution: the retry had other arguments
+    events: list[int] = field(default_factory=list)  # journal ids of the evidence
+    text: str = ""  # of a solution: the error, verbatim
     times: int = 0
-    worked: int = 0
-    durations: Counter[int] = field(default_factory=Counter)  # rounded milliseconds
+    worked: int = 0  # of `times`
+    durations: Counter[int] = field(
+        default_factory=Counter
+    )  # by duration in milliseconds, as `rounded` returns it
     first_at: datetime | None = None
     last_at: datetime | None = None
 
     @property
     def key(self) -> str:
         return finding_key(
-            self.kind, self.agent_id, self.steps, self.about, self.said, is_changed=self.is_changed
+            self.kind, self.agent_id, self.steps, self.about, self.statement, is_changed=self.is_changed
         )
 
     def count(self, *, worked: bool, began_at: datetime | None, ended_at: datetime | None) -> None:
-        """Add one occurrence."""
+        """Add one occurrence; without both times it has no duration."""
         self.times += 1
         self.worked += worked
         if began_at is None or ended_at is None:
@@ -53,23 +55,23 @@ def finding_key(
     agent_id: str,
     steps: tuple[str, ...],
     about: str = "",
-    said: str = "",
+    statement: str = "",
     *,
     is_changed: bool = False,
 ) -> str:
-    """Return what names an insight for good."""
-    told = json.dumps([kind, agent_id, steps, about, said, is_changed])
-    return hashlib.sha256(told.encode()).hexdigest()[:32]
+    """Return the permanent key of an insight: a hash, 32 hexadecimal digits. It is stored."""
+    parts = json.dumps([kind, agent_id, steps, about, statement, is_changed])
+    return hashlib.sha256(parts.encode()).hexdigest()[:32]
 
 
 def rounded(ms: int) -> int:
-    """Return two significant digits: so that times can be counted, and counts be added up in any order."""
+    """Round to two significant digits, so that counts by duration stay few and add up in any order."""
     unit = int("1" + "0" * (len(str(ms)) - 2)) if ms > 99 else 1
     return (ms + unit // 2) // unit * unit
 
 
 def median(durations: Mapping[int, int]) -> int | None:
-    """Return the time that half of all took at most."""
+    """Return the lower median of durations in milliseconds, given their counts; None without any."""
     left = (sum(durations.values()) + 1) // 2
     for ms, number in sorted(durations.items()):
         left -= number

@@ -1,4 +1,4 @@
-"""Procedures: steps that follow one another again and again."""
+"""Procedures: sequences of steps that a loop repeats."""
 
 from __future__ import annotations
 
@@ -7,15 +7,18 @@ from collections.abc import Sequence
 from recorder.core.insights.findings import Finding
 from recorder.core.insights.tool_steps import Call, group_steps
 
-SHORTEST, LONGEST = 2, 5
-MOST = 500  # of one loop
+SHORTEST, LONGEST = 2, 5  # steps
+MOST = 500  # different procedures of one loop
 
 
 def procedures(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
-    """Return each sequence of 2 to 5 different steps, and how often it stands in the loop without overlap."""
+    """Return each sequence of 2 to 5 different steps, with the number of its occurrences without overlap.
+
+    Time is linear in the number of calls.
+    """
     steps = list(group_steps(calls))
     found: dict[tuple[str, ...], Finding] = {}
-    free: dict[tuple[str, ...], int] = {}  # where the next of its kind may begin
+    free: dict[tuple[str, ...], int] = {}  # the first step where the next occurrence may start
     for at in range(len(steps)):
         for size in range(SHORTEST, LONGEST + 1):
             part = steps[at : at + size]

@@ -1,4 +1,4 @@
-"""Solutions: an error, and what was done before the same thing was tried again."""
+"""Solutions: an error of a tool, and the steps between it and the next try of the same call."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from recorder.core.content.text import clean
 from recorder.core.insights.findings import Finding
 from recorder.core.insights.tool_steps import Call, group_steps
 
-MOST = 200  # of one loop
-STEPS = 6  # the last ones before it was tried again
-AHEAD = 200  # calls in which the same thing is looked for
-TEXT = 300
-_SCAN_LIMIT = 20_000  # characters of an answer, from its beginning and from its end
+MOST = 200  # different solutions of one loop
+STEPS = 6  # the last steps before the retry that are stored
+AHEAD = 200  # calls searched for the retry
+TEXT = 300  # characters of an error
+_SCAN_LIMIT = 20_000  # characters searched at the start and at the end of an answer
 _ANSI = re.compile("\x1b\\[[0-9;?]*[ -/]*[@-~]")
 _ERROR_WORDS = re.compile(
     r"error|exception|fail|denied|refused|not found|no such|cannot|invalid|missing|timed? ?out", re.IGNORECASE
@@ -27,7 +27,7 @@ _CHANGING = (
 
 
 def solutions(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
-    """Return, for each error after which the same thing was tried again, what was done in between."""
+    """Return the solutions of a loop: for each failed call that was retried, the steps in between."""
     found: dict[str, Finding] = {}
     for at, failed in enumerate(calls):
         if failed.state != "failed" or (again := _again(calls, at)) is None:
@@ -39,7 +39,7 @@ def solutions(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
             agent_id,
             tuple(run.step for run in group_steps(between))[-STEPS:],
             about=failed.step,
-            said=normalize_error(failed.error),
+            statement=normalize_error(failed.error),
             is_changed=tried.arguments_key != failed.arguments_key,
             events=[failed.end, tried.end],
             text=failed.error,
@@ -53,29 +53,29 @@ def solutions(agent_id: str, calls: Sequence[Call]) -> list[Finding]:
 
 
 def error_line(answer: str) -> str:
-    """Return the line of an answer that says most about an error: the last that names one, or the first."""
+    """Return the most informative line of a tool's error: the last with an error word, else the first."""
     if len(answer) > 2 * _SCAN_LIMIT:
         answer = answer[:_SCAN_LIMIT] + "\n" + answer[-_SCAN_LIMIT:]
     lines = [" ".join(line.split()) for line in _ANSI.sub("", answer).splitlines()]
-    said = [line for line in lines if any(char.isalnum() for char in line)]
-    if not said:
+    with_words = [line for line in lines if any(char.isalnum() for char in line)]
+    if not with_words:
         return ""
-    named = [line for line in said if _ERROR_WORDS.search(line)]
-    return clean((named or said[:1])[-1], TEXT)
+    errors = [line for line in with_words if _ERROR_WORDS.search(line)]
+    return clean((errors or with_words[:1])[-1], TEXT)
 
 
 def normalize_error(text: str) -> str:
-    """Return an error without what changes each time: numbers, what is quoted, folders."""
-    for pattern, instead in _CHANGING:
-        text = pattern.sub(instead, text)
+    """Return an error with numbers, hashes, quoted text and folders replaced by placeholders."""
+    for pattern, replacement in _CHANGING:
+        text = pattern.sub(replacement, text)
     return text
 
 
 def _again(calls: Sequence[Call], at: int) -> int | None:
-    """Return where the same thing is tried next after a call has failed."""
+    """Return the index of the next call that retries a failed one, None if there is none."""
     failed = calls[at]
     for later in range(at + 1, min(len(calls), at + AHEAD)):
         call = calls[later]
-        if call.start > failed.end and call.asks_the_same_as(failed):
+        if call.start > failed.end and call.retries(failed):
             return later
     return None

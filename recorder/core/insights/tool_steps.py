@@ -1,4 +1,4 @@
-"""Tool calls as steps: what a call does, in the few words in which two calls are alike."""
+"""Tool calls as steps: the tool's name and, of a shell command, its program."""
 
 from __future__ import annotations
 
@@ -12,37 +12,37 @@ from typing import Literal
 from recorder.core.content.text import clean
 from recorder.core.records import Json
 
-NAME = 60
-SUBJECT = 300
+NAME = 60  # characters of a step
+SUBJECT = 300  # characters of a subject
 _COMMANDS = ("command", "cmd")
 _SUBJECTS = ("path", "file_path", "file", "filename", "url", "uri")
-# What stands before the program that a command is about.
+# Prefixes of a command before its program: cd, sudo, time, variables.
 _BEFORE = re.compile(r"\s*(?:cd\s+[^&;|\s]+\s*(?:&&|;)|sudo\s|time\s|[A-Za-z_]\w*=[^\s]*\s)")
 _WORD = re.compile(r"\s*(?:[^\s;&|<>]*/)?([\w.+-]+)(?:\s+([a-z][a-z-]+)(?=\s|$))?")
-# Of these the second word says what is done.
+# Programs whose second word is a subcommand.
 _WITH_VERBS = frozenset(
     "apt bundle cargo docker gh git go helm kubectl make npm pip pnpm poetry terraform uv yarn".split()
 )
-_SCAN_LIMIT = 2_000  # characters of a command; it may be a whole script
+_SCAN_LIMIT = 2_000  # characters of a command that are matched; it may be a whole script
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call of a loop that has ended. `start` and `end` are the events of its begin and end."""
+    """A tool call of a loop that has ended. `start` and `end` are journal ids."""
 
     start: int
     end: int
     tool: str
-    step: str  # what `step_of` says
+    step: str  # from `step_of`
     subject: str = ""
     arguments_key: str = ""
     state: Literal["done", "failed", "cut"] = "done"
-    error: str = ""  # the line that says most of it, if it failed
+    error: str = ""  # from `error_line`, if it failed
     started_at: datetime | None = None
     ended_at: datetime | None = None
 
-    def asks_the_same_as(self, other: Call) -> bool:
-        """Say whether two calls try the same: alike in all arguments, or in the tool and its subject."""
+    def retries(self, other: Call) -> bool:
+        """Whether both calls use the same tool with equal arguments or on the same subject."""
         if self.tool != other.tool:
             return False
         if self.arguments_key and self.arguments_key == other.arguments_key:
@@ -52,7 +52,7 @@ class Call:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One step: calls of the same kind, one after the other; the last one says how it ended."""
+    """Consecutive calls of the same step. The last one determines the result."""
 
     step: str
     calls: Sequence[Call]
@@ -63,21 +63,21 @@ class Run:
 
 
 def group_steps(calls: Sequence[Call]) -> Iterator[Run]:
-    """Return the steps of a loop."""
-    for step, alike in groupby(calls, key=lambda call: call.step):
-        yield Run(step, tuple(alike))
+    """Yield the steps of a loop in order."""
+    for step, group in groupby(calls, key=lambda call: call.step):
+        yield Run(step, tuple(group))
 
 
 def step_of(tool: str, arguments: Json) -> str:
-    """Return the tool, and of a command the program that it runs."""
+    """Return the step of a call: the tool and, if it runs a command, its program; at most 60 characters."""
     program = _program(_first(arguments, _COMMANDS))
     return clean(tool if program == tool else f"{tool} {program}".strip(), NAME)
 
 
 def subject_of(arguments: Json) -> str:
-    """Return what a call is about, if its arguments say so: a file, an address."""
+    """Return the file or URL in the arguments of a call, else ""; at most 300 characters."""
     subject = clean(_first(arguments, _SUBJECTS), SUBJECT)
-    return subject if subject.strip("./") else ""  # "here" and "everywhere" are about nothing
+    return subject if subject.strip("./") else ""  # "." and "/" name no particular file
 
 
 def _program(command: str) -> str:

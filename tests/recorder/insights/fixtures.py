@@ -4,7 +4,7 @@ from recorder.models import Insight, InsightEvidence, JournalEvent, LoopRecord, 
 from tests.support import build
 
 COLUMNS = (
-    "kind", "agent_id", "is_demo", "about", "said", "is_changed", "is_part", "times", "worked", "loops",
+    "kind", "agent_id", "is_demo", "about", "statement", "is_changed", "is_part", "times", "worked", "loops",
     "median_ms", "first_at", "last_at", "dismissed_by",
 )  # fmt: skip
 
@@ -33,13 +33,13 @@ def learned(project):
 
 
 def _insight(row, loops, lines):
-    told = [str(getattr(row, name)) for name in COLUMNS]
+    values = [str(getattr(row, name)) for name in COLUMNS]
     evidence = InsightEvidence.objects.filter(insight=row)
     shown = sorted(
         f"{loops[each.loop]} {each.times} {each.worked} {each.text} {[lines[line] for line in each.events]}"
         for each in evidence
     )
-    return " | ".join([*told, str(row.steps), str(row.durations), *shown])
+    return " | ".join([*values, str(row.steps), str(row.durations), *shown])
 
 
 def working(loop, *calls, agent="coder", ended=True, **start):

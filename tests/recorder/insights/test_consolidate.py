@@ -76,7 +76,7 @@ def test_a_planted_pattern_and_an_error_with_its_cure_are_found_on_real_tapes(fr
     }
 
     (solution,) = shown(project, "solution").filter(agent_id="coder")
-    assert (solution.about, solution.said) == ("test", "E ValueError: bad line #")
+    assert (solution.about, solution.statement) == ("test", "E ValueError: bad line #")
     assert (solution.steps, solution.times, solution.worked) == (["edit"], 6, 5)
     texts = set(InsightEvidence.objects.filter(insight=solution).values_list("text", flat=True))
     assert "E ValueError: bad line 1" in texts
@@ -331,7 +331,7 @@ def test_hostile_words_are_kept_as_words(fresh):
 
     (row,) = Insight.objects.all()
     assert len(row.about) <= 60
-    assert row.said.startswith("<script>alert(#)</script> error \ufffd \ufffd xxx")
+    assert row.statement.startswith("<script>alert(#)</script> error \ufffd \ufffd xxx")
 
 
 def test_the_command_says_what_it_did(fresh):

@@ -58,7 +58,7 @@ def test_a_fact_is_kept_with_the_events_that_support_it(project, speaker):
 
     assert str(done.facts) == "facts: 2 in 2 loops, 0 dropped, 0 invalid answers"
     fact = Insight.objects.get(kind="fact")
-    assert (fact.said, fact.agent_id, fact.times, fact.loops) == ("The project uses uv.", "coder", 2, 2)
+    assert (fact.statement, fact.agent_id, fact.times, fact.loops) == ("The project uses uv.", "coder", 2, 2)
     cited = [each.events[0] for each in InsightEvidence.objects.filter(insight=fact)]
     assert set(EventRecord.objects.filter(pk__in=cited).values_list("type", flat=True)) == {"MessageEnd"}
     path, headers, counts = speaker.asked[0]
@@ -189,7 +189,7 @@ def test_what_a_hostile_model_says_is_text(project, speaker):
 
     consolidate(project, quiet)
 
-    said = Insight.objects.get(kind="fact").said
+    said = Insight.objects.get(kind="fact").statement
     assert len(said) <= 300
     assert said.startswith("<img src=x onerror=alert(1)>")
     assert "\x00" not in said

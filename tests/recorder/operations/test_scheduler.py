@@ -78,7 +78,7 @@ def test_a_failure_is_tried_again_later_each_time():
         at = row().try_at
 
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60]
-    assert (row().failures, row().said) == (9, "no room")
+    assert (row().failures, row().output) == (9, "no room")
     done(at)
     assert (row().failures, row().try_at) == (0, None)
 
@@ -137,9 +137,9 @@ def test_a_job_is_a_command_of_its_own_whose_end_is_noted(name, failures, said):
 
     kept = DailyJob.objects.get(name=name)
     assert kept.failures == failures
-    assert said in kept.said
+    assert said in kept.output
     assert kept.held_until is None
-    assert (kept.asked_at is None) is (failures == 0)
+    assert (kept.requested_at is None) is (failures == 0)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -17,7 +17,8 @@ MS = timedelta(milliseconds=1)
 SUMMARY = 160
 TOKENS = ("input", "output", "reasoning", "cache_read", "cache_write", "uncached", "visible")
 READ = (
-    *("loop_id", "ordinal", "state", "said", "said_key", "error", "tool_errors", "cost_nano", "unreconciled"),
+    *("loop_id", "ordinal", "state", "answer", "answer_key", "error", "tool_errors"),
+    *("cost_nano", "unreconciled"),
     *("started_at", "ended_at", *(f"{count}_tokens" for count in TOKENS)),
 )
 
@@ -48,10 +49,10 @@ def _step(turn: Turn, calls: Sequence[tuple[str, str, str]]) -> Step:
     return Step(
         number=turn.ordinal + 1,
         calls=tuple((name, key) for name, key, _ in calls),
-        says=turn.said_key or turn.error or turn.state,
+        says=turn.answer_key or turn.error or turn.state,
         text=excerpt(", ".join(summary for *_, summary in calls if summary), SUMMARY)
         if calls
-        else turn.error or turn.said,
+        else turn.error or turn.answer,
         failed_tools=turn.tool_errors,
         has_error=bool(turn.error),
         tokens=sum(kind.count for kind in kinds(turn)),

@@ -32,7 +32,12 @@ def fact(text="The project uses uv.", events=(7,)):
 def test_a_fact_has_the_events_that_support_it():
     (found,) = parse_answer("coder", answer(fact(events=[9, 7, 7])), SAID).found
 
-    assert (found.kind, found.said, found.events, found.times) == ("fact", "The project uses uv.", [7, 9], 1)
+    assert (found.kind, found.statement, found.events, found.times) == (
+        "fact",
+        "The project uses uv.",
+        [7, 9],
+        1,
+    )
 
 
 @pytest.mark.parametrize(
@@ -55,7 +60,7 @@ def test_a_fact_has_the_events_that_support_it():
 def test_a_fact_that_cites_nothing_we_sent_is_dropped_and_counted(lie):
     told = parse_answer("coder", answer(lie, fact()), SAID)
 
-    assert [each.said for each in told.found] == ["The project uses uv."]
+    assert [each.statement for each in told.found] == ["The project uses uv."]
     assert told.dropped == 1
 
 
@@ -92,8 +97,8 @@ def test_the_same_fact_twice_is_one_and_there_are_not_too_many():
 def test_a_long_fact_is_cut_to_one_line():
     (found,) = parse_answer("coder", answer(fact("a\nb " * 500)), SAID).found
 
-    assert len(found.said) <= FACT
-    assert "\n" not in found.said
+    assert len(found.statement) <= FACT
+    assert "\n" not in found.statement
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**12), st.text(max_size=4000)), max_size=40))

@@ -33,7 +33,11 @@ def test_what_was_done_before_the_same_thing_worked():
         ],
     )
 
-    assert (found.about, found.said, found.steps) == ("test", "E ValueError: bad line #", ("read", "edit"))
+    assert (found.about, found.statement, found.steps) == (
+        "test",
+        "E ValueError: bad line #",
+        ("read", "edit"),
+    )
     assert (found.times, found.worked, found.is_changed) == (1, 1, False)
     assert found.events == [2, 10]
     assert found.text == "E ValueError: bad line 12"

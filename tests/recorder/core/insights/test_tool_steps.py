@@ -51,11 +51,11 @@ def call(start, tool="edit", **more):
 def test_the_same_thing_has_the_same_arguments_or_the_same_subject():
     one = call(1, arguments_key="k", subject="a.py")
 
-    assert one.asks_the_same_as(call(5, arguments_key="k"))
-    assert one.asks_the_same_as(call(5, arguments_key="other", subject="a.py"))
-    assert not one.asks_the_same_as(call(5, arguments_key="other", subject="b.py"))
-    assert not one.asks_the_same_as(call(5, "read", arguments_key="k", subject="a.py"))
-    assert not call(1).asks_the_same_as(call(5))
+    assert one.retries(call(5, arguments_key="k"))
+    assert one.retries(call(5, arguments_key="other", subject="a.py"))
+    assert not one.retries(call(5, arguments_key="other", subject="b.py"))
+    assert not one.retries(call(5, "read", arguments_key="k", subject="a.py"))
+    assert not call(1).retries(call(5))
 
 
 def test_calls_of_a_kind_in_a_row_are_one_step_that_ends_as_the_last_did():
