@@ -71,7 +71,7 @@ def conversation(session: Session, loop: int, params: Params) -> Shown:
         line=Timelines(loop, params.zoom, not params.is_idle_shown, shape),
         shape=shape,
     )
-    least = sum(params.turn is not None and each >= params.turn - 1 for each in window.ordinals)
+    least = sum(params.turn is not None and ordinal >= params.turn - 1 for ordinal in window.ordinals)
     parts = _drawn(page, max(least, 1))
     left = len(window.ordinals) - len(parts.get("turn", window.ordinals))
     page.first = window.ordinals[left] if left > 0 else window.first

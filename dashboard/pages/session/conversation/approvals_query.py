@@ -13,7 +13,7 @@ from recorder.models import Approval
 
 def questions(pks: Collection[int]) -> Mapping[int, Question]:
     """Return approval requests by primary key. One query."""
-    return {each.pk: _question(each) for each in Approval.objects.filter(pk__in=pks)}
+    return {approval.pk: _question(approval) for approval in Approval.objects.filter(pk__in=pks)}
 
 
 def questions_in(read: Collection[Line]) -> Mapping[int, Question]:
@@ -25,7 +25,7 @@ def questions_in(read: Collection[Line]) -> Mapping[int, Question]:
     if not requests:
         return {}
     found = Approval.objects.filter(loop__in=set(requests.values()), request_event__in=requests)
-    return {each.request_event or 0: _question(each) for each in found}
+    return {approval.request_event or 0: _question(approval) for approval in found}
 
 
 def open_of(loops: Collection[int]) -> Mapping[tuple[int, str], datetime]:

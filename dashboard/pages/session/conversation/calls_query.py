@@ -40,12 +40,12 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     found = calls(in_list("c.id"), list_param(pks))
     read = [line.body for line in lines_query.read(in_list("e.id"), list_param(events(found)))]
     bodies = {body.id: body for body in read if body.pruned_on is None}
-    waiting_since = approvals_query.open_of({each.loop for each in found})
+    waiting_since = approvals_query.open_of({placed.loop for placed in found})
     return {
-        each.call.tool.pk: with_waiting(
-            tool(each.slug, each.call, bodies), waiting_since.get((each.loop, each.call.tool_call_id))
+        placed.call.tool.pk: with_waiting(
+            tool(placed.slug, placed.call, bodies), waiting_since.get((placed.loop, placed.call.tool_call_id))
         )
-        for each in found
+        for placed in found
     }
 
 
@@ -56,7 +56,7 @@ def calls(where: str, *values: Value) -> Sequence[Placed]:
     """
     records = [_Record(*row) for row in select(_CALLS.format(where), *values)]
     children = _children(records)
-    return [Placed(each.turn, each.loop, each.slug, _call(each, children)) for each in records]
+    return [Placed(record.turn, record.loop, record.slug, _call(record, children)) for record in records]
 
 
 def outside_turns() -> str:
@@ -69,7 +69,7 @@ def outside_turns() -> str:
 
 def events(found: Collection[Placed]) -> set[int]:
     """Return the ids of the events that hold the bodies of calls."""
-    return {pk for each in found for pk in each.call.events}
+    return {pk for placed in found for pk in placed.call.events}
 
 
 class _Record(NamedTuple):

@@ -50,42 +50,44 @@ def opened(lines: Sequence[LineItems], first: int, last: int, address: Address) 
 
     Raises LookupError if there is no such passage.
     """
-    inside = [each for each in lines if first <= each.body.id <= last]
-    counted = [at for at, each in enumerate(inside) if each.kind]
+    inside = [line for line in lines if first <= line.body.id <= last]
+    counted = [at for at, line in enumerate(inside) if line.kind]
     if len(counted) not in (GROUP, GROUP * GROUP) or counted[0] or inside[0].body.id != first:
         raise LookupError(first)
     if len(counted) == GROUP:
-        return [item for each in inside for item in each.items]
+        return [item for line in inside for item in line.items]
     return [_passages(inside, counted, fold_calls.within(Stretch(0, len(counted))), address)]
 
 
 def _fold_run(run: Sequence[LineItems], address: Address) -> Iterator[Item]:
-    counted = [at for at, each in enumerate(run) if each.kind]
+    counted = [at for at, line in enumerate(run) if line.kind]
     stretches = fold_calls.stretches(len(counted))
     start, end = (counted[stretches[0].first], counted[stretches[-1].end]) if stretches else (0, 0)
-    yield from (item for each in run[:start] for item in each.items)
+    yield from (item for line in run[:start] for item in line.items)
     if stretches:
         yield _passages(run, counted, stretches, address)
-    yield from (item for each in run[end:] for item in each.items)
+    yield from (item for line in run[end:] for item in line.items)
 
 
 def _passages(
     run: Sequence[LineItems], counted: Sequence[int], stretches: Sequence[Stretch], address: Address
 ) -> Passages:
     ends = [*counted, len(run)]
-    return Passages(tuple(_passage(run[ends[each.first] : ends[each.end]], address) for each in stretches))
+    return Passages(
+        tuple(_passage(run[ends[stretch.first] : ends[stretch.end]], address) for stretch in stretches)
+    )
 
 
 def _passage(inside: Sequence[LineItems], address: Address) -> Passage:
-    kinds = [each.kind for each in inside]
+    kinds = [line.kind for line in inside]
     first, last = inside[0].body, inside[-1].body
     return Passage(
         first=first.id,
         messages=kinds.count("message"),
         notes=kinds.count("note"),
-        failed=sum(isinstance(item, Note) and item.tone == "error" for each in inside for item in each.items),
+        failed=sum(isinstance(item, Note) and item.tone == "error" for line in inside for item in line.items),
         since=first.at,
-        until=next(each.body.at for each in reversed(inside) if each.kind),
+        until=next(line.body.at for line in reversed(inside) if line.kind),
         dom_id=f"passage-{first.id}-{last.id}",
         url=address(first.id, last.id),
     )

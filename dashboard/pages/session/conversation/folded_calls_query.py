@@ -38,7 +38,7 @@ def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[in
     """Return the folded part of each turn that has enough calls, by turn."""
     found = {}
     for turn, place in places.items():
-        own = [each for each in called if each.turn == turn]
+        own = [placed for placed in called if placed.turn == turn]
         groups = fold_calls.stretches(len(own))
         if groups:
             found[turn] = _fold(turn, place, own, groups)
@@ -49,8 +49,8 @@ def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
     """Return an SQL condition that excludes the folded events of table `e`, and its values."""
     if not found:
         return "", ()
-    events = list_param({pk for each in found for pk in each.events})
-    ranges = [value for each in found for value in (each.turn, each.since, each.folded.until)]
+    events = list_param({pk for fold in found for pk in fold.events})
+    ranges = [value for fold in found for value in (fold.turn, fold.since, fold.folded.until)]
     inside = " AND NOT (e.turn_id = %s AND e.id >= %s AND e.id < %s)" * len(found)
     return f"{inside} AND NOT {in_list('e.id')}", (*ranges, events)
 
@@ -87,8 +87,8 @@ def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> 
     return Reading(
         own[0].slug,
         [line.body for line in found],
-        [each.call for each in own],
-        {message: each for message, each in blocks.items() if since <= message < until},
+        [placed.call for placed in own],
+        {message: texts for message, texts in blocks.items() if since <= message < until},
         is_open=turn.state == "open",
         questions=approvals_query.questions_in(found),
         is_group=True,
@@ -117,7 +117,7 @@ def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Seq
     return Reading(
         slug,
         [line.body for line in found],
-        [each.call for each in own],
+        [placed.call for placed in own],
         streaming_text.of_turns([turn.pk]).get(turn.pk, {}),
         is_open=turn.state == "open",
         questions=approvals_query.questions_in(found),
@@ -139,20 +139,20 @@ def dom_id(loop: int, ordinal: int, stretch: Stretch) -> str:
 
 def _groups(place: Place, own: Sequence[Placed], stretches: Sequence[Stretch]) -> tuple[Group, ...]:
     *_, loop, ordinal = place
-    states = [each.call.tool.state for each in own]
+    states = [placed.call.tool.state for placed in own]
     return tuple(
         Group(
-            first=each.first + 1,
-            last=each.end,
-            failed=states[each.first : each.end].count("failed"),
-            running=states[each.first : each.end].count("running"),
-            dom_id=dom_id(loop, ordinal, each),
-            url=links.turn_calls(*place, first=each.first, end=each.end),
+            first=stretch.first + 1,
+            last=stretch.end,
+            failed=states[stretch.first : stretch.end].count("failed"),
+            running=states[stretch.first : stretch.end].count("running"),
+            dom_id=dom_id(loop, ordinal, stretch),
+            url=links.turn_calls(*place, first=stretch.first, end=stretch.end),
         )
-        for each in stretches
+        for stretch in stretches
     )
 
 
 def _begin(called: Sequence[Placed]) -> int:
     """Return the first event of the first call, 0 without calls."""
-    return min((pk for each in called[:1] for pk in each.call.events), default=0)
+    return min((pk for placed in called[:1] for pk in placed.call.events), default=0)

@@ -111,9 +111,9 @@ class _Reader:
             body.id: reading.questions[body.id] for body in reading.bodies if body.id in reading.questions
         }
         self._waiting = {
-            each.tool_call_id: each.since
-            for each in self._questions.values()
-            if each.is_open and each.tool_call_id
+            question.tool_call_id: question.since
+            for question in self._questions.values()
+            if question.is_open and question.tool_call_id
         }
         self._has_answer = False
         self._begun: dict[str, Body] = {}  # messages that started and have not ended, by role
@@ -230,7 +230,7 @@ def _results(bodies: Sequence[Body]) -> dict[str, _Result]:
         messages = [("message", body.event.get("message"))] if body.type == "MessageEnd" else []
         if body.type == "TurnEnd":
             results = items(body.event.get("tool_results"))
-            messages = [(f"tool_results.{index}", each) for index, each in enumerate(results)]
+            messages = [(f"tool_results.{index}", message) for index, message in enumerate(results)]
         for path, message in messages:
             if obj(message).get("role") == "toolResult":
                 found.setdefault(string(obj(message).get("toolCallId")), _Result(body.id, path, obj(message)))

@@ -139,18 +139,18 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
     called = calls_query.calls(of_turns, list_param(pks), list_param(loops))
     folded = folded_calls_query.folds(called, {span.turn.pk: span.place for span in spans})
-    hidden = frozenset(pk for each in folded.values() for pk in each.events)
+    hidden = frozenset(pk for fold in folded.values() for pk in fold.events)
     found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
     streamed = streaming_text.of_turns(pks)
     questions = approvals_query.questions_in(found)
-    owner = {pk: each.turn for each in called for pk in each.call.events if pk not in hidden}
+    owner = {pk: placed.turn for placed in called for pk in placed.call.events if pk not in hidden}
     views = {}
     for span in spans:
         turn, slug = span.turn, span.slug
         inside = [line.body for line in found if (line.turn or owner.get(line.body.id)) == turn.pk]
         loose = [line.body for line in found if line.turn is None and span.holds(line)]
-        own = [each.call for each in called if each.turn == turn.pk]
-        others = [each.call for each in called if each.turn is None and each.loop == turn.loop_id]
+        own = [placed.call for placed in called if placed.turn == turn.pk]
+        others = [placed.call for placed in called if placed.turn is None and placed.loop == turn.loop_id]
         is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
         fold = folded[turn.pk].folded if turn.pk in folded else None
         reading = Reading(
@@ -183,7 +183,7 @@ def tails(pks: Collection[int]) -> Mapping[int, Tail]:
     tails = {}
     for loop in loops:
         bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
-        own = [each.call for each in called if each.loop == loop.pk]
+        own = [placed.call for placed in called if placed.loop == loop.pk]
         reading = Reading(
             loop.session.project.slug,
             bodies,

@@ -79,8 +79,8 @@ def _tallies(session: Session) -> Iterator[Tally]:
     slug, page = session.project.slug, links.integrity(session.project.slug)
     # Producer ids are read once: as a subquery they would be evaluated for each line.
     producers = _producers(session.pk)
-    late, unknown = (sum(counts) for counts in zip((0, 0), *(each[1:] for each in producers), strict=True))
-    named = [each[0] for each in producers]
+    late, unknown = (sum(counts) for counts in zip((0, 0), *(row[1:] for row in producers), strict=True))
+    named = [row[0] for row in producers]
     if late:
         first = EventRecord.objects.filter(session=session.pk, late=True).aggregate(first=Min("pk"))["first"]
         yield Tally(plural(late, "late event"), links.event(slug, first) if first else page)

@@ -95,9 +95,9 @@ class Header:
 def headers(pks: Collection[int]) -> Mapping[int, Header]:
     """Return sessions' headers. Three queries, and one for each level of sub-agents."""
     found = _sessions(pks)
-    measured = {loop.pk: loop for loop in _measured([each.sized for each in found if each.sized])}
+    measured = {loop.pk: loop for loop in _measured([session.sized for session in found if session.sized])}
     whole = sessions_with_sub_agents(found)
-    return {each.pk: _header(each, measured.get(each.sized), whole[each.pk]) for each in found}
+    return {session.pk: _header(session, measured.get(session.sized), whole[session.pk]) for session in found}
 
 
 @compiled

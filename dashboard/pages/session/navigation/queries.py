@@ -67,7 +67,7 @@ def next_place(session: int, to: To, loop: int | None, turn: int | None) -> Plac
     if not places:
         return None
     here = _event_of(session, loop, turn) if loop else -1
-    _, found, ordinal = next((each for each in places if each[0] > here), places[0])
+    _, found, ordinal = next((target for target in places if target[0] > here), places[0])
     return Place(found, None if ordinal < 0 else ordinal + 1)
 
 

@@ -24,7 +24,7 @@ LONGEST = 200
 @member
 def jump(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Redirect to the next error, winner or waiting loop (`to`) after `loop` and `turn`."""
-    to = next((each for each in queries.TOS if each == request.GET.get("to")), None)
+    to = next((kind for kind in queries.TOS if kind == request.GET.get("to")), None)
     loop, turn, at = (whole_number(request.GET.get(name, "")) for name in ("loop", "turn", "at"))
     try:
         with as_of.viewing_as_of(header_session.session_of(project.pk, pk), at):

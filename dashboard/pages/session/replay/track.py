@@ -83,7 +83,7 @@ class Layout:
 
 def layout(events: Sequence[TrackEvent], loops: Iterable[LoopSpan]) -> Layout:
     """Lay out a session's events, oldest first."""
-    x = places([each.at for each in events])
+    x = places([event.at for event in events])
     return Layout(
         _density(x), _bars(events, x, loops), _ticks(events, x), _stops(events, x), _labels(events, x)
     )
@@ -103,7 +103,7 @@ def places(times: Sequence[datetime]) -> list[float]:
 
 def _density(x: Sequence[float]) -> str:
     size = WIDTH / BUCKETS
-    counts = Counter(min(int(each / size), BUCKETS - 1) for each in x)
+    counts = Counter(min(int(position / size), BUCKETS - 1) for position in x)
     most = max(counts.values(), default=1)
     heights = {bucket: 1 + (_TOP - 1) * number / most for bucket, number in sorted(counts.items())}
     return "".join(
@@ -117,7 +117,7 @@ def _bars(events: Sequence[TrackEvent], x: Sequence[float], loops: Iterable[Loop
 
     Bars too close to distinguish are merged, which bounds their number.
     """
-    ids = [each.event for each in events]
+    ids = [event.event for event in events]
     bars: list[Bar] = []
     ends = [0.0] * LANES  # where the last loop of each ended
     last: list[int | None] = [None] * LANES  # its bar
@@ -144,7 +144,7 @@ def _as_one(before: Bar, bar: Bar) -> Bar | None:
         end = max(before.x + before.width, bar.x + bar.width)
         return replace(before, width=round(end - before.x, 1))
     if bar.x < before.x + GRAIN:
-        return replace(max(before, bar, key=lambda each: each.width), x=before.x)
+        return replace(max(before, bar, key=lambda bar: bar.width), x=before.x)
     return None
 
 
@@ -156,19 +156,19 @@ def _place(ids: Sequence[int], x: Sequence[float], event: int) -> float:
 def _ticks(events: Sequence[TrackEvent], x: Sequence[float]) -> list[tuple[str, str]]:
     """Return one path per kind; ticks at the same position are drawn once."""
     drawn: dict[str, dict[str, None]] = {}
-    for each, at in zip(events, x, strict=True):
-        if each.kind:
-            is_tall = each.kind in _TALL
+    for event, at in zip(events, x, strict=True):
+        if event.kind:
+            is_tall = event.kind in _TALL
             place = round(at) if is_tall else SHORT * round(at / SHORT)
-            drawn.setdefault(each.kind, {})[f"M{place} {'38v12' if is_tall else '44v6'}"] = None
+            drawn.setdefault(event.kind, {})[f"M{place} {'38v12' if is_tall else '44v6'}"] = None
     ordered = sorted(drawn.items(), key=lambda item: item[0] in _TALL)
     return [(kind, "".join(path)) for kind, path in ordered]
 
 
 def _stops(events: Sequence[TrackEvent], x: Sequence[float]) -> list[Stop]:
     """Return about STOPS events evenly spread, preferring those with a tick, and the last event."""
-    marked = [n for n, each in enumerate(events) if each.kind]
-    rest = [n for n, each in enumerate(events) if not each.kind]
+    marked = [n for n, event in enumerate(events) if event.kind]
+    rest = [n for n, event in enumerate(events) if not event.kind]
     chosen = set(_some(marked, STOPS)) | set(_some(rest, max(STOPS - len(marked), 0))) | {len(events) - 1}
     return [
         Stop(events[n].event, round(x[n], 1), max((events[n].at - events[0].at).total_seconds(), 0))

@@ -57,11 +57,11 @@ class Axis:
 
     @property
     def gaps(self) -> list[Stretch]:
-        return [each for each in self.stretches if each.is_folded]
+        return [part for part in self.stretches if part.is_folded]
 
     def at(self, moment: datetime) -> float:
         """Return the position of a moment in percent; moments outside are clamped to the ends."""
-        place = bisect_right(self.stretches, moment, key=lambda each: each.start) - 1
+        place = bisect_right(self.stretches, moment, key=lambda part: part.start) - 1
         stretch = self.stretches[max(place, 0)]
         if not stretch.length:
             return stretch.x
@@ -70,7 +70,7 @@ class Axis:
 
     def moment(self, x: float) -> datetime:
         """Return the moment at a position in percent."""
-        stretch = next((each for each in self.stretches if x <= each.x + each.width), self.stretches[-1])
+        stretch = next((part for part in self.stretches if x <= part.x + part.width), self.stretches[-1])
         share = (x - stretch.x) / stretch.width if stretch.width else 0.0
         return stretch.start + stretch.length * min(max(share, 0.0), 1.0)
 
@@ -107,8 +107,8 @@ def _laid_out(parts: Sequence[tuple[Span, bool]]) -> list[Stretch]:
 
 
 def _within(spans: Iterable[Span], window: Span) -> list[Span]:
-    clipped = (Span(max(each.start, window.start), min(each.end, window.end)) for each in spans)
-    return [each for each in clipped if each.end >= each.start]
+    clipped = (Span(max(span.start, window.start), min(span.end, window.end)) for span in spans)
+    return [span for span in clipped if span.end >= span.start]
 
 
 def _united(spans: Iterable[Span]) -> list[Span]:
@@ -126,7 +126,7 @@ def _united(spans: Iterable[Span]) -> list[Span]:
 def path(spans: Iterable[Span], on: Axis, *, y: float, height: float, least: float = LEAST) -> str:
     """Return spans as one SVG path, ten units per percent; spans closer than `least` percent are merged."""
     drawn: list[list[float]] = []
-    for span in sorted(each for each in spans if _is_visible(each, on)):
+    for span in sorted(span for span in spans if _is_visible(span, on)):
         left, right = on.at(span.start), on.at(span.end)
         if drawn and left - drawn[-1][1] < least:
             drawn[-1][1] = max(drawn[-1][1], right)

@@ -178,16 +178,16 @@ class Timelines:
             turns[phase.turn].append(phase)
         slug, found = session.project.slug, []
         for ordinal in sorted(turns, key=lambda n: (n is None, n)):
-            answer = [each for each in turns[ordinal] if each.kind in ("wait", "model")]
+            answer = [phase for phase in turns[ordinal] if phase.kind in ("wait", "model")]
             at = links.loop(slug, session.pk, self.loop, turn="" if ordinal is None else ordinal + 1)
             if answer and ordinal is not None:
                 found.append(
                     _part("model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near)
                 )
-            for each in turns[ordinal]:
-                if each.kind not in ("wait", "model"):
-                    url = f"{at}#session-tool-{each.pk}" if each.pk else at
-                    found.append(_part(each.kind, each.name or NAMES[each.kind], url, [each], near))
+            for phase in turns[ordinal]:
+                if phase.kind not in ("wait", "model"):
+                    url = f"{at}#session-tool-{phase.pk}" if phase.pk else at
+                    found.append(_part(phase.kind, phase.name or NAMES[phase.kind], url, [phase], near))
         return found
 
     def _url(self, session: Session, loop: int) -> str:
@@ -223,9 +223,9 @@ NAMES: Mapping[Kind, str] = {
 
 
 def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis) -> Part:
-    start, end = min(each.span.start for each in phases), max(each.span.end for each in phases)
-    is_open = any(each.is_open for each in phases)
-    is_received = any(each.is_received for each in phases)
+    start, end = min(phase.span.start for phase in phases), max(phase.span.end for phase in phases)
+    is_open = any(phase.is_open for phase in phases)
+    is_received = any(phase.is_received for phase in phases)
     return Part(kind, name, url, _bars(phases, near, 0), None if is_open else end - start, is_received)
 
 
@@ -238,7 +238,7 @@ def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Drawn]:
         for kind in CSS
         if kind in by_kind
     )
-    return [each for each in drawn if each.path]
+    return [bars for bars in drawn if bars.path]
 
 
 def _line(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:
@@ -253,8 +253,8 @@ def _line(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | 
 def _scale(on: Axis, begin: datetime) -> Scale:
     edges = [
         (x, (at - begin).total_seconds())
-        for each in on.stretches
-        for x, at in ((each.x, each.start), (each.x + each.width, each.end))
+        for stretch in on.stretches
+        for x, at in ((stretch.x, stretch.start), (stretch.x + stretch.width, stretch.end))
     ]
     return Scale(
         [max(label - begin, timedelta()) for label in on.labels],

@@ -62,19 +62,19 @@ class Facts:
 
 def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:
     found: dict[int, CompactionCounts] = {}
-    for each in _compactions(pks):
-        before = found.get(each.loop_id)
-        if before is not None and each.start_event is None and each.content == "block":
+    for compaction in _compactions(pks):
+        before = found.get(compaction.loop_id)
+        if before is not None and compaction.start_event is None and compaction.content == "block":
             continue  # an imported copy of a compaction that was recorded
-        found[each.loop_id] = CompactionCounts(
+        found[compaction.loop_id] = CompactionCounts(
             before.count + 1 if before else 1,
-            each.state,
-            each.tokens_before,
-            each.tokens_after,
-            each.messages_before,
-            each.messages_after,
-            each.started_at,
-            each.ended_at,
+            compaction.state,
+            compaction.tokens_before,
+            compaction.tokens_after,
+            compaction.messages_before,
+            compaction.messages_after,
+            compaction.started_at,
+            compaction.ended_at,
         )
     return found
 

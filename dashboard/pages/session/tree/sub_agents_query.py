@@ -101,7 +101,7 @@ class Children:
 
     def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
         """Return the data of these rows. A fixed number of queries, and those of the cost sums."""
-        times = Counter(each.session for each in self.found.values())
+        times = Counter(link.session for link in self.found.values())
         return _rows({key: self.found[key] for key in keys}, times)
 
 
@@ -179,7 +179,7 @@ def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]
 
 
 def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
-    recorded = _recorded({each.child for each in found.values() if each.child is not None})
+    recorded = _recorded({link.child for link in found.values() if link.child is not None})
     # A session started by one call is shown as a whole; one continued by several calls loop by loop.
     alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
     others = [child for child in recorded.values() if times[child.session_id] > 1]
@@ -188,15 +188,15 @@ def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mappi
     failed = _errors([session.pk for session in alone]) if alone else {}
     named = chips({child.config_id for child in recorded.values() if child.config_id}) if recorded else {}
     rows = {}
-    for key, each in found.items():
-        child = recorded.get(each.child or 0)
+    for key, link in found.items():
+        child = recorded.get(link.child or 0)
         if child is None:
-            rows[key] = ChildRow(each.session_id, each.tool_name)
+            rows[key] = ChildRow(link.session_id, link.tool_name)
         elif times[child.session_id] == 1:
             session = child.session
-            rows[key] = _of_session(each, child, named, whole[session.pk], failed.get(session.pk, 0))
+            rows[key] = _of_session(link, child, named, whole[session.pk], failed.get(session.pk, 0))
         else:
-            rows[key] = _of_loop(each, child, named, parts[child.pk])
+            rows[key] = _of_loop(link, child, named, parts[child.pk])
     return rows
 
 
