@@ -39,7 +39,7 @@ def viewing_as_of(session: Session, at: int | None) -> Iterator[None]:
 @member
 def step(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Redirect to the previous, next or first event of a kind; after the last one to the live page."""
-    if not header_session.is_of(project.pk, pk):
+    if not header_session.is_in_project(project.pk, pk):
         raise Http404
     params, since = Params.parse(request.GET), whole_number(request.GET.get("from", ""))
     by, to = request.GET.get("by", "event"), request.GET.get("to", "next")

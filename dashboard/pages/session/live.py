@@ -75,21 +75,21 @@ class SessionPage:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
-            return self.everything()
+            return self.all_panels()
         dirty: DirtyPanels = []
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
-        is_moved, boxes = self._is_moved(touched), self._boxes(touched, rows)
-        if is_moved or self.session in touched.sessions:
+        is_tree_changed, changed_groups = self._has_tree_changed(touched), self._changed_groups(touched, rows)
+        if is_tree_changed or self.session in touched.sessions:
             dirty.append((panels.HEADER, [self.session]))
         if self.session in touched.sessions:
             dirty.append((panels.TRACK, [self.session]))
         has_orphans = not all(touched.events.values())
         if touched.quarantined or has_orphans or self.session in touched.sessions:
             dirty.append((panels.INTEGRITY, [self.session]))
-        if is_moved or (rows and self._is_nested):
+        if is_tree_changed or (rows and self._is_nested):
             dirty.append((panels.tree_panel(self.loop, self.at), [self.session]))
         else:
-            dirty += [(panels.ROW, rows), (panels.GROUP_COST, boxes)]
+            dirty += [(panels.ROW, rows), (panels.GROUP_COST, changed_groups)]
         if self.loop and rows:
             dirty.append((panels.head_panel(self.tab), [self.loop]))
         return dirty + self._of_tab(touched)
@@ -105,7 +105,7 @@ class SessionPage:
             return [(panels.timeline_panel(self.line), [self.session])]
         return []
 
-    def _is_moved(self, touched: Invalidation) -> bool:
+    def _has_tree_changed(self, touched: Invalidation) -> bool:
         """Return whether the tree changed, or a session that spawned this one or was spawned by it.
 
         An invalidation does not say which sessions are related, so those touched together with a changed tree
@@ -117,7 +117,7 @@ class SessionPage:
             self._related |= (touched.sessions | touched.reshaped) - {self.session}
         return is_reshaped or not self._related.isdisjoint(touched.sessions)
 
-    def _boxes(self, touched: Invalidation, rows: Sequence[int]) -> list[int]:
+    def _changed_groups(self, touched: Invalidation, rows: Sequence[int]) -> list[int]:
         """Return the parallel groups that may contain these loops: for an unknown loop all new groups."""
         self._branches |= touched.judges
         self._new_groups = set(sorted(self._new_groups | touched.groups)[-NEW_GROUPS:])
@@ -125,7 +125,7 @@ class SessionPage:
         known = {self._branches[loop] for loop in rows if loop in self._branches}
         return sorted(known | self._new_groups if is_new else known)
 
-    def everything(self) -> DirtyPanels:
+    def all_panels(self) -> DirtyPanels:
         """Return all panels of the page. One query."""
         dirty: DirtyPanels = [
             (panels.HEADER, [self.session]),
@@ -217,7 +217,9 @@ class PastPage:
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page for the parameters of a socket URL. Raises Http404."""
     session, loop = whole_number(params.get("session", "")) or 0, whole_number(params.get("loop", "")) or 0
-    if not header_session.is_of(project.pk, session) or (loop and not header_session.has_loop(session, loop)):
+    if not header_session.is_in_project(project.pk, session) or (
+        loop and not header_session.has_loop(session, loop)
+    ):
         raise Http404
     page = Params.parse(params)
     if page.at is not None:

@@ -25,7 +25,7 @@ TURNS_BYTES = 120_000  # limit of HTML for the turns of a page
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class RenderedPage:
     """A page with its rendered panels and the URLs of adjacent pages of its list."""
 
     page: SessionPage
@@ -52,7 +52,7 @@ class Shown:
         return self.page.scope.container
 
 
-def conversation(session: Session, loop: int, params: Params) -> Shown:
+def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
     """Return a page of turns."""
     around = params.turn + conversation_window.PAGE // 2 if params.turn is not None else None
     shape = cache(Shape)
@@ -81,10 +81,10 @@ def conversation(session: Session, loop: int, params: Params) -> Shown:
     newest = to_loop(raw=raw)
     other = to_loop(before=params.before or "", turn=params.turn or "", raw="" if params.is_raw else "1")
     is_last = window.later is None
-    return Shown(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
+    return RenderedPage(page, parts, earlier, "" if is_last else newest, other, is_last, url=newest)
 
 
-def listing(session: Session, loop: int, params: Params) -> Shown:
+def listing(session: Session, loop: int, params: Params) -> RenderedPage:
     """Return a page of events."""
     scope = queries.Scope(session.pk, 0 if params.is_whole else loop, params.kind)
     window = queries.window(scope, before=params.before, after=params.after, around=params.around)
@@ -105,7 +105,7 @@ def listing(session: Session, loop: int, params: Params) -> Shown:
     later = address(session, loop, params, after=window.later) if window.later is not None else ""
     newest = address(session, loop, params)
     is_last = window.later is None
-    return Shown(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
+    return RenderedPage(page, _drawn(page), earlier, later, is_last=is_last, most=queries.PAGE, url=newest)
 
 
 def address(session: Session, loop: int, params: Params, **change: int) -> str:
@@ -118,13 +118,13 @@ def address(session: Session, loop: int, params: Params, **change: int) -> str:
 def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
     """Render the page's panels as the socket does; turns up to TURNS_BYTES, but `least` at least."""
     drawn = {}
-    for panel, pks in page.everything():
+    for panel, pks in page.all_panels():
         part = panel.name.rpartition("/")[2].replace("-", "_")
-        drawn[part] = _newest(panel, pks, least) if part == "turn" else _each(panel, pks)
+        drawn[part] = _newest(panel, pks, least) if part == "turn" else _rendered(panel, pks)
     return drawn
 
 
-def _each(panel: Panel, pks: Sequence[int]) -> list[str]:
+def _rendered(panel: Panel, pks: Sequence[int]) -> list[str]:
     html = panel.draw(pks)
     return [html[pk] for pk in pks if pk in html]
 
@@ -143,7 +143,7 @@ def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
     return drawn[::-1]
 
 
-def socket(session: Session, shown: Shown, params: Params) -> str:
+def socket(session: Session, shown: RenderedPage, params: Params) -> str:
     """Return the socket's URL, with parameters that select exactly the panels of the page."""
     page = shown.page
     if params.at is not None:

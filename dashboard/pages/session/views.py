@@ -29,7 +29,7 @@ PLAIN = "text/plain; charset=utf-8"
 KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
 
 
-def may_be_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def gone_if_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
     """Respond 410 Gone when a view needs a pruned body."""
 
     @wraps(view)
@@ -86,7 +86,7 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
 def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]:
     """Return the template context with all panels rendered; the template runs no queries."""
     if loop is None:
-        loop = header_session.first_loop(found.pk)
+        loop = header_session.default_loop(found.pk)
     elif params.at is not None and not header_session.has_loop(found.pk, loop):
         loop = None
     shown = (
@@ -133,10 +133,10 @@ def _filters(found: Session, loop: int, params: Params) -> dict[str, object]:
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Return a loop as a JSON document, or a brief of its session as text."""
-    if not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
+    if not header_session.is_in_project(project.pk, pk) or not header_session.has_loop(pk, loop):
         raise Http404
     params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
@@ -157,7 +157,7 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
         raise Http404 from error
     if place.session is None:
         return HttpResponseRedirect(f"{links.integrity(project.slug)}#event-{pk}")
-    loop = place.loop or header_session.first_loop(place.session)
+    loop = place.loop or header_session.default_loop(place.session)
     if loop is None:
         return HttpResponseRedirect(links.session(project.slug, place.session))
     scope = "" if place.loop else "session"
@@ -167,10 +167,10 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Return a recorded line byte for byte."""
-    return HttpResponse(found_line(lookup.line, project, pk), content_type="text/plain; charset=utf-8")
+    return HttpResponse(line_or_404(lookup.line, project, pk), content_type="text/plain; charset=utf-8")
 
 
 @require_safe
@@ -178,7 +178,11 @@ def event_raw(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
 def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> HttpResponse:
     """Return the streaming deltas directly before an event."""
     before = whole_number(request.GET.get("before", ""))
-    if before is None or not header_session.is_of(project.pk, pk) or not header_session.has_loop(pk, loop):
+    if (
+        before is None
+        or not header_session.is_in_project(project.pk, pk)
+        or not header_session.has_loop(pk, loop)
+    ):
         raise Http404
     found = queries.deltas(queries.Scope(pk, loop), before, project.slug)
     context = {"id": f"session-event-{before}-deltas", "deltas": found}
@@ -187,11 +191,11 @@ def loop_deltas(request: HttpRequest, project: Project, pk: int, loop: int) -> H
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
     """Return a folded group of tool calls of a turn."""
     first, end = (whole_number(request.GET.get(name, "")) for name in ("first", "end"))
-    if not header_session.is_of(project.pk, pk) or first is None or end is None:
+    if not header_session.is_in_project(project.pk, pk) or first is None or end is None:
         raise Http404
     params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     group = Stretch(first, end)
@@ -207,11 +211,11 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, turn: int) -> HttpResponse:
     """Return a folded passage of messages and notes of a turn."""
     first, last = (whole_number(request.GET.get(name, "")) for name in ("first", "last"))
-    if not header_session.is_of(project.pk, pk) or first is None or last is None:
+    if not header_session.is_in_project(project.pk, pk) or first is None or last is None:
         raise Http404
     params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
@@ -224,7 +228,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     return render(request, "session/conversation/tool_calls.html", context)
 
 
-def found_line(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
+def line_or_404(look_up: Callable[[int, int], bytes], project: Project, pk: int) -> bytes:
     try:
         return look_up(project.pk, pk)
     except JournalEvent.DoesNotExist as error:

@@ -26,7 +26,7 @@ WHERE {} AND {}"""
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class PlacedCall:
     """A tool call with its turn, loop and project."""
 
     turn: int | None
@@ -49,14 +49,14 @@ def tools(pks: Collection[int]) -> Mapping[int, Tool]:
     }
 
 
-def calls(where: str, *values: Value) -> Sequence[Placed]:
+def calls(where: str, *values: Value) -> Sequence[PlacedCall]:
     """Return the calls that match `where`, in recorded order. Two queries at most.
 
     `where` is an SQL condition on the tool call table, aliased `c`.
     """
     records = [_Record(*row) for row in select(_CALLS.format(where), *values)]
     children = _children(records)
-    return [Placed(record.turn, record.loop, record.slug, _call(record, children)) for record in records]
+    return [PlacedCall(record.turn, record.loop, record.slug, _call(record, children)) for record in records]
 
 
 def outside_turns() -> str:
@@ -67,7 +67,7 @@ def outside_turns() -> str:
     return f"+c.turn_id IS NULL AND {in_list('c.loop_id')}"
 
 
-def events(found: Collection[Placed]) -> set[int]:
+def events(found: Collection[PlacedCall]) -> set[int]:
     """Return the ids of the events that hold the bodies of calls."""
     return {pk for placed in found for pk in placed.call.events}
 

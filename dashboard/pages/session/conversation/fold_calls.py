@@ -28,19 +28,19 @@ class Stretch:
         return self.end - self.first <= GROUP
 
 
-def stretches(calls: int) -> Sequence[Stretch]:
+def groups_of(calls: int) -> Sequence[Stretch]:
     """Return the groups to fold for a turn of `calls` calls; calls after the last group are shown."""
     small = max(0, calls - KEPT) // GROUP
     large = small // GROUP
     return [*_each(0, large, GROUP * GROUP), *_each(large * GROUP, small, GROUP)]
 
 
-def within(stretch: Stretch) -> Sequence[Stretch]:
+def small_groups(stretch: Stretch) -> Sequence[Stretch]:
     """Return the small groups of a large group."""
     return _each(stretch.first // GROUP, stretch.end // GROUP, GROUP)
 
 
-def is_one(stretch: Stretch, calls: int) -> bool:
+def is_group_of(stretch: Stretch, calls: int) -> bool:
     """Return whether `stretch` is a group that a turn of `calls` calls has or had."""
     size = stretch.end - stretch.first
     return size in (GROUP, GROUP * GROUP) and stretch.first % size == 0 and stretch.end <= calls

@@ -56,25 +56,25 @@ def opened(lines: Sequence[LineItems], first: int, last: int, address: Address) 
         raise LookupError(first)
     if len(counted) == GROUP:
         return [item for line in inside for item in line.items]
-    return [_passages(inside, counted, fold_calls.within(Stretch(0, len(counted))), address)]
+    return [_passages(inside, counted, fold_calls.small_groups(Stretch(0, len(counted))), address)]
 
 
 def _fold_run(run: Sequence[LineItems], address: Address) -> Iterator[Item]:
     counted = [at for at, line in enumerate(run) if line.kind]
-    stretches = fold_calls.stretches(len(counted))
-    start, end = (counted[stretches[0].first], counted[stretches[-1].end]) if stretches else (0, 0)
+    groups = fold_calls.groups_of(len(counted))
+    start, end = (counted[groups[0].first], counted[groups[-1].end]) if groups else (0, 0)
     yield from (item for line in run[:start] for item in line.items)
-    if stretches:
-        yield _passages(run, counted, stretches, address)
+    if groups:
+        yield _passages(run, counted, groups, address)
     yield from (item for line in run[end:] for item in line.items)
 
 
 def _passages(
-    run: Sequence[LineItems], counted: Sequence[int], stretches: Sequence[Stretch], address: Address
+    run: Sequence[LineItems], counted: Sequence[int], groups: Sequence[Stretch], address: Address
 ) -> Passages:
     ends = [*counted, len(run)]
     return Passages(
-        tuple(_passage(run[ends[stretch.first] : ends[stretch.end]], address) for stretch in stretches)
+        tuple(_passage(run[ends[stretch.first] : ends[stretch.end]], address) for stretch in groups)
     )
 
 

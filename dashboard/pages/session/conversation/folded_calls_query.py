@@ -13,7 +13,7 @@ from functools import partial
 
 from dashboard.live import streaming_text
 from dashboard.pages.session.conversation import approvals_query, calls_query, fold_calls, lines_query
-from dashboard.pages.session.conversation.calls_query import Placed
+from dashboard.pages.session.conversation.calls_query import PlacedCall
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import Group, Groups, Item
 from dashboard.pages.session.conversation.turn import Folded, Reading
@@ -21,7 +21,7 @@ from dashboard.shared.compiled_query import Value, in_list, list_param
 from dashboard.web import links
 from recorder.models import Turn
 
-Place = tuple[str, int, int, int]  # project slug, session, loop and ordinal of a turn
+TurnKey = tuple[str, int, int, int]  # project slug, session, loop and ordinal of a turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,14 +34,14 @@ class Fold:
     events: frozenset[int]  # of the hidden calls, also outside that range
 
 
-def folds(called: Collection[Placed], places: Mapping[int, Place]) -> Mapping[int, Fold]:
+def folds(called: Collection[PlacedCall], turn_keys: Mapping[int, TurnKey]) -> Mapping[int, Fold]:
     """Return the folded part of each turn that has enough calls, by turn."""
     found = {}
-    for turn, place in places.items():
+    for turn, turn_key in turn_keys.items():
         own = [placed for placed in called if placed.turn == turn]
-        groups = fold_calls.stretches(len(own))
+        groups = fold_calls.groups_of(len(own))
         if groups:
-            found[turn] = _fold(turn, place, own, groups)
+            found[turn] = _folded(turn, turn_key, own, groups)
     return found
 
 
@@ -64,16 +64,16 @@ def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[
     """
     turn = Turn.objects.filter(loop=loop, loop__session=session, ordinal=ordinal).first()
     own = calls_query.calls("c.turn_id = %s", turn.pk) if turn else ()
-    if turn is None or not fold_calls.is_one(stretch, len(own)):
+    if turn is None or not fold_calls.is_group_of(stretch, len(own)):
         raise LookupError(ordinal)
     if not stretch.is_small:
-        place = own[0].slug, session, loop, ordinal
-        groups = _groups(place, own, fold_calls.within(stretch))
+        turn_key = own[0].slug, session, loop, ordinal
+        groups = _groups(turn_key, own, fold_calls.small_groups(stretch))
         return [Groups(groups, 0, len(own))]
     return _read(session, turn, own, stretch)
 
 
-def _read(session: int, turn: Turn, own: Sequence[Placed], stretch: Stretch) -> Sequence[Item]:
+def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch) -> Sequence[Item]:
     chosen, rest = own[stretch.first : stretch.end], [*own[: stretch.first], *own[stretch.end :]]
     since, until = _begin(chosen), _begin(own[stretch.end :])
     where = f"e.turn_id = %s AND e.id >= %s AND e.id < %s AND NOT {in_list('e.id')}"
@@ -125,9 +125,9 @@ def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Seq
     ).passage(first, last)
 
 
-def _fold(turn: int, place: Place, own: Sequence[Placed], groups: Sequence[Stretch]) -> Fold:
+def _folded(turn: int, turn_key: TurnKey, own: Sequence[PlacedCall], groups: Sequence[Stretch]) -> Fold:
     hidden, shown = own[: groups[-1].end], own[groups[-1].end :]
-    named = Groups(_groups(place, own, groups), len(shown), len(own))
+    named = Groups(_groups(turn_key, own, groups), len(shown), len(own))
     events = frozenset(calls_query.events(hidden) - calls_query.events(shown))
     return Fold(turn, Folded(named, _begin(shown)), _begin(hidden), events)
 
@@ -137,8 +137,8 @@ def dom_id(loop: int, ordinal: int, stretch: Stretch) -> str:
     return f"calls-{loop}-{ordinal}-{stretch.first}-{stretch.end}"
 
 
-def _groups(place: Place, own: Sequence[Placed], stretches: Sequence[Stretch]) -> tuple[Group, ...]:
-    *_, loop, ordinal = place
+def _groups(turn_key: TurnKey, own: Sequence[PlacedCall], stretches: Sequence[Stretch]) -> tuple[Group, ...]:
+    *_, loop, ordinal = turn_key
     states = [placed.call.tool.state for placed in own]
     return tuple(
         Group(
@@ -147,12 +147,12 @@ def _groups(place: Place, own: Sequence[Placed], stretches: Sequence[Stretch]) -
             failed=states[stretch.first : stretch.end].count("failed"),
             running=states[stretch.first : stretch.end].count("running"),
             dom_id=dom_id(loop, ordinal, stretch),
-            url=links.turn_calls(*place, first=stretch.first, end=stretch.end),
+            url=links.turn_calls(*turn_key, first=stretch.first, end=stretch.end),
         )
         for stretch in stretches
     )
 
 
-def _begin(called: Sequence[Placed]) -> int:
+def _begin(called: Sequence[PlacedCall]) -> int:
     """Return the first event of the first call, 0 without calls."""
     return min((pk for placed in called[:1] for pk in placed.call.events), default=0)

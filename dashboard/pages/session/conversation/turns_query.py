@@ -115,12 +115,12 @@ class _Span:
     begin: int
 
     @property
-    def place(self) -> folded_calls_query.Place:
+    def turn_key(self) -> folded_calls_query.TurnKey:
         return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
 
     @property
     def address(self) -> Address:
-        return partial(links.turn_passage, *self.place)
+        return partial(links.turn_passage, *self.turn_key)
 
     @property
     def as_of(self) -> str:
@@ -138,7 +138,7 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
     called = calls_query.calls(of_turns, list_param(pks), list_param(loops))
-    folded = folded_calls_query.folds(called, {span.turn.pk: span.place for span in spans})
+    folded = folded_calls_query.folds(called, {span.turn.pk: span.turn_key for span in spans})
     hidden = frozenset(pk for fold in folded.values() for pk in fold.events)
     found = _lines_of(spans, pks, calls_query.events(called) - hidden, folded.values())
     streamed = streaming_text.of_turns(pks)

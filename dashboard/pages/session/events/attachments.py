@@ -18,7 +18,7 @@ from dashboard.pages.session.events.bodies import (
     string,
     text_of,
 )
-from dashboard.pages.session.views import PLAIN, found_line, may_be_pruned
+from dashboard.pages.session.views import PLAIN, gone_if_pruned, line_or_404
 from dashboard.rendering import images
 from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links
@@ -34,10 +34,10 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Return one whole text of an event: as plain text, or to an htmx request as HTML in parts."""
-    raw = found_line(lookup.event, project, pk)
+    raw = line_or_404(lookup.event, project, pk)
     body, at = decode(raw), request.GET.get("at", "")
     value = _at(body, at)
     if not at:
@@ -64,10 +64,10 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
 
 @require_safe
 @member
-@may_be_pruned
+@gone_if_pruned
 def event_image(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Return an image inside an event, with the media type detected from its bytes."""
-    part = _at(decode(found_line(lookup.event, project, pk)), request.GET.get("at", ""))
+    part = _at(decode(line_or_404(lookup.event, project, pk)), request.GET.get("at", ""))
     raw = images.decode_base64(string(obj(part).get("data")))
     image = images.identify(raw) if raw else None
     if raw is None or image is None:

@@ -53,7 +53,7 @@ class Neighbour:
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class AdjacentLoops:
     """The previous and the next loop in the tree."""
 
     previous: Neighbour | None
@@ -79,7 +79,7 @@ class Head:
     relation: str
     parent: Neighbour | None
     parent_id: str
-    beside: Beside
+    adjacent: AdjacentLoops
     chip: Chip | None
     is_inferred: bool
     settings: Sequence[Setting]
@@ -122,7 +122,7 @@ def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]
     """Return the headers of loops. Three queries, and those of their sessions' shapes."""
     loops = _loops(pks)
     orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
-    around = {pk for loop in loops for pk in _beside(orders[loop.session_id], loop.pk)}
+    around = {pk for loop in loops for pk in _adjacent_ids(orders[loop.session_id], loop.pk)}
     neighbours = {loop.pk: loop for loop in _titles(around)}
     named = chips({loop.config_id for loop in loops if loop.config_id})
     return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
@@ -139,7 +139,7 @@ def _titles(pks: Collection[int]) -> QuerySet[LoopRecord]:
     return LoopRecord.objects.filter(pk__in_list=pks).only(*TITLE)
 
 
-def _beside(order: Sequence[int], pk: int) -> tuple[int, ...]:
+def _adjacent_ids(order: Sequence[int], pk: int) -> tuple[int, ...]:
     at = order.index(pk)
     return (*order[max(at - 1, 0) : at], *order[at + 1 : at + 2])
 
@@ -171,7 +171,7 @@ def _head(
         relation=WORDS.get(loop.continuation_kind, "follows"),
         parent=_neighbour(loop, loop.parent),
         parent_id="" if loop.parent or loop.parent_loop_id == loop.loop_id else loop.parent_loop_id or "",
-        beside=_around(loop, order, neighbours),
+        adjacent=_adjacent(loop, order, neighbours),
         chip=named.get(loop.config_id or 0),
         is_inferred=loop.config_inferred,
         settings=fields,
@@ -186,11 +186,11 @@ def _head(
     )
 
 
-def _around(loop: LoopRecord, order: Sequence[int], neighbours: Mapping[int, LoopRecord]) -> Beside:
+def _adjacent(loop: LoopRecord, order: Sequence[int], neighbours: Mapping[int, LoopRecord]) -> AdjacentLoops:
     at = order.index(loop.pk)
     previous = neighbours.get(order[at - 1]) if at else None
     following = neighbours.get(order[at + 1]) if at + 1 < len(order) else None
-    return Beside(_neighbour(loop, previous), _neighbour(loop, following))
+    return AdjacentLoops(_neighbour(loop, previous), _neighbour(loop, following))
 
 
 def _neighbour(loop: LoopRecord, other: LoopRecord | None) -> Neighbour | None:

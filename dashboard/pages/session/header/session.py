@@ -208,13 +208,13 @@ def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
     )
 
 
-def first_loop(session: int) -> int | None:
+def default_loop(session: int) -> int | None:
     """Return the default loop of a session: the newest running loop, else the last one started by a user."""
-    return next(iter(_opened_at(session)), None)
+    return next(iter(_default_loop(session)), None)
 
 
 @compiled
-def _opened_at(session: int) -> QuerySet[LoopRecord, int]:
+def _default_loop(session: int) -> QuerySet[LoopRecord, int]:
     runs = Case(When(status="running", then=Value(0)), default=Value(1), output_field=IntegerField())
     loops = LoopRecord.objects.filter(session=session)
     weight = Case(
@@ -232,6 +232,6 @@ def has_loop(session: int, pk: int) -> bool:
     return LoopRecord.objects.filter(session=session, pk=pk).exists()
 
 
-def is_of(project: int, pk: int) -> bool:
+def is_in_project(project: int, pk: int) -> bool:
     """Return whether a session belongs to a project."""
     return Session.objects.filter(project=project, pk=pk).exists()

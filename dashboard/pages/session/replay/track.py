@@ -83,13 +83,13 @@ class Layout:
 
 def layout(events: Sequence[TrackEvent], loops: Iterable[LoopSpan]) -> Layout:
     """Lay out a session's events, oldest first."""
-    x = places([event.at for event in events])
+    x = positions([event.at for event in events])
     return Layout(
         _density(x), _bars(events, x, loops), _ticks(events, x), _stops(events, x), _labels(events, x)
     )
 
 
-def places(times: Sequence[datetime]) -> list[float]:
+def positions(times: Sequence[datetime]) -> list[float]:
     """Return the positions of events, strictly increasing from 0 to WIDTH."""
     steps = [min(max(after - before, timedelta()), IDLE).total_seconds() for before, after in pairwise(times)]
     least = max(sum(steps) / (20 * max(len(steps), 1)), 0.001)
@@ -122,14 +122,14 @@ def _bars(events: Sequence[TrackEvent], x: Sequence[float], loops: Iterable[Loop
     ends = [0.0] * LANES  # where the last loop of each ended
     last: list[int | None] = [None] * LANES  # its bar
     for loop in sorted(loops, key=lambda loop: loop.since):
-        start = _place(ids, x, loop.since)
-        end = WIDTH if loop.until is None else _place(ids, x, loop.until)
+        start = _position(ids, x, loop.since)
+        end = WIDTH if loop.until is None else _position(ids, x, loop.until)
         css = f"config-{loop.slot}{' is-dimmed' if loop.is_lost else ''}"
         lane = next((n for n, ended in enumerate(ends) if ended <= start), LANES - 1)
         ends[lane] = max(end, ends[lane])
         bar = Bar(css, round(min(start, WIDTH - 2), 1), 24 + 4 * lane, round(max(end - start, 2), 1))
         before = last[lane]
-        one = None if before is None else _as_one(bars[before], bar)
+        one = None if before is None else _merge(bars[before], bar)
         if before is not None and one is not None:
             bars[before] = one
         else:
@@ -138,7 +138,7 @@ def _bars(events: Sequence[TrackEvent], x: Sequence[float], loops: Iterable[Loop
     return bars
 
 
-def _as_one(before: Bar, bar: Bar) -> Bar | None:
+def _merge(before: Bar, bar: Bar) -> Bar | None:
     """Merge two bars of a lane: adjacent bars of one colour, or the longer of two that start together."""
     if bar.css == before.css and bar.x <= before.x + before.width + 1:
         end = max(before.x + before.width, bar.x + bar.width)
@@ -148,7 +148,7 @@ def _as_one(before: Bar, bar: Bar) -> Bar | None:
     return None
 
 
-def _place(ids: Sequence[int], x: Sequence[float], event: int) -> float:
+def _position(ids: Sequence[int], x: Sequence[float], event: int) -> float:
     at = bisect_left(ids, event)
     return x[min(at, len(x) - 1)] if x else 0.0
 
@@ -169,7 +169,7 @@ def _stops(events: Sequence[TrackEvent], x: Sequence[float]) -> list[Stop]:
     """Return about STOPS events evenly spread, preferring those with a tick, and the last event."""
     marked = [n for n, event in enumerate(events) if event.kind]
     rest = [n for n, event in enumerate(events) if not event.kind]
-    chosen = set(_some(marked, STOPS)) | set(_some(rest, max(STOPS - len(marked), 0))) | {len(events) - 1}
+    chosen = set(_sample(marked, STOPS)) | set(_sample(rest, max(STOPS - len(marked), 0))) | {len(events) - 1}
     return [
         Stop(events[n].event, round(x[n], 1), max((events[n].at - events[0].at).total_seconds(), 0))
         for n in sorted(chosen)
@@ -177,7 +177,7 @@ def _stops(events: Sequence[TrackEvent], x: Sequence[float]) -> list[Stop]:
     ]
 
 
-def _some(numbers: Sequence[int], most: int) -> Sequence[int]:
+def _sample(numbers: Sequence[int], most: int) -> Sequence[int]:
     return numbers[:: -(-len(numbers) // most)] if most and numbers else ()
 
 

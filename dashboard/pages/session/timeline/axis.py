@@ -81,7 +81,7 @@ class Axis:
 
 def axis(spans: Iterable[Span], *, window: Span | None = None, folds: bool = True) -> Axis | None:
     """Return the axis for spans, or for the part of them within `window`; None without spans."""
-    busy = _united(spans if window is None else _within(spans, window))
+    busy = _union(spans if window is None else _within(spans, window))
     if not busy:
         return None
     parts: list[tuple[Span, bool]] = []
@@ -90,10 +90,10 @@ def axis(spans: Iterable[Span], *, window: Span | None = None, folds: bool = Tru
             pause = Span(parts[-1][0].end, span.start)
             parts.append((pause, folds and pause.end - pause.start > FOLD))
         parts.append((span, False))
-    return Axis(_laid_out(parts))
+    return Axis(_stretches(parts))
 
 
-def _laid_out(parts: Sequence[tuple[Span, bool]]) -> list[Stretch]:
+def _stretches(parts: Sequence[tuple[Span, bool]]) -> list[Stretch]:
     seconds = [0.0 if folded else (span.end - span.start).total_seconds() for span, folded in parts]
     folded = sum(folded for _, folded in parts)
     gap = min(GAP, 50 / folded) if folded else 0.0
@@ -111,7 +111,7 @@ def _within(spans: Iterable[Span], window: Span) -> list[Span]:
     return [span for span in clipped if span.end >= span.start]
 
 
-def _united(spans: Iterable[Span]) -> list[Span]:
+def _union(spans: Iterable[Span]) -> list[Span]:
     found: list[Span] = []
     for span in sorted(spans):
         if span.end < span.start:

@@ -11,7 +11,7 @@ from dashboard.pages.session.tree.group_costs import UNKNOWN, GroupCost, costs_o
 from dashboard.pages.session.tree.layout import Mark, Node, What, window
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
-from dashboard.pages.session.tree.sub_agents_query import Above, ChildRow, above
+from dashboard.pages.session.tree.sub_agents_query import Ancestor, ChildRow, ancestors
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
@@ -77,7 +77,7 @@ class Drawn:
 class Tree:
     """The tree, or a window of a large tree; root of the panel session/tree/tree."""
 
-    above: Sequence[Above]  # the sessions that spawned this one, the topmost first
+    ancestors: Sequence[Ancestor]  # the sessions that spawned this one, the topmost first
     steps: Sequence[Drawn]
     loops: int
     children: int
@@ -127,7 +127,7 @@ def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
     costs = costs_of_groups([node.key for node in nodes if node.kind == "box"])
     boxes = {pk: _box(group, costs.get(pk, UNKNOWN)) for pk, group in shape.groups.items()}
     return Tree(
-        above(session),
+        ancestors(session),
         [_draw(mark, loops, found, boxes, selected) for mark in shown.marks],
         len(shape.order),
         len(shape.children.found),

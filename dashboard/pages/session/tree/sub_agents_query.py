@@ -69,7 +69,7 @@ class ChildRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Above:
+class Ancestor:
     """An ancestor session."""
 
     title: str
@@ -77,7 +77,7 @@ class Above:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _AgentLink:
     """A link to a sub-agent; `child` is its first loop and `session` its session if recorded."""
 
     session_id: str
@@ -97,7 +97,7 @@ class Children:
     called: dict[int, int] = field(default_factory=dict)
     below: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
     deeper: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
-    found: dict[int, _Found] = field(default_factory=dict)
+    found: dict[int, _AgentLink] = field(default_factory=dict)
 
     def rows(self, keys: Collection[int]) -> Mapping[int, ChildRow]:
         """Return the data of these rows. A fixed number of queries, and those of the cost sums."""
@@ -128,9 +128,9 @@ def children(session: int) -> Children:
     return every
 
 
-def above(session: int) -> Sequence[Above]:
+def ancestors(session: int) -> Sequence[Ancestor]:
     """Return the ancestors of a session, the topmost first. One query each."""
-    chain: list[Above] = []
+    chain: list[Ancestor] = []
     seen: set[int] = set()
     at: int | None = session
     while at is not None and at not in seen and len(chain) < ABOVE:
@@ -139,7 +139,7 @@ def above(session: int) -> Sequence[Above]:
         if row is None or row[1] in seen:
             break
         loop, at, title, session_id, slug = row
-        chain.insert(0, Above(title or session_id, links.loop(slug, at, loop)))
+        chain.insert(0, Ancestor(title or session_id, links.loop(slug, at, loop)))
     return chain
 
 
@@ -149,12 +149,12 @@ def _spawner(session: int) -> QuerySet[Session, tuple[Any, ...]]:
     return Session.objects.filter(pk=session, parent__isnull=False).values_list(*columns, "project__slug")
 
 
-def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _Found]]:
+def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, int, int, _AgentLink]]:
     """Yield the links from loops of these sessions: key, calling session, calling loop, sub-agent."""
     for pk, owner, loop, session_id, tool_name, child, session in _referred(sessions):
         if child not in linked:
             linked |= {child} - {None}
-            yield pk, owner, loop, _Found(session_id, tool_name, child, session)
+            yield pk, owner, loop, _AgentLink(session_id, tool_name, child, session)
     first: set[int] = (
         set()
     )  # sessions yielded: only their first loop; a running sub-agent has no tool result yet
@@ -164,7 +164,7 @@ def _level(sessions: Collection[int], linked: set[int]) -> Iterator[tuple[int, i
         first.add(session)
         if child not in linked:
             linked.add(child)
-            yield -child, owner, loop, _Found(session_id, tool_name, child, session)
+            yield -child, owner, loop, _AgentLink(session_id, tool_name, child, session)
 
 
 @compiled
@@ -178,14 +178,14 @@ def _spawned(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]
     return spawned.values_list(*SPAWNED, *CALLED)
 
 
-def _rows(found: Mapping[int, _Found], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
+def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> Mapping[int, ChildRow]:
     recorded = _recorded({link.child for link in found.values() if link.child is not None})
     # A session started by one call is shown as a whole; one continued by several calls loop by loop.
     alone = [child.session for child in recorded.values() if times[child.session_id] == 1]
     others = [child for child in recorded.values() if times[child.session_id] > 1]
     whole = sessions_with_sub_agents(alone) if alone else {}
     parts = loops_with_sub_agents(others) if others else {}
-    failed = _errors([session.pk for session in alone]) if alone else {}
+    failed = _error_counts([session.pk for session in alone]) if alone else {}
     named = chips({child.config_id for child in recorded.values() if child.config_id}) if recorded else {}
     rows = {}
     for key, link in found.items():
@@ -205,13 +205,13 @@ def _recorded(children: Collection[int]) -> Mapping[int, LoopRecord]:
     return LoopRecord.objects.select_related("session__project").only(*SHOWN).in_bulk(children)
 
 
-def _errors(sessions: Collection[int]) -> Mapping[int, int]:
+def _error_counts(sessions: Collection[int]) -> Mapping[int, int]:
     counted = LoopRecord.objects.filter(session__in=sessions).order_by().values("session_id")
     return dict(counted.annotate(n=Sum("errors")).values_list("session_id", "n"))
 
 
 def _of_session(
-    found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole: Cost, errors: int
+    found: _AgentLink, child: LoopRecord, named: Mapping[int, Chip], whole: Cost, errors: int
 ) -> ChildRow:
     session = child.session
     state = session.status if session.status in ("pending", "running") else session.outcome or session.status
@@ -228,11 +228,11 @@ def _of_session(
         child.started_at,
         None if session.status == "running" else session.ended_at or session.last_event_at,
         session,
-        more_than(session, whole),
+        cost_if_different(session, whole),
     )
 
 
-def _of_loop(found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole: Cost) -> ChildRow:
+def _of_loop(found: _AgentLink, child: LoopRecord, named: Mapping[int, Chip], whole: Cost) -> ChildRow:
     return ChildRow(
         found.session_id,
         found.tool_name,
@@ -246,10 +246,10 @@ def _of_loop(found: _Found, child: LoopRecord, named: Mapping[int, Chip], whole:
         child.started_at,
         child.ended_at,
         child,
-        more_than(child, whole),
+        cost_if_different(child, whole),
     )
 
 
-def more_than(own: HasCost, whole: Cost) -> Cost | None:
+def cost_if_different(own: HasCost, whole: Cost) -> Cost | None:
     """Return the cost with sub-agents if it differs from the own cost, else None."""
     return whole if whole != NOTHING + own else None

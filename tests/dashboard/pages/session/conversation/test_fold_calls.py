@@ -44,17 +44,17 @@ def unfolded(html, get):
     [(24, []), (25, [(0, 20)]), (44, [(0, 20)]), (405, [(0, 400)]), (425, [(0, 400), (400, 420)])],
 )
 def test_all_but_the_last_calls_are_in_groups(number, groups):
-    assert fold_calls.stretches(number) == [Stretch(*each) for each in groups]
+    assert fold_calls.groups_of(number) == [Stretch(*each) for each in groups]
 
 
 def test_a_group_keeps_its_calls_until_twenty_groups_are_merged():
     before = set()
     for number in range(2_000):
-        groups = fold_calls.stretches(number)
+        groups = fold_calls.groups_of(number)
         ends = [0, *(each.end for each in groups)]
         assert [each.first for each in groups] == ends[:-1]  # one after the other, from the first call on
         assert ends[-1] == 0 or fold_calls.KEPT <= number - ends[-1] < fold_calls.KEPT + fold_calls.GROUP
-        merged = {part for each in groups for part in fold_calls.within(each)}
+        merged = {part for each in groups for part in fold_calls.small_groups(each)}
         assert before <= set(groups) | merged
         before = set(groups)
 

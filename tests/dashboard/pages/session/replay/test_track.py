@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.session.replay.track import IDLE, STOPS, WIDTH, LoopSpan, TrackEvent, layout, places
+from dashboard.pages.session.replay.track import IDLE, STOPS, WIDTH, LoopSpan, TrackEvent, layout, positions
 
 NINE = datetime(2026, 2, 11, 9, tzinfo=UTC)
 
@@ -16,7 +16,7 @@ def at(*seconds):
 
 
 def test_time_spaces_events_and_an_idle_hour_counts_as_a_minute():
-    x = places(at(0, 60, 60 + 3600, 60 + 3600 + 60))
+    x = positions(at(0, 60, 60 + 3600, 60 + 3600 + 60))
     steps = [round(b - a, 6) for a, b in itertools.pairwise(x)]
     assert steps == [steps[0]] * 3
     assert x[0] == 0
@@ -24,19 +24,19 @@ def test_time_spaces_events_and_an_idle_hour_counts_as_a_minute():
 
 
 def test_events_with_equal_times_have_equal_distances():
-    assert [round(x, 6) for x in places(at(*[5] * 11))] == [round(100.0 * n, 6) for n in range(11)]
+    assert [round(x, 6) for x in positions(at(*[5] * 11))] == [round(100.0 * n, 6) for n in range(11)]
 
 
 @given(st.lists(st.integers(-(10**9), 10**9), max_size=60))
 def test_each_event_is_right_of_the_previous_one_for_any_timestamps(seconds):
-    x = places(at(*seconds))
+    x = positions(at(*seconds))
     assert len(x) == len(seconds)
     assert all(a < b for a, b in itertools.pairwise(x))
     assert all(0 <= each <= WIDTH for each in x)
 
 
 def test_a_clock_that_jumps_to_another_century_takes_a_minute():
-    x = places([NINE, NINE + timedelta(days=40_000), *at(1, 61)])
+    x = positions([NINE, NINE + timedelta(days=40_000), *at(1, 61)])
     assert x[1] - x[0] <= WIDTH * 0.55
     assert timedelta(minutes=1) == IDLE
 

@@ -6,7 +6,7 @@ import pytest
 
 from dashboard.pages.session.tree.queries import Trees
 from dashboard.pages.session.tree.rows import rows
-from dashboard.pages.session.tree.sub_agents_query import above, children
+from dashboard.pages.session.tree.sub_agents_query import ancestors, children
 from recorder.models import LoopRecord, Session
 from tests.dashboard.open_page import in_thread
 from tests.support import build
@@ -72,7 +72,7 @@ def test_every_session_links_its_ancestors_and_sub_agents(feed, see, name):
     for other in chain:
         linked = any(f"/sessions/{pk(other)}/loops/" in href for href in page.links)
         assert linked, f"{name} does not lead to {other}"
-    assert [int(re.search(r"sessions/(\d+)", each.url)[1]) for each in above(pk(name))] == list(
+    assert [int(re.search(r"sessions/(\d+)", each.url)[1]) for each in ancestors(pk(name))] == list(
         map(pk, chain[:at])
     )
 
