@@ -70,6 +70,6 @@ def test_a_price_of_one_window_is_seen_in_another(window, spent):
     other.get_by_role("cell", name="override by").wait_for()
     page.locator("#reprice-form button").click()
 
-    other.get_by_text("have another cost").or_(other.get_by_text("has another cost")).wait_for()
+    other.get_by_text("have a new cost").or_(other.get_by_text("has a new cost")).wait_for()
     page.reload()
     assert page.locator(".price-note", has_text=MODEL).count() == 0

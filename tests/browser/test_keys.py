@@ -51,7 +51,7 @@ def focused(page, selector):
 def test_every_key_of_the_sheet_works(window, recorded):
     page = window(viewport={"width": 1440, "height": 700}).open("/p/default/sessions")
     page.keyboard.press("?")
-    sheet = page.get_by_role("dialog", name="Keys")
+    sheet = page.get_by_role("dialog", name="Keyboard shortcuts")
     sheet.wait_for()
     shown = sheet.locator("section").evaluate_all(
         "all => all.map(one => [one.querySelector('h3').textContent,"
@@ -72,7 +72,7 @@ def everywhere(page, recorded):
     yield "Mod+k"
     close(page)
     page.keyboard.press("?")
-    page.get_by_role("dialog", name="Keys").wait_for()
+    page.get_by_role("dialog", name="Keyboard shortcuts").wait_for()
     yield "?"
     close(page)
     page.keyboard.press("/")

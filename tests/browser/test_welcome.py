@@ -54,7 +54,7 @@ def test_theme_and_navigation_change_at_once_and_stay(window):
         page.get_by_role("button", name="Theme").click()
     assert page.get_attribute("html", "data-theme") == "dark"
     with page.expect_response("**/theme"):
-        page.get_by_role("button", name="Fold or unfold").click()
+        page.get_by_role("button", name="Collapse or expand").click()
     page.reload()
 
     assert page.get_attribute("html", "data-theme") == "dark"

@@ -33,4 +33,4 @@ def _all(slug: str, pages: Iterable[Page]) -> Iterator[Action]:
         if page.link:
             yield Action(page.link.command, page.link.icon, links.page(page.name, slug))
     yield Action("Switch between light and dark", "sun-moon", press="t")
-    yield Action("Show all keys", "circle-question-mark", press="?")
+    yield Action("Show keyboard shortcuts", "circle-question-mark", press="?")

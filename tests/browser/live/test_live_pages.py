@@ -290,7 +290,7 @@ def test_a_tree_that_grows_keeps_what_the_reader_folded_and_where_the_focus_is(s
 def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_seen_it(window, server):
     watched = window()
     page = watched.open("/p/default/attention")
-    page.locator("[data-feed-state]", has_text="Listening").wait_for()
+    page.locator("[data-feed-state]", has_text="Connected").wait_for()
     fails, asks = (f"{word}-{time.monotonic_ns()}" for word in ("fails", "asks"))
 
     server.agent().send(*failing(fails), *asking(asks))
@@ -299,7 +299,7 @@ def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/svg"))
     expect(page.locator(".feed li", has_text=fails)).to_have_count(2)
     row = page.locator(".failures li", has_text=fails)
-    row.get_by_role("button", name=f"Mark as seen {fails}").press("Enter")
+    row.get_by_role("button", name=f"Mark as read {fails}").press("Enter")
     expect(page).to_have_title(re.compile(r"^\(1\) Attention"))
     expect(row.get_by_role("button")).to_have_count(0)
     expect(page.locator(".feed li", has_text=fails)).to_have_count(2)

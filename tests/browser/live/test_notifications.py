@@ -335,7 +335,7 @@ def test_permission_is_asked_for_on_a_click_and_only_then(browser, server, signe
         assert page.evaluate("asked") == 1
         page.get_by_role("button", name="Send a test").click()
         page.get_by_text("Sent.").wait_for()
-        assert "This is how it looks." in page.evaluate(SHOWN, "test")
+        assert "This is a test notification." in page.evaluate(SHOWN, "test")
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_the_list_leads_to_each_session(project):
 
 
 def test_nothing_live_says_so(project):
-    assert "Nothing runs now" in LIVE_NOW.draw([project.pk])[project.pk]
+    assert "No running sessions" in LIVE_NOW.draw([project.pk])[project.pk]
 
 
 def test_the_number_of_queries_does_not_grow(project, django_assert_num_queries):

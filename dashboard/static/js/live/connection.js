@@ -1,20 +1,19 @@
-// Says truthfully whether the page is live ([data-connection]), and tells screen readers what changed
-// ([data-announce]).
-const LOST_MS = 30_000; // from then on it says since when it is stale
-const SILENT_MS = 45_000; // the server says something every 15 s: a socket quieter than this is dead
+// Shows the state of the connection ([data-connection]), and announces changes to screen readers ([data-announce]).
+const LOST_MS = 30_000; // after this the page shows since when it is stale
+const SILENT_MS = 45_000; // the server sends something every 15 s; after this silence the socket is dead
 let went = document.querySelector("[data-redirect]");
 let state = "lost";
-let heard = Date.now(); // when the page was last known to be true
+let updatedAt = Date.now(); // when the page was last up to date
 let socket;
 
 htmx.config.wsReconnectDelay = (tries) => Math.min(250 * 2 ** tries, 4000) * (0.5 + Math.random() / 2);
 
 function words() {
-  const gone = Date.now() - heard;
+  const gone = Date.now() - updatedAt;
   if (state == "live") return "paused" in document.body.dataset ? "Paused" : "Live";
   if (state == "catching-up") return "Catching up";
   if (state == "lost" && gone < LOST_MS) return `Reconnecting, ${Math.round(gone / 1000)}s`;
-  const since = new Date(heard).toLocaleTimeString("en-GB", { timeStyle: "short" });
+  const since = new Date(updatedAt).toLocaleTimeString("en-GB", { timeStyle: "short" });
   return `${state == "signed-out" ? "Signed out, stale" : "Stale"} since ${since}`;
 }
 
@@ -34,12 +33,12 @@ function become(next) {
   show();
 }
 
-// The page's one live region says at most one sentence every 5 s, the newest.
+// The page's only live region announces at most one sentence every 5 s, the newest.
 const spoken = document.body.appendChild(document.createElement("p"));
 spoken.role = "status";
 spoken.className = "visually-hidden";
 const news = () => [...document.querySelectorAll("[data-announce]")].pop()?.dataset.announce;
-let said = news();
+let announced = news();
 let sentence = "";
 let quiet;
 function say(text) {
@@ -53,7 +52,7 @@ function say(text) {
 }
 
 function check() {
-  if (state == "live" && Date.now() - heard > SILENT_MS) {
+  if (state == "live" && Date.now() - updatedAt > SILENT_MS) {
     become("lost");
     socket.reconnect();
   }
@@ -62,7 +61,7 @@ function check() {
 setInterval(check, 1000);
 addEventListener("visibilitychange", check);
 
-// What was left out while the page was paused, a new connection draws.
+// A new connection renders all panels, including those skipped while paused.
 addEventListener("live:pause", ({ detail: paused }) => (paused ? show() : socket?.reconnect()));
 
 addEventListener("htmx:wsOpen", ({ detail }) => {
@@ -72,14 +71,14 @@ addEventListener("htmx:wsOpen", ({ detail }) => {
 addEventListener("htmx:wsClose", ({ detail: { event, socketWrapper } }) => {
   if (socket && event.target != socket.now) return;
   become(event.code == 4401 ? "signed-out" : "lost");
-  // After these hx-ws comes back by itself.
+  // After these hx-ws reconnects by itself.
   if (![1006, 1011, 1012, 1013, 4401].includes(event.code)) setTimeout(socketWrapper.reconnect, 1000);
 });
 addEventListener("live:frame", ({ detail }) => {
-  heard = Date.now();
+  updatedAt = Date.now();
   become("live");
   if (!detail.hasNews) return;
-  if (news() && news() != said) say((said = news()));
+  if (news() && news() != announced) say((announced = news()));
   const go = document.querySelector("[data-redirect]");
   if (go && !went) location.assign((went = go).dataset.redirect); // once: a second would abort the first
 });

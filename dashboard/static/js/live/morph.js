@@ -1,9 +1,8 @@
-// Puts what the socket sends into the page: every fragment is a whole panel, found by its id and morphed in place. What
-// the reader opened, typed, selected or scrolled stays as it is. Between the panels of a large frame the page is drawn
-// and keys are heard.
-const SLICE_MS = 8; // for the rest of a frame that has 16
+// Inserts the frames of the socket: every fragment is a whole panel, found by id and morphed in place. Open details,
+// input, selection and scroll position are kept. Large frames are inserted in slices: the page stays responsive.
+const SLICE_MS = 8; // half of a 16 ms frame
 const READERS = { dialog: ["open"], input: ["value", "checked"], textarea: ["value"], option: ["selected"] };
-const touched = new WeakSet(); // details that the reader opened or closed
+const touched = new WeakSet(); // details that the user opened or closed
 addEventListener("click", (event) => touched.add(event.target.closest?.("summary")?.parentElement ?? event));
 
 const isKept = (name, keep) => keep && (name == "data-keep" || keep.split(" ").includes(name));
@@ -17,7 +16,7 @@ const config = {
       if (old.nodeType == 1)
         return !old.isEqualNode(fresh) && !old.hasAttribute("hx-preserve") && !old.hasAttribute("data-loaded");
       if (old.nodeType != 3 || !fresh.data.startsWith(old.data)) return true;
-      // Appending keeps a selection inside the text; setting it would not.
+      // Appending keeps a selection inside the text; replacing the text would not.
       old.appendData(fresh.data.slice(old.length));
       return false;
     },
@@ -29,10 +28,10 @@ htmx.defineExtension("morph", {
   handleSwap: (style, old, fragment) => style == "morph" && Idiomorph.morph(old, fragment.firstElementChild, config),
 });
 
-// A panel that is new on the page names its container and its place in it.
+// A new panel names its container and its order in it.
 function place(fresh) {
   const into = document.getElementById(fresh.dataset.into);
-  if (fresh.dataset.order - into?.dataset.first < 0) return; // the page has left behind what is so far back
+  if (fresh.dataset.order - into?.dataset.first < 0) return; // it is before the window that the page shows
   let before = into?.lastElementChild;
   while (before && before.dataset.order - fresh.dataset.order > 0) before = before.previousElementSibling;
   before ? before.after(fresh) : into?.prepend(fresh);
@@ -49,7 +48,7 @@ function swap(fresh) {
   if (shown) htmx.process(shown);
 }
 
-// What a page asked for itself goes in like what it is sent.
+// Fragments that a page fetched itself are inserted in the same way.
 addEventListener("live:put", ({ detail: found }) => {
   dispatchEvent(new CustomEvent("live:fresh", { detail: found }));
   for (const fresh of [...found.children]) swap(fresh);
@@ -70,7 +69,7 @@ async function put(message) {
   return hasNews;
 }
 
-const frames = []; // that have come and are not in the page yet
+const frames = []; // received, not inserted yet
 
 async function work() {
   while (frames.length) {

@@ -1,10 +1,9 @@
-// Times as the reader's: [data-start] counts up, [data-when] is relative for a day, [data-clock] is local clock time.
-// The server writes text that never changes. What a frame brings is turned before it goes into the page, so a panel
-// that says the same is the same; whatever else comes, the observer turns before it shows. On a page of the past
-// ([data-moment]) the clock stands at its moment.
+// Local times: [data-start] counts up, [data-when] is relative for a day, [data-clock] is the local time of day. The
+// server's HTML is absolute. Fragments of a frame are converted before they are inserted, so that equal panels stay
+// equal; the observer converts all others before they are painted. On an as-of page ([data-moment]) the clock is fixed.
 const skew = Date.now() - Date.parse(document.body.dataset.now);
 const now = () => Date.parse(document.querySelector("[data-moment]")?.dataset.moment) || Date.now() - skew;
-// To make a format takes longer than to use it a hundred times.
+// Creating a format takes longer than using it a hundred times.
 const style = (options) => new Intl.DateTimeFormat("en-GB", options);
 const clock = style({ timeStyle: "medium" });
 const day = { day: "numeric", month: "short" };
@@ -38,7 +37,7 @@ function localize(times) {
   }
 }
 
-// Whatever the change, only the times in it are looked at.
+// Only the times inside of a change are converted.
 function changed(records) {
   const times = new Set();
   for (const { target, addedNodes } of records) {

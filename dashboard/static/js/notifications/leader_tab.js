@@ -1,10 +1,9 @@
-// Of all open tabs the one that holds the lock notifies for all (lifecycle_channel.js); the others only wait for it. A
-// click on a notification comes back to the tab that shows its session, and a session that is looked at needs none any
-// more.
+// Leader election: the tab that holds the lock sends the notifications of all tabs (lifecycle_channel.js). A click on a
+// notification focuses the tab that shows its session, and showing a session closes its notifications.
 const { serviceWorker, locks, permissions } = navigator;
 let begun = false;
 
-const place = location.pathname.split("/").slice(0, 5).join("/"); // /p/acme/sessions/7, as service_worker.js has it
+const place = location.pathname.split("/").slice(0, 5).join("/"); // /p/acme/sessions/7, as in service_worker.js
 async function look() {
   if (!document.hasFocus()) return;
   for (const each of await (await serviceWorker.ready).getNotifications({ tag: place })) each.close();

@@ -1,30 +1,30 @@
-// Follows the lifecycle channel and hands what notifies to the service worker. Which rows do, and with what words, is
-// the server's to say (dashboard/notifications/policy.py).
-const ASKED = "approval-requested";
-const QUIET_MS = 45_000; // the channel says something every 15 s: quieter, it is dead
-const AGAIN_MS = 1000; // before the server is asked again what it did not answer
-const PACE_MS = 250; // between looks: what rings meanwhile is told together
+// Listens to the lifecycle channel and passes notifications to the service worker. The server decides which events
+// notify and with which text (dashboard/lifecycle/notification_policy.py).
+const APPROVAL = "approval-requested";
+const QUIET_MS = 45_000; // the channel sends something every 15 s; after this silence it is dead
+const AGAIN_MS = 1000; // delay before a failed request is repeated
+const PACE_MS = 250; // events within this time are handled together
 const { serviceWorker } = navigator;
-const rest = (ms) => new Promise((rested) => setTimeout(rested, ms));
-let rung = []; // frames that are not told yet
-let rows; // of the policy that may notify, known from the first answer on
-let telling = Promise.resolve();
-let pause = 1000; // before the channel is tried again
+const sleep = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
+let queue = []; // events that are not handled yet
+let rows; // rows of the policy that may notify, after the first response
+let flushing = Promise.resolve();
+let pause = 1000; // delay before the channel reconnects
 
 const row = ({ type, reason, pending_approval }) =>
   [type, reason, reason == "finish" && pending_approval && "pending approval"].filter(Boolean).join(", ");
 const session = (url) => /\/sessions\/(\d+)/.exec(url)?.[1];
 
-// Approvals are told once each, as the store has them: a frame only says that there are some.
-function asked({ reader, waiting }) {
-  const kept = `asked-${reader}`;
-  const told = JSON.parse(localStorage.getItem(kept) ?? "[]");
-  const fresh = waiting.filter(({ event }) => !told.includes(event));
-  localStorage.setItem(kept, JSON.stringify([...told, ...fresh.map(({ event }) => event)].slice(-500)));
+// Each approval notifies once. An event only says that there are open approvals; the server lists them.
+function newApprovals({ reader, waiting }) {
+  const key = `asked-${reader}`;
+  const notified = JSON.parse(localStorage.getItem(key) ?? "[]");
+  const fresh = waiting.filter(({ event }) => !notified.includes(event));
+  localStorage.setItem(key, JSON.stringify([...notified, ...fresh.map(({ event }) => event)].slice(-500)));
   return fresh;
 }
 
-// Returns what the server says of some sessions: to somebody who has signed out, that there is nothing to tell.
+// Returns the server's data on some sessions; empty when the user has signed out.
 async function news(query) {
   const answer = await fetch(`/notifications/now?${query}`, { signal: AbortSignal.timeout(10_000) });
   if (answer.status == 401) return { reader: 0, rows: {}, muted: [], titles: {}, waiting: [] };
@@ -32,37 +32,37 @@ async function news(query) {
   return answer.json();
 }
 
-async function tell() {
-  const frames = rung.filter((frame) => !rows || Object.hasOwn(rows, row(frame))).slice(-100);
-  rung = [];
+async function flush() {
+  const frames = queue.filter((frame) => !rows || Object.hasOwn(rows, row(frame))).slice(-100);
+  queue = [];
   if (!frames.length) return;
   const query = frames.map(({ url }) => `session=${session(url) ?? ""}`).join("&");
   const now = await news(query).catch(() => null);
   if (!now) {
-    rung.unshift(...frames);
-    await rest(AGAIN_MS);
+    queue.unshift(...frames);
+    await sleep(AGAIN_MS);
     return soon();
   }
-  const { active } = await serviceWorker.ready; // now, so that what is noted as told is handed over in one go
+  const { active } = await serviceWorker.ready; // before the loop, so that marking and sending are one step
   rows = now.rows;
-  const notes = new Map(); // one a session, the latest; that it waits outranks what else happened
+  const notes = new Map(); // the latest per session; waiting takes precedence
   for (const frame of frames) {
     const title = now.titles[session(frame.url)];
     const says = Object.hasOwn(rows, row(frame)) && !now.muted.includes(row(frame)) && rows[row(frame)];
-    if (says && frame.type != ASKED)
+    if (says && frame.type != APPROVAL)
       notes.set(session(frame.url), { title: title ?? frame.session_id, says, url: title && frame.url });
   }
-  for (const { url, title } of asked(now)) notes.set(session(url), { title, says: rows[ASKED], url });
+  for (const { url, title } of newApprovals(now)) notes.set(session(url), { title, says: rows[APPROVAL], url });
   if (notes.size) active.postMessage([...notes.values()]);
-  await rest(PACE_MS);
+  await sleep(PACE_MS);
 }
 
 function soon() {
-  telling = telling.then(tell, tell);
+  flushing = flushing.then(flush, flush);
 }
 
-function heard(frame) {
-  rung.push(frame);
+function enqueue(frame) {
+  queue.push(frame);
   soon();
 }
 
@@ -78,19 +78,20 @@ async function listen() {
   const answer = await fetch("/api/v1/lifecycle", { signal: dead.signal, cache: "no-store" });
   if (!answer.ok) return answer.status;
   pause = 1000;
-  heard({ type: ASKED }); // somebody may have asked while nobody listened
+  enqueue({ type: APPROVAL }); // for approvals that were requested while disconnected
   const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
   for (let text = "", part; !(part = await reader.read()).done; wait()) {
-    const said = (text + part.value).split("\n\n");
-    text = said.pop();
-    for (const each of said) if (each.startsWith("event: lifecycle")) heard(JSON.parse(each.split("\ndata: ")[1]));
+    const messages = (text + part.value).split("\n\n");
+    text = messages.pop();
+    for (const each of messages)
+      if (each.startsWith("event: lifecycle")) enqueue(JSON.parse(each.split("\ndata: ")[1]));
   }
 }
 
-// Ends when the reader has signed out.
+// Stops when the user has signed out.
 export async function follow() {
   while ((await listen().catch(() => 0)) != 401) {
-    await rest(pause);
+    await sleep(pause);
     pause = Math.min(2 * pause, 10_000);
   }
 }

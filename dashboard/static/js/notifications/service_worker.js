@@ -1,6 +1,6 @@
-// The service worker shows what a page hands over, unless the reader has its session before them, and leads a click to
-// it.
-const AT_MOST = 3; // one by one; of more only how many they are
+// Service worker: shows the notifications that a page sends, unless a focused tab shows the session; a click opens the
+// session.
+const AT_MOST = 3; // shown one by one; more are shown as a count
 const place = (url) => new URL(url, location).pathname.split("/").slice(0, 5).join("/"); // /p/acme/sessions/7
 const pages = () => clients.matchAll({ type: "window", includeUncontrolled: true });
 

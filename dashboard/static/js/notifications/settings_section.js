@@ -1,7 +1,7 @@
-// The section on notifications: says whether this browser may notify, asks on a click and only then, and shows a test.
+// The section on notifications: shows the browser's permission, requests it on a click only, and sends a test.
 const section = document.querySelector("[data-notifications]");
 const { serviceWorker, locks, permissions, userAgent } = navigator;
-const said = section.querySelector("[data-tested]");
+const result = section.querySelector("[data-tested]");
 
 const browser = /Firefox/.test(userAgent) ? "firefox" : /Chrom/.test(userAgent) ? "chrome" : "safari";
 for (const way of section.querySelectorAll("[data-browser]")) way.hidden = way.dataset.browser != browser;
@@ -22,12 +22,12 @@ section.addEventListener("click", async ({ target }) => {
     const { pathname } = location;
     const worker = await serviceWorker.ready;
     await worker.showNotification("Loopscope", {
-      body: "This is how it looks.",
+      body: "This is a test notification.",
       tag: "test",
       renotify: true,
       data: pathname,
     });
-    said.textContent = "Sent. If nothing appeared, your system keeps this browser's notifications quiet.";
+    result.textContent = "Sent. If nothing appeared, your system blocks this browser's notifications.";
   }
 });
 

@@ -1,10 +1,10 @@
-// The lifecycle feed: rows come drawn from the server while the page is open, newest first; older ones go.
+// The lifecycle feed: the server renders its rows while the page is open, newest first; the oldest rows are removed.
 const KEPT = 100;
 const feed = document.querySelector("[data-feed]");
 const state = document.querySelector("[data-feed-state]");
 const source = new EventSource(feed.dataset.feed);
 
-source.onopen = () => (state.textContent = "Listening");
+source.onopen = () => (state.textContent = "Connected");
 source.onerror = () =>
   (state.textContent = source.readyState == EventSource.CLOSED ? "Stopped, reload the page" : "Reconnecting");
 source.addEventListener("rows", ({ data }) => {

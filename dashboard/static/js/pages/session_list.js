@@ -1,5 +1,5 @@
-// The list of sessions: x picks rows, c compares two ([data-selection]), l pauses ([data-pause]); menus close when
-// left.
+// The list of sessions: x selects rows, c compares two ([data-selection]), l pauses ([data-pause]); menus close on
+// blur.
 const picked = () => [...document.querySelectorAll("[data-selected] [data-row]")];
 const bar = document.querySelector("[data-selection]");
 

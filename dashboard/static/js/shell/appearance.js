@@ -1,4 +1,4 @@
-// Theme and folded navigation change at once; the form's POST keeps the choice. Without this the form reloads the page.
+// Applies theme and collapsed navigation at once; the form's POST stores them. Without this script the page reloads.
 const root = document.documentElement;
 
 addEventListener("submit", (event) => {

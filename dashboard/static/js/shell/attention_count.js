@@ -1,4 +1,4 @@
-// Keeps the count of what asks for the reader ([data-attention]) in the title and on the icon of the tab.
+// Shows the attention count ([data-attention]) in the title and on the icon of the tab.
 const icon = document.querySelector('link[rel="icon"]');
 const plain = icon.href;
 const name = document.title.replace(/^\(\d+\+?\) /, "");

@@ -1,5 +1,5 @@
-// What is cut for want of room (.clip) tells the whole by its title, once the pointer is there. A row of links that is
-// longer than its room begins at the current one, where the style sheet alone does not see to it.
+// Truncated text (.clip) gets its full text as title on hover. A row of links that overflows is scrolled to the current
+// link where the style sheet alone cannot do it.
 if (!CSS.supports("scroll-initial-target", "nearest")) {
   for (const strip of document.querySelectorAll(".tabs, .nav-pages")) {
     const current = strip.querySelector('[aria-current], [aria-selected="true"]')?.getBoundingClientRect();

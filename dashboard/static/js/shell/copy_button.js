@@ -1,4 +1,4 @@
-// [data-copy] copies its value, or with an empty value the text of the <code> around it, and says so for 2 s.
+// [data-copy] copies its value, or with an empty value the text of the <code> around it, and confirms it for 2 s.
 addEventListener("click", async ({ target }) => {
   const button = target.closest("[data-copy]");
   if (!button) return;
@@ -6,7 +6,7 @@ addEventListener("click", async ({ target }) => {
   try {
     await navigator.clipboard.writeText(button.dataset.copy || source.textContent);
   } catch {
-    return getSelection().selectAllChildren(source ?? button); // no clipboard without TLS: leave it selected
+    return getSelection().selectAllChildren(source ?? button); // no clipboard without TLS: select the text instead
   }
   const word = button.querySelector("span");
   button.dataset.copied = "";

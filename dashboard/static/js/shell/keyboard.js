@@ -1,10 +1,10 @@
-// A key of the table clicks the first [data-key] that says it (a field it focuses); where none does, the page's modules
-// hear "key", and preventDefault means "mine".
+// A key clicks the first element with that [data-key], or focuses it if it is a field. Without such an element the
+// page's modules get the event "key"; preventDefault marks it as handled.
 import { KEYS } from "./keys.js";
 
 const known = new Set(KEYS.map(([, key]) => key));
 const FIELDS = "input, textarea, select, [contenteditable], dialog[open]";
-let before = ""; // the g of "g s"
+let before = ""; // the first key of a sequence: the g of "g s"
 
 function name(event) {
   const { key, ctrlKey, metaKey, altKey, shiftKey } = event;
@@ -42,7 +42,7 @@ addEventListener("keydown", (event) => {
     key.startsWith("Mod+") || (document.documentElement.dataset.keys != "off" && !event.target.closest(FIELDS));
   before = isMine && event.key == "g" && !before ? "g " : "";
   if (before) setTimeout(() => (before = ""), 1500);
-  // Where Enter, Space and arrows mean something already, they do that.
+  // Enter, Space and arrows keep their native meaning on controls.
   if (
     !isMine ||
     !known.has(key) ||
@@ -53,7 +53,7 @@ addEventListener("keydown", (event) => {
   if (press(key)) event.preventDefault();
 });
 
-// [data-dialog] opens the palette or the sheet of keys; what draws them loads with the first.
+// [data-dialog] opens the palette or the list of shortcuts; their modules load on first use.
 addEventListener("click", async (event) => {
   const opener = event.target.closest("[data-dialog]");
   if (!opener || event.ctrlKey || event.metaKey || event.shiftKey) return;

@@ -1,4 +1,4 @@
-// The sheet of keys, loaded when first asked for.
+// The dialog with all keyboard shortcuts, loaded on first use.
 import { element, modal } from "./dialog.js";
 import { KEYS } from "./keys.js";
 
@@ -36,21 +36,26 @@ function sheet() {
   });
   const off =
     document.documentElement.dataset.keys == "off" &&
-    element("p", { className: "note", textContent: "Single keys are switched off in Settings." });
-  const head = element("header", { className: "palette-header" }, element("h2", { textContent: "Keys" }), close);
+    element("p", { className: "note", textContent: "Keyboard shortcuts are switched off in Settings." });
+  const head = element(
+    "header",
+    { className: "palette-header" },
+    element("h2", { textContent: "Keyboard shortcuts" }),
+    close,
+  );
   const body = element(
     "div",
-    { className: "keys-sheet", tabIndex: 0, role: "region", ariaLabel: "Keys" },
+    { className: "keys-sheet", tabIndex: 0, role: "region", ariaLabel: "Keyboard shortcuts" },
     ...(off ? [off] : []),
     ...parts,
   );
-  const dialog = modal("Keys", head, body);
+  const dialog = modal("Keyboard shortcuts", head, body);
   return dialog;
 }
 
 function line([, key, words]) {
   const caps = key.split(/[ +](?=.)/).map((part) => element("kbd", { textContent: WORDS[part] ?? part }));
-  const said = element("dd", {}, ...caps);
-  said.dataset.of = key;
-  return element("div", {}, element("dt", { textContent: words }), said);
+  const keys = element("dd", {}, ...caps);
+  keys.dataset.of = key;
+  return element("div", {}, element("dt", { textContent: words }), keys);
 }

@@ -1,4 +1,4 @@
-// The palette, loaded when first asked for. Results come from the server as they stand on its page.
+// The command palette, loaded on first use. The server renders its results as on the search page.
 import { element, modal } from "./dialog.js";
 
 let opened;
@@ -35,7 +35,7 @@ function palette(url, press) {
     list,
   );
   const options = () => [...list.querySelectorAll('[role="option"]')];
-  let asked = 0;
+  let latest = 0;
   let soon;
 
   function choose(option) {
@@ -44,22 +44,20 @@ function palette(url, press) {
     option?.scrollIntoView({ block: "nearest" });
   }
 
-  async function ask() {
-    const mine = ++asked;
+  async function search() {
+    const mine = ++latest;
     list.ariaBusy = "true";
     try {
       const answer = await fetch(`${url}?${new URLSearchParams({ q: input.value.trim() })}`, {
         headers: { "HX-Request": "true" },
       });
       const html = answer.ok && !answer.redirected ? await answer.text() : "";
-      if (mine != asked) return;
+      if (mine != latest) return;
       if (!html) throw new Error(answer.status);
       list.innerHTML = html;
     } catch {
-      if (mine != asked) return;
-      list.replaceChildren(
-        element("p", { className: "nav-empty", textContent: "The search did not answer. Type on to try again." }),
-      );
+      if (mine != latest) return;
+      list.replaceChildren(element("p", { className: "nav-empty", textContent: "Search failed. Type to try again." }));
     }
     list.ariaBusy = "false";
     choose(options()[0]);
@@ -67,7 +65,7 @@ function palette(url, press) {
 
   input.addEventListener("input", () => {
     clearTimeout(soon);
-    soon = setTimeout(ask, 80);
+    soon = setTimeout(search, 80);
   });
   input.addEventListener("keydown", (event) => {
     const all = options();
@@ -89,7 +87,7 @@ function palette(url, press) {
   const show = dialog.showModal.bind(dialog);
   dialog.showModal = () => {
     show();
-    ask();
+    search();
   };
   return dialog;
 }

@@ -48,7 +48,7 @@ async def test_what_is_marked_as_seen_leaves_the_count_of_every_open_page_of_its
 async def test_a_later_page_of_a_list_stays_while_others_move(place, open_page):
     await in_thread(place.feed, *asking("s"))
     page = await open_page(f"{ATTENTION}?waiting=999")
-    assert "No other question waits." in page.shown.root.html()
+    assert "No more open questions." in page.shown.root.html()
 
     await in_thread(place.feed, *asking("t"), *finishing("u"))
     await page.agree()

@@ -32,9 +32,9 @@ def badge(html):
 def test_an_empty_project_says_that_nothing_asks_for_anybody(see):
     page = see()
 
-    assert "Nothing waits for an answer." in page
-    assert "Nothing failed." in page
-    assert "Nothing finished in the last 24 hours." in page
+    assert "No open questions." in page
+    assert "No failures." in page
+    assert "No sessions finished in the last 24 hours." in page
     assert title(page).startswith("Attention")
     assert badge(page) == ""
 
@@ -84,7 +84,7 @@ def test_an_answer_of_any_kind_ends_the_waiting(feed, see, answer, inferred):
 
     feed(answer)
 
-    assert "Nothing waits" in see()
+    assert "No open questions" in see()
     assert badge(see()) == ""
     assert Approval.objects.get().inferred is (inferred or answer["type"] == "AgentStart")
 
@@ -95,7 +95,7 @@ def test_a_question_stays_open_after_the_turn_that_it_blocks_ended(feed, see):
     page = see()
 
     assert "rm -rf build" in section(page, "waiting")
-    assert "Nothing finished" in page
+    assert "No sessions finished" in page
 
 
 def test_what_an_agent_wrote_is_text_and_cannot_fill_the_page(feed, see):
@@ -143,14 +143,14 @@ def test_a_failure_is_new_until_its_reader_marks_it(feed, see, client):
     feed(*failing("s"))
     page = see()
     assert "Failed: the disk is full" in page
-    assert "1, none seen yet" in page
+    assert "1, all unread" in page
     assert title(page).startswith("(1) Attention")
 
     answer = client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
 
     assert (answer.status_code, answer["Location"]) == (302, "/p/default/attention")
     page = see()
-    assert "1, all seen" in page
+    assert "1, all read" in page
     assert 'class="is-seen"' in page
     assert title(page).startswith("Attention")
     assert badge(page) == ""
@@ -164,7 +164,7 @@ def test_what_one_person_has_seen_is_new_to_another(feed, see, client, project):
     project.memberships.create(user=user)
     other.force_login(user)
 
-    assert "1, none seen yet" in other.get("/p/default/attention").content.decode()
+    assert "1, all unread" in other.get("/p/default/attention").content.decode()
 
 
 def test_a_session_that_fails_again_is_new_again(feed, see, client):
@@ -175,14 +175,14 @@ def test_a_session_that_fails_again_is_new_again(feed, see, client):
     start, end = failing("s", error="and again")
     feed({**start, "loop_id": "s.a.2"}, {**end, "loop_id": "s.a.2"})
 
-    assert "1, none seen yet" in see()
+    assert "1, all unread" in see()
 
 
 def test_a_session_that_goes_on_has_not_failed(feed, see):
     feed(*failing("s"))
     feed(build.agent_start("s.a.2", session="s", timestamp=ago()))
 
-    assert "Nothing failed." in see()
+    assert "No failures." in see()
     assert badge(see()) == ""
 
 
@@ -194,7 +194,7 @@ def test_all_are_marked_but_what_failed_after_the_page_was_shown(feed, see, clie
     client.post("/p/default/attention/seen", {"upto": upto})
 
     failed = section(see(), "failed")
-    assert "3, 1 not seen yet" in failed
+    assert "3, 1 unread" in failed
     assert failed.index("late") < failed.index('class="is-seen"')
 
 
@@ -229,7 +229,7 @@ def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, cl
         client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
     rebuild(project)
 
-    assert "1, all seen" in see()
+    assert "1, all read" in see()
     assert Seen.objects.count() == 1
 
 
@@ -246,7 +246,7 @@ def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, cl
 def test_what_counts_as_failed(feed, see, end, is_shown):
     feed(*failing("s", **end))
 
-    assert ("Nothing failed." not in see()) is is_shown
+    assert ("No failures." not in see()) is is_shown
 
 
 def test_what_was_cut_off_has_failed(feed, see):
@@ -259,10 +259,10 @@ def test_what_was_cut_off_has_failed(feed, see):
 def test_what_an_import_brings_in_of_the_past_asks_for_nobody(feed, see):
     old = [{**each, "timestamp": ago(days=30)} for each in failing("s")]
     feed(*old, producer="import:x")
-    assert "Nothing failed." in see()
+    assert "No failures." in see()
 
     feed(*old, producer="an agent whose clock is wrong")
-    assert "Nothing failed." not in see()
+    assert "No failures." not in see()
 
 
 def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
@@ -272,7 +272,7 @@ def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
     feed({**start, **role, "session_id": "child"}, {**end, **role})
     assert Session.objects.get(session_id="child").head.role == "sub_agent"
 
-    assert "Nothing failed." in see()
+    assert "No failures." in see()
 
 
 def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):

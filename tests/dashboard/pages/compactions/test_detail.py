@@ -34,10 +34,10 @@ def test_a_pass_whose_claim_the_next_request_refutes(feed, compaction):
     assert verdict(page) == "refuted"
     claimed = "The event reports 9 to 7 messages and 5,031 to 461 tokens"
     assert f"{claimed}, but the next request held all 9 messages unchanged." in page.text
-    assert "Claimed by the event 9 → 7 5,031 → 461 Sent to the model 9 → 9 4,200 → 5,100" in page.text
-    assert "Kept 20 kB 9 messages, word for word" in page.text
+    assert "Reported by the event 9 → 7 5,031 → 461 Sent to the model 9 → 9 4,200 → 5,100" in page.text
+    assert "Kept 20 kB 9 messages, unchanged" in page.text
     assert "Summarised" not in page.text
-    assert "Saved since, 2 calls nothing, the context grew Comes to $0" in page.text
+    assert "Saved since, 2 calls nothing, the context grew Net savings $0" in page.text
 
 
 def test_a_pass_on_its_own_and_the_request_of_the_loop_that_goes_on(feed, compaction):
@@ -45,19 +45,19 @@ def test_a_pass_on_its_own_and_the_request_of_the_loop_that_goes_on(feed, compac
     page = compaction(2)
 
     assert "Compaction before loop 3 " in page.text
-    assert "a loop of its own" in page.text
-    assert "Claimed by the event 10 → 6 1,729 → 261 Sent to the model 12 → 7 2,600 → 1,900" in page.text
+    assert "in a separate loop" in page.text
+    assert "Reported by the event 10 → 6 1,729 → 261 Sent to the model 12 → 7 2,600 → 1,900" in page.text
     assert verdict(page) == "differs"
-    assert "Kept first 25 B 1 message, word for word" in page.text
-    assert "Summarised 20 kB → 84 B 8 messages, 3 messages in their place" in page.text
+    assert "Kept first 25 B 1 message, unchanged" in page.text
+    assert "Summarised 20 kB → 84 B 8 messages, 3 messages instead" in page.text
     for text in (
         "[Summary] Checking log part 2.",
         "[Summary] Checking log part 3.",
         "Which batch was slowest?",
     ):
         assert text in page.text
-    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 cut log 4.9 kB to 730 B" in page.text
-    assert "Saved since, 1 call 700 tokens, $0.0021 Comes to $0.0021, it cost nothing" in page.text
+    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 truncated log 4.9 kB to 730 B" in page.text
+    assert "Saved since, 1 call 700 tokens, $0.0021 Net savings $0.0021, without cost" in page.text
 
 
 def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
@@ -73,8 +73,8 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     assert "2 of 2" in page.text
     assert "Block of the imported session 12 → 6" in page.text
     # The block says what was put in, so that the question is told from the summaries.
-    assert "8 messages, 2 messages in their place" in page.text
-    assert "New since 24 B 1 message that came after the pass Which batch was slowest?" in page.text
+    assert "8 messages, 2 messages instead" in page.text
+    assert "New since 24 B 1 message after the compaction Which batch was slowest?" in page.text
     assert "the requests held 12 before and 7 after, 1 of them new" in page.text
     assert see("/p/default/compactions").html.count('class="compaction-row"') == 2
 
@@ -113,10 +113,10 @@ def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction
     call_command("import_runs", str(AGENT_SIDE), project="default", verbosity=0)
     page = compaction(1)
 
-    assert f"Claimed by the event {NONE} {NONE} Sent to the model not recorded" in page.text
+    assert f"Reported by the event {NONE} {NONE} Sent to the model not recorded" in page.text
     assert "Block of the imported session 10 → 6" in page.text
-    assert "Summarised 1.6 kB → 60 B 6 messages, 2 messages in their place" in page.text
-    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 cut log 4.9 kB to 730 B" in page.text
+    assert "Summarised 1.6 kB → 60 B 6 messages, 2 messages instead" in page.text
+    assert "Kept recent 5.0 kB → 801 B 3 messages, 1 truncated log 4.9 kB to 730 B" in page.text
 
 
 def test_a_pass_without_effect_and_one_that_claims_fewer_tokens_in_as_many_messages(feed, compaction):
@@ -133,13 +133,13 @@ def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_ca
     page = compaction()
 
     assert verdict(page) == "agrees"
-    assert "Summarised 4.0 kB → 32 B 2 messages, 1 message in their place" in page.text
+    assert "Summarised 4.0 kB → 32 B 2 messages, 1 message instead" in page.text
     assert "read_file a.py loop 1, turn 1 summarised loop 1, turn 3" in page.text
     assert "b.py loop" not in page.text
     assert "Input per call 20.0k → 6.0k Cost per call, input side $0.0401 → $0.0218" in page.text
     assert "Cache rebuilt 3.0k tokens, $0.0100" in page.text
     assert "Saved since, 2 calls 28.0k tokens, $0.0562" in page.text
-    assert "Comes to $0.0462, paid back after 1 call" in page.text
+    assert "Net savings $0.0462, paid back after 1 call" in page.text
     links = [link for link in page.links if "turn=" in link and "#session-turn-" in link]
     assert {link.partition("turn=")[2][0] for link in links} >= {"1", "3"}
 
@@ -152,18 +152,18 @@ def test_counts_only_says_so_and_unknown_counts_stay_unknown(feed, compaction):
     )
     page = compaction()
 
-    assert f"Claimed by the event {NONE} {NONE} Sent to the model not recorded" in page.text
-    assert "The content of this pass was not recorded, counts only." in page.text
+    assert f"Reported by the event {NONE} {NONE} Sent to the model not recorded" in page.text
+    assert "The content of this compaction was not recorded, only counts." in page.text
     assert "No request was recorded after this compaction" in page.text
-    assert "No call around this pass says how large its context was." in page.text
+    assert "The context size of the calls around this compaction is unknown." in page.text
 
 
 def test_a_summary_of_another_runtime_is_named_as_its(feed, compaction):
     feed(tape="all-event-types")
     page = compaction()
 
-    assert f"Told by cagent {NONE} 1,770 → 210" in page.text
-    assert "Summary as cagent told it" in page.text
+    assert f"Reported by cagent {NONE} 1,770 → 210" in page.text
+    assert "Summary reported by cagent" in page.text
     assert "User wants build cleaned but keep b.o; rm was rejected." in page.text
 
 
@@ -189,7 +189,7 @@ def test_thousands_of_messages_are_folded_into_a_few_rows(feed, compaction):
     )
     page = compaction()
 
-    assert "Dropped 35 kB 2,991 messages, nothing stands in their place" in page.text
+    assert "Dropped 35 kB 2,991 messages, not replaced" in page.text
     assert "2,982 more groups" in page.text
     assert len(page.html) < 60_000
 
@@ -265,9 +265,9 @@ def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
 
     assert "Compaction before loop 3" in page.text
     assert "Sent to the model 2 → 1 20,000 → 2,000" in page.text
-    assert "The pass itself $0.300" in page.text
+    assert "Cost of the compaction $0.300" in page.text
     assert "Saved since, 1 call 18.0k tokens, $0.0540" in page.text
-    assert "Comes to -$0.246, not paid back before 6 calls" in page.text
+    assert "Net savings -$0.246, paid back after 6 calls" in page.text
 
 
 def test_a_call_that_failed_before_the_pass_counts_no_tokens_and_hides_no_request(feed, compaction):
@@ -300,11 +300,10 @@ def test_pruned_requests_are_reported(feed, compaction, project):
     page = compaction()
     assert verdict(page) == "gone"
     assert "The requests around this compaction were pruned on" in page.text
-    assert (
-        "Claimed by the event 5 → 4 20,100 → 6,100 Sent to the model not recorded 20,000 → 6,000" in page.text
-    )
-    assert "Comes to $0.0462, paid back after 1 call" in page.text
-    assert "whether their first results were still in the context is not known" in page.text
+    assert "Reported by the event 5 → 4 20,100 → 6,100" in page.text
+    assert "Sent to the model not recorded 20,000 → 6,000" in page.text
+    assert "Net savings $0.0462, paid back after 1 call" in page.text
+    assert "it is unknown whether the first results were still in the context" in page.text
 
 
 def test_the_tab_as_of_an_event_shows_that_state(feed, loop):

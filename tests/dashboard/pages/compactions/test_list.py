@@ -29,7 +29,7 @@ def whole(n, model="claude-sonnet-4-6"):
 
 
 def test_an_empty_project_says_when_one_begins(see):
-    assert "No compaction has been recorded yet." in see("/p/default/compactions").text
+    assert "No compactions recorded yet." in see("/p/default/compactions").text
 
 
 def test_what_they_come_to_by_config_and_agent(feed, see):
@@ -40,9 +40,9 @@ def test_what_they_come_to_by_config_and_agent(feed, see):
 
     assert "Compactions 5 in 3 sessions" in page.text
     # 5031 + 1729 + 5031 + 6286 + 20100 and 461 + 261 + 5031 + 1076 + 6100
-    assert "Claimed tokens 38.2k → 12.9k 66% smaller" in page.text
-    assert "Without effect 1 as they say themselves" in page.text
-    assert "Best pay-back s in loop 1, turn 3, 2 calls since $0.0462" in page.text
+    assert "Reported tokens 38.2k → 12.9k 66% smaller" in page.text
+    assert "Without effect 1 self-reported" in page.text
+    assert "Highest net savings s in loop 1, turn 3, 2 calls since $0.0462" in page.text
     assert "thinking off 4 2 18.1k → 6.8k 62% 1" in page.text
     assert "agent-a 1 1 20.1k → 6.1k 70% 0" in page.text
 
@@ -67,7 +67,7 @@ def test_filters_are_in_the_query_string(feed, see, query, expected):
     page = see(f"/p/default/compactions{query.format(opus=opus, first=Session.objects.earliest('pk').pk)}")
 
     assert found(page) == [every[n - 1] for n in expected]
-    assert expected or "No compaction matches." in page.text
+    assert expected or "No matching compactions." in page.text
 
 
 def test_pages_lead_on_and_back(feed, see):

@@ -37,9 +37,9 @@ def test_one_click_changes_every_past_figure_of_the_price_and_only_those(feed, s
     assert answer["Location"] == "/p/default/costs?since=7d#prices"
     assert "Cost $1.15 Tokens" in page
     assert "has no price" not in page
-    assert "has a price since" not in page
+    assert "has a price now" not in page
     assert "claude-haiku-4-5 1 1 1.00M" in page
-    assert "for reader: 1 of 2 calls has another cost, $0.150 more in all." in page
+    assert "by reader: 1 of 2 calls has a new cost, $0.150 more in all." in page
 
 
 def test_each_repricing_leaves_its_line_and_the_old_price_stays_readable(feed, see, client, set_price):
@@ -54,9 +54,9 @@ def test_each_repricing_leaves_its_line_and_the_old_price_stays_readable(feed, s
     page = words(see())
 
     assert "Cost $0.0500 " in page
-    assert "1 of 1 call has another cost, $0.100 less in all." in page
-    assert "0 of 1 call have another cost." in page
-    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader not in use now" in page
+    assert "1 of 1 call has a new cost, $0.100 less in all." in page
+    assert "0 of 1 call have a new cost." in page
+    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader inactive" in page
     assert Price.objects.filter(is_own=True).count() == 2
 
 
@@ -64,7 +64,7 @@ def test_while_it_runs_the_page_says_how_far_it_is(feed, see, client, set_price)
     feed(*loop(snapshot=QWEN), *loop("t.a.1", snapshot=QWEN))
     client.post(PATH)
 
-    assert "Repricing for reader: 0 of 2 calls" in words(see())
+    assert "Repricing by reader: 0 of 2 calls" in words(see())
 
 
 def test_a_second_click_requests_nothing_more(feed, see, client):

@@ -29,9 +29,9 @@ def _texts(element):
 def test_a_page_without_data_says_so(see):
     page = see()
 
-    assert "Nothing was spent in the last 14d." in page
+    assert "No costs in the last 14d." in page
     assert "No loop ended in the last 14d." in page
-    assert "No model of this project has a price yet." in page
+    assert "No prices yet." in page
     assert "$0" not in words(page)
 
 
@@ -83,7 +83,7 @@ def test_filters_leave_out_what_does_not_match(feed, see):
 
     assert "Cost $1.25" in words(see("?model=gpt-4o"))
     assert "Cost $2.25" in words(see("?agent=agent-a"))
-    assert "Nothing in the last 14d matches." in see("?agent=nobody")
+    assert "No matches in the last 14d." in see("?agent=nobody")
     assert "Ignored since “forever”" in see("?since=forever")
 
 
@@ -96,7 +96,7 @@ def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
         page
     )
     assert "$0" not in words(page)
-    assert "Nothing in the last 14d has a price." in page
+    assert "No prices for the last 14d." in page
     assert 'name="input.1"' in page
 
 
@@ -134,7 +134,7 @@ def test_another_project_is_not_shown(feed, see):
     other = Project.objects.create(slug="other")
     feed(*loop(tokens=1_000_000), into=other)
 
-    assert "Nothing was spent" in see()
+    assert "No costs in the last" in see()
 
 
 def test_a_user_without_membership_gets_404(client, project, now):

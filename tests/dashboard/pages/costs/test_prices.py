@@ -26,7 +26,7 @@ def test_a_price_applies_to_new_calls(feed, see, post):
 
     page = words(see())
     assert "qwen3-coder-30b local 0.15 0.60 as output 0.15 0.15 0.15 always override by reader" in page
-    assert "qwen3-coder-30b has a price since. 1 call before it is missing" in page
+    assert "qwen3-coder-30b has a price now. 1 call made before is missing" in page
 
     feed(*loop("t.a.1", tokens=2_000_000, snapshot=QWEN))
     assert "Cost $0.300 +" in words(see())
@@ -60,7 +60,7 @@ def test_the_old_price_stays_readable(feed, see, post):
     page = words(see())
 
     assert "0.30 0.60 as output 0.30 0.30 0.30 always override by reader qwen3-coder-30b" in page
-    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader not in use now" in page
+    assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader inactive" in page
 
 
 def test_errors_are_shown_and_the_submitted_values_stay(post):

@@ -14,9 +14,7 @@ PATH = "/p/default/costs/accounts"
 def test_totals_reconcile_and_the_ledger_requests_the_check(feed, see):
     feed(*loop(), *loop("s.a.2", at=10, end=20), *loop("t.a.1"))
 
-    assert "The accounts reconcile: 3 loops with the turns, 2 sessions with the loops" in words(
-        see(path=PATH)
-    )
+    assert "All totals match: 3 loops with their turns, 2 sessions with their loops" in words(see(path=PATH))
     assert f'hx-get="{PATH}?"' in see()
 
 
@@ -30,7 +28,7 @@ def test_what_phi_core_recorded_reconciles(feed, see, client, user, tape, monkey
     client.force_login(user)
     feed(*scenarios.events(tape))
 
-    assert "The accounts reconcile" in words(see(path=PATH))
+    assert "All totals match" in words(see(path=PATH))
 
 
 def test_a_loop_whose_reported_usage_differs_is_listed_with_a_link(feed, see):
@@ -38,8 +36,8 @@ def test_a_loop_whose_reported_usage_differs_is_listed_with_a_link(feed, see):
     feed(*events, build.agent_end(tokens=1_500))
     page = see(path=PATH)
 
-    assert "The accounts do not reconcile." in words(page)
-    assert "Loop s.a.1 : 1,500 tokens, its turns 1,000." in words(page)
+    assert "Totals do not match." in words(page)
+    assert "Loop s.a.1 : 1,500 tokens, turns: 1,000." in words(page)
     assert (
         f'href="/p/default/sessions/{Session.objects.get().pk}/loops/{LoopRecord.objects.get().pk}"' in page
     )
@@ -50,7 +48,7 @@ def test_a_loop_without_turns_that_reports_usage_reconciles(feed, see):
     feed(start, end)
 
     assert Spending.objects.get(span="hour").turns == 0
-    assert "The accounts reconcile: 1 loop " in words(see(path=PATH))
+    assert "All totals match: 1 loop " in words(see(path=PATH))
 
 
 def test_a_period_of_many_turns_is_checked_only_on_request(feed, see, monkeypatch):
@@ -68,7 +66,7 @@ def test_htmx_gets_only_the_fragment(client, feed, see):
 
     answer = client.get(PATH, headers={"HX-Request": "true"}).content.decode()
 
-    assert "The accounts reconcile" in answer
+    assert "All totals match" in answer
     assert "<html" not in answer
 
 

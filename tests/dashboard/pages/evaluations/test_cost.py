@@ -28,7 +28,7 @@ def test_the_judge_is_counted_once_in_what_the_group_cost(feed, see, evaluation,
     assert f"{nano(total)} for the group" in page.text
     assert f"judge {percent(float(parts[-1] / total))}" in page.text
     assert f"Share of group {percent(float(parts[-1] / total))}" in page.text
-    assert f"Choosing cost {nano(total - winner)} more than running the winner alone." in page.text
+    assert f"{nano(total - winner)} more than running the winner only." in page.text
     assert f"{nano(total)} {percent(float((total - winner) / winner))}" in listed.text
     assert item["url"] == f"/p/default/evaluations/{item['id']}"
 

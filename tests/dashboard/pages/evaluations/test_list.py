@@ -24,7 +24,7 @@ def found(page):
 
 
 def test_a_project_without_evaluations_says_what_one_is(see):
-    assert "No evaluation has been recorded yet." in see("/p/default/evaluations").text
+    assert "No evaluations recorded yet." in see("/p/default/evaluations").text
 
 
 def test_every_evaluation_is_listed_newest_first_with_its_verdict(three, see):
@@ -65,7 +65,7 @@ def test_filters_are_in_the_query_string(three, see, query, expected):
     page = see(f"/p/default/evaluations?{query.format(one=one, two=two, session=session)}")
 
     assert found(page) == [every[n] for n in expected]
-    assert expected or "No evaluation matches." in page.text
+    assert expected or "No matching evaluations." in page.text
 
 
 def test_pages_lead_on_and_back(feed, see):

@@ -67,7 +67,7 @@ def test_only_differences_can_be_shown(feed, evaluation):
 
     page = evaluation("?only=diff")
 
-    assert [row[0] for row in rows(page)] == ["2 equal turns", "Turn 3 ways part here", "1 equal turn"]
+    assert [row[0] for row in rows(page)] == ["2 equal turns", "Turn 3 Branches diverge here", "1 equal turn"]
 
 
 def test_turns_show_their_usage_relative_to_the_winner(feed, evaluation):

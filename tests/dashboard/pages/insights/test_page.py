@@ -33,11 +33,11 @@ def words(html):
 def test_an_empty_project_says_when_loops_are_read(see, person):
     page = words(see())
 
-    assert "Nothing was found yet." in page
-    assert "Every day at 03:00 UTC the loops that have ended are read" in page
-    assert "An admin can have that done now." in page
-    assert "Read now" not in page
-    assert "Read now" in words(person("admin").get("/p/default/insights").content.decode())
+    assert "No insights yet." in page
+    assert "Analysis runs every day at 03:00 UTC." in page
+    assert "An admin can run it now." in page
+    assert "Run now" not in page
+    assert "Run now" in words(person("admin").get("/p/default/insights").content.decode())
 
 
 def test_each_insight_has_its_figures_and_its_evidence(see, known):
@@ -47,7 +47,7 @@ def test_each_insight_has_its_figures_and_its_evidence(see, known):
     assert "read test edit" in words(procedure)
     assert "3 times 100% worked" in words(solution)
     assert "E ValueError: bad line 1" in words(solution)
-    assert "What helped: edit again" in words(solution)
+    assert "Solved by: edit again" in words(solution)
     assert "Error solution of coder , 3 loops" in words(solution)
     for loop in LoopRecord.objects.all():
         assert f'href="/p/default/sessions/{loop.session_id}/loops/{loop.pk}">{loop.session.title}<' in page
@@ -86,17 +86,17 @@ def test_it_is_narrowed_by_kind_and_agent(see, known, learn):
 
     assert len(rows(see("?agent=writer"))) == 1
     assert len(rows(see("?agent=writer&kind=procedure"))) == 1
-    assert "No insight matches." in see("?agent=writer&kind=solution")
-    assert "No insight matches." in see("?agent=nobody")
+    assert "No matching insights." in see("?agent=writer&kind=solution")
+    assert "No matching insights." in see("?agent=nobody")
     assert '<option value="writer" selected>' in see("?agent=writer")
     assert len(rows(see("?kind=nonsense&before=c5-5&undo=x&agent="))) == len(rows(see()))
 
 
 def test_facts_say_how_to_have_them(see, settings):
-    assert "No model reads facts here." in see("?kind=fact")
+    assert "Fact extraction is not configured." in see("?kind=fact")
 
     settings.LOOPSCOPE_FACTS_URL, settings.LOOPSCOPE_FACTS_MODEL = "http://127.0.0.1:1/v1", "small"
-    assert "No insight matches." in see("?kind=fact")
+    assert "No matching insights." in see("?kind=fact")
 
 
 def test_a_fact_stands_there_with_the_events_it_cites(see, learn, speaker):
@@ -200,17 +200,17 @@ def test_an_admin_has_loops_read_now(project, person):
 
     assert browser.post("/p/default/insights/consolidate")["Location"] == "/p/default/insights"
 
-    assert "Loops will be read within a minute." in browser.get("/p/default/insights").content.decode()
+    assert "Analysis starts within a minute." in browser.get("/p/default/insights").content.decode()
     assert scheduler.acquire(scheduler.CONSOLIDATE, datetime.now(UTC), "a")
-    assert "Loops are being read" in browser.get("/p/default/insights").content.decode()
+    assert "Analysis is running" in browser.get("/p/default/insights").content.decode()
     scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=False, output="<b>a path</b>")
     failed = browser.get("/p/default/insights").content.decode()
-    assert "The last reading failed" in failed
+    assert "The last analysis failed" in failed
     assert "a path" not in failed
     DailyJob.objects.update(try_at=None)
     assert scheduler.acquire(scheduler.CONSOLIDATE, datetime.now(UTC), "a")
     scheduler.finish(scheduler.CONSOLIDATE, datetime.now(UTC), "a", is_done=True, output="")
-    assert "Loops last read" in browser.get("/p/default/insights").content.decode()
+    assert "Last analysis" in browser.get("/p/default/insights").content.decode()
 
 
 def test_hostile_names_stand_there_as_text(see, learn):
@@ -233,5 +233,5 @@ def test_evidence_whose_loop_is_gone_says_so(see, known):
 
     page = see("?kind=solution")
 
-    assert "a loop that is recorded no more" in page
+    assert "a deleted loop" in page
     assert "the error" not in page

@@ -41,7 +41,7 @@ def see(client, project):
 def test_a_clean_project_says_so(feed, see):
     feed(*build.small_loop())
 
-    assert "Everything fits." in see()
+    assert "No problems." in see()
 
 
 def test_a_refused_line_is_shown_with_its_reason_and_as_text(feed, see):
@@ -61,7 +61,7 @@ def test_an_event_without_its_loop_waits_here_and_leaves_when_the_loop_starts(fe
     assert "never.started.1" in see()
 
     feed(build.agent_start("never.started.1"))
-    assert "Events without their loop</h2>" not in see()
+    assert "Orphan events</h2>" not in see()
 
 
 def test_each_list_has_pages(feed, see):
@@ -77,7 +77,7 @@ def test_each_list_has_pages(feed, see):
 def test_what_happened_in_another_project_is_not_shown(feed, see):
     feed(b"{", build.turn_start("other.1"), into=Project.objects.create(slug="other"))
 
-    assert "Everything fits." in see()
+    assert "No problems." in see()
 
 
 def test_the_page_asks_the_database_as_often_for_fifty_lines_as_for_one(

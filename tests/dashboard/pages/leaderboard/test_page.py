@@ -112,9 +112,9 @@ def test_the_api_gives_pages(get, four):
 
 
 def test_nothing_recorded_and_nothing_ended(see, feed, get):
-    assert "No evaluation has ended yet." in see().text
+    assert "No evaluations yet." in see().text
     feed(*evaluation(1, "AB", 0)[:-1])
-    assert "No evaluation has ended yet." in see().text
+    assert "No evaluations yet." in see().text
     assert get("configs") == {"items": [], "next": None, "total": 0}
 
 
@@ -122,7 +122,7 @@ def test_without_a_judge_there_is_no_leader(see, feed):
     feed(*evaluation(1, "AB", 1, judge=None))
     page = see()
 
-    assert "No evaluation was judged: what a rule picks says nothing about who is better." in page.text
+    assert "No ranking: no evaluation was decided by a judge." in page.text
     assert page.table[0][:7] == [NONE, OPUS, NONE, "", "0", "0", "0 of 1"]
     assert page.table[1][6] == "1 of 1"
 
@@ -135,9 +135,9 @@ def test_a_fallback_is_no_win(see, feed):
 
 def test_few_evaluations_give_no_rank(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", 0) for n in range(19)))
-    assert [row[0] for row in see().table] == ["too few", "too few"]
+    assert [row[0] for row in see().table] == ["n < 20", "n < 20"]
     assert "a config needs 20 judged evaluations to be ranked" in see().text
-    assert "no config has 20 judged evaluations and a price" in see().text
+    assert "No config has 20 judged evaluations and a price" in see().text
 
     feed(*evaluation(19, "AB", 0))
     assert [row[0] for row in see().table] == ["1", "2"]
@@ -176,7 +176,7 @@ def test_unpriced_branches_are_reported_and_never_free(see, feed, get, member):
     row = next(row for row in page.table if row[1] == "house-model")
 
     assert row[7:9] == ["no price", NONE]
-    assert "Not drawn: house-model (no full price)." in page.text
+    assert "Not shown: house-model (no full price)." in page.text
     assert page.section("instead")[0][2:5] == ["$0.660 +", "$0.600", NONE]
     item = next(item for item in get("configs")["items"] if item["config"]["model"] == "house-model")
     assert (item["cost_per_task_usd"], item["unpriced"]) == (None, True)
@@ -193,7 +193,7 @@ def test_a_judge_that_favours_a_position_is_named_unless_it_may_be_the_config(se
 
     feed(*chain.from_iterable(evaluation(100 + n, "BC", 0) for n in range(9)))
     assert (
-        f"{SONNET} was at that position in 100% of them, so it may be the config and not the judge."
+        f"{SONNET} was at that position in 100% of them, so the config may be the cause, not the judge."
         in see().text
     )
 
@@ -205,9 +205,9 @@ def test_filters_live_in_the_address(see, feed, member):
     assert [row[1] for row in see(f"?judge={key}").table] == [HAIKU, GPT]
     assert [row[1] for row in see("?task=e1").table] == [OPUS, SONNET]
     assert len(see("?agent=agent-a").table) == 4
-    assert "No evaluation matches." in see("?agent=nobody").text
-    assert "No evaluation matches." in see("?judge=nobody").text
-    assert "No evaluation matches." in see("?since=7d").text  # all of it is of February
+    assert "No matching evaluations." in see("?agent=nobody").text
+    assert "No matching evaluations." in see("?judge=nobody").text
+    assert "No matching evaluations." in see("?since=7d").text  # all of it is of February
     assert "Ignored since “soon”" in see("?since=soon&task=%00&agent=%00").text
     answer = member.get(f"/p/default/leaderboard?judge={key}&format=csv")
     assert answer.content.count(b"\r\n") == 3
@@ -293,5 +293,5 @@ def test_what_phi_core_recorded_is_few_and_a_rule_is_no_judge(see, feed, get):
     page = see()
 
     assert "1 judged evaluation, 1 judge, 1 decided by rule." in page.text
-    assert {row[0] for row in page.table} <= {"too few", NONE}
+    assert {row[0] for row in page.table} <= {"n < 20", NONE}
     assert [item["wins"] for item in get("configs")["items"] if item["judged"]].count(1) == 1

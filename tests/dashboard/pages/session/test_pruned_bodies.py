@@ -117,7 +117,7 @@ def test_an_evaluation_keeps_its_metrics_and_marks_pruned_answers(reader, projec
     page = text(reader.get(f"/p/default/evaluations/{group}"))
 
     assert page.count(f"runed on {NOW.day} {NOW:%b %Y}") >= 3
-    assert "The judge said nothing" not in page
+    assert "The judge's reply is empty" not in page
 
 
 @pytest.mark.parametrize("tape", sorted(path.name.split(".")[0] for path in FOLDER.glob("*.events.jsonl")))

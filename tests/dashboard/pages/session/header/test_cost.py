@@ -54,7 +54,7 @@ def test_inconsistent_token_counts_are_reported(feed, see):
         *one_turn("s.a.1", {"input": 5, "output": 1, "cache_read": 9}, {**SONNET, "api": "open_ai_responses"})
     )
 
-    assert "The counts of this call do not reconcile" in page_of(see, "s.a.1").text
+    assert "The token counts of this call are inconsistent" in page_of(see, "s.a.1").text
 
 
 def test_a_cost_reported_by_the_runtime_is_labelled(feed, see):
