@@ -116,7 +116,7 @@ def address(session: Session, loop: int, params: Params, **change: int) -> str:
 
 
 def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
-    """Render the page's panels as the socket does; turns up to TURNS_BYTES, but `least` at least."""
+    """Render the page's panels as the socket does; turns up to TURNS_BYTES, at least `least` of them."""
     drawn = {}
     for panel, pks in page.all_panels():
         part = panel.name.rpartition("/")[2].replace("-", "_")
@@ -130,7 +130,7 @@ def _rendered(panel: Panel, pks: Sequence[int]) -> list[str]:
 
 
 def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
-    """Render the last panels within TURNS_BYTES, but `least` at least; skip those without data."""
+    """Render the last panels within TURNS_BYTES, at least `least` of them; skip those without data."""
     views = panel.query(pks)
     drawn: list[str] = []
     weight = 0

@@ -201,7 +201,7 @@ def turn_calls(request: HttpRequest, project: Project, pk: int, loop: int, turn:
     group = Stretch(first, end)
     try:
         with as_of.viewing_as_of(found, params.at):
-            inside = folded_calls_query.opened(pk, loop, turn, group)
+            inside = folded_calls_query.group_content(pk, loop, turn, group)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
     items = raw_items(inside) if params.is_raw else inside
@@ -220,7 +220,7 @@ def turn_passage(request: HttpRequest, project: Project, pk: int, loop: int, tur
     params, found = Params.parse(request.GET), header_session.session_of(project.pk, pk)
     try:
         with as_of.viewing_as_of(found, params.at):
-            inside = folded_calls_query.passage(pk, loop, turn, first, last)
+            inside = folded_calls_query.passage_content(pk, loop, turn, first, last)
     except (NotOfSession, LookupError) as error:
         raise Http404 from error
     items = raw_items(inside) if params.is_raw else inside

@@ -32,7 +32,7 @@ class LineItems:
     parts: bool = False
 
 
-def folded(lines: Sequence[LineItems], address: Address) -> Iterator[Item]:
+def fold_runs(lines: Sequence[LineItems], address: Address) -> Iterator[Item]:
     """Yield the items of lines, with long runs replaced by passages."""
     run: list[LineItems] = []
     for line in lines:
@@ -45,7 +45,7 @@ def folded(lines: Sequence[LineItems], address: Address) -> Iterator[Item]:
     yield from _fold_run(run, address)
 
 
-def opened(lines: Sequence[LineItems], first: int, last: int, address: Address) -> Sequence[Item]:
+def passage_content(lines: Sequence[LineItems], first: int, last: int, address: Address) -> Sequence[Item]:
     """Return the content of the passage from event `first` to event `last`: items, or smaller passages.
 
     Raises LookupError if there is no such passage.

@@ -1,8 +1,8 @@
-"""Leaves the bodies of folded calls out of the queries, and reads one group or passage on demand.
+"""Excludes the bodies of folded calls from the queries of a turn; reads one group or passage on demand.
 
 The groups come from `fold_calls`. Invariant: a turn's page reads no body of a hidden call, and a group reads
 only the bodies of its own calls and of the lines between them. Cost: one pass over the call records of a turn
-(without bodies) per page; the bodies read are bounded by the calls shown.
+(without bodies) per page. A passage reads all lines of its turn, because messages must be counted.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def outside(found: Collection[Fold]) -> tuple[str, Sequence[Value]]:
     return f"{inside} AND NOT {in_list('e.id')}", (*ranges, events)
 
 
-def opened(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
+def group_content(session: int, loop: int, ordinal: int, stretch: Stretch) -> Sequence[Item]:
     """Return the content of a group: calls and the items between them, or smaller groups.
 
     Ten queries at most.
@@ -96,7 +96,7 @@ def _read(session: int, turn: Turn, own: Sequence[PlacedCall], stretch: Stretch)
     ).items()
 
 
-def passage(session: int, loop: int, ordinal: int, first: int, last: int) -> Sequence[Item]:
+def passage_content(session: int, loop: int, ordinal: int, first: int, last: int) -> Sequence[Item]:
     """Return the content of a passage inside a turn or directly before it. Eleven queries at most.
 
     Raises LookupError if there is no such passage.

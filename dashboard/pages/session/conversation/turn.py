@@ -8,7 +8,7 @@ Invariant: items are in recorded order and nothing is shown twice, although the 
 - a tool result message is shown only if no call with its id is in the turn;
 - a message that never ended is shown from its start, or from its streamed blocks.
 
-Cost: O(lines + calls), except that each unfinished compaction or streamed message scans the later lines.
+Cost: O(lines + calls), except that each compaction start and each streamed message may scan the later lines.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class Reading:
         Raises LookupError if there is none.
         """
         assert self.address is not None
-        return fold_messages.opened(_Reader(self).lines(), first, last, self.address)
+        return fold_messages.passage_content(_Reader(self).lines(), first, last, self.address)
 
     @property
     def pruned_on(self) -> date | None:
@@ -122,7 +122,7 @@ class _Reader:
     def read(self) -> list[Item]:
         lines, address = self.lines(), self._reading.address
         items = (
-            fold_messages.folded(lines, address)
+            fold_messages.fold_runs(lines, address)
             if address
             else (item for line in lines for item in line.items)
         )

@@ -13,7 +13,7 @@ let counted = newest();
 let unseen = 0;
 let isMore = false; // some events were missed, so the count is a lower bound
 let top = pane.scrollTop;
-let keeper;
+let listWindow;
 let due;
 
 function count() {
@@ -24,7 +24,7 @@ function count() {
     unseen += after ? 1 : at - above;
     isMore ||= after > Math.max(above, 0);
   }
-  if (last > counted && "window" in list.dataset) keeper ??= import("./list_window.js");
+  if (last > counted && "window" in list.dataset) listWindow ??= import("./list_window.js");
   counted = Math.max(counted, last);
 }
 
@@ -39,9 +39,9 @@ function keepUp() {
   if (pill.textContent != text) pill.textContent = text;
 }
 
-function look() {
+function refresh() {
   keepUp();
-  keeper?.then((it) => {
+  listWindow?.then((it) => {
     it.update(opened);
     keepUp(); // before the scroll event of the shorter list is taken for the reader's
   });
@@ -66,14 +66,14 @@ if (button) {
   addEventListener("live:frame", () => {
     count();
     // Once per animation frame: reading the scroll position forces a layout.
-    document.hidden ? look() : (due ||= requestAnimationFrame(look));
+    document.hidden ? refresh() : (due ||= requestAnimationFrame(refresh));
   });
   addEventListener("click", (event) => {
     opened.add(event.target.closest?.("summary")?.closest("[data-window] > *") ?? event);
     const link = event.target.closest?.("[data-gap] a");
     if (!link || event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
-    (keeper ??= import("./list_window.js")).then((it) => it.bring(link));
+    (listWindow ??= import("./list_window.js")).then((it) => it.loadGap(link));
   });
   keepUp();
 }

@@ -86,7 +86,7 @@ async function load(url, anchor, only) {
 
 // Loads the entries of a link and keeps the row above the link, else the row below, in place. Focus moves to the next
 // link, or to the pane.
-export async function bring(link) {
+export async function loadGap(link) {
   const gap = link.closest("[data-gap]");
   const above = gap.previousElementSibling;
   const isFocused = link == document.activeElement;

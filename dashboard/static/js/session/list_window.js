@@ -3,7 +3,7 @@
 // opened detail, a selection or the focus stay. Removed rows can be loaded again (list_gaps.js). Cost: O(rows) for each
 // update; sizes of ended turns are cached.
 import { button, list, updateGaps, most, order, pane, rows, keepScroll, top } from "./list_gaps.js";
-export { bring } from "./list_gaps.js";
+export { loadGap } from "./list_gaps.js";
 
 const bytes = Number(list.dataset.bytes || Infinity);
 const ROOM = 4; // windows kept for a reader who scrolled up

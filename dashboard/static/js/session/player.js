@@ -53,5 +53,5 @@ export function press(target) {
   else playing ? stop() : play();
 }
 
-addEventListener("replay:taken", stop);
+addEventListener("replay:interrupted", stop);
 addEventListener("replay:shown", show);

@@ -1,8 +1,8 @@
 // [data-replay]: seeking in the history of a session. On the live page it opens the page as of an event; there, it
 // morphs the page into that of another event, so open details, scroll position and focus stay. Without this script the
 // steps are links. Events: "replay:seek" requests a URL (its detail), "replay:shown" follows when it is shown,
-// "replay:taken" means that the reader seeks.
-import { isPast, show, stops, take } from "./replay_track.js";
+// "replay:interrupted" means that the reader seeks.
+import { isPast, show, stops, seekByReader } from "./replay_track.js";
 
 const pane = () => document.querySelector("#loop-scroll");
 let busy;
@@ -39,7 +39,7 @@ addEventListener("click", (event) => {
   const to = event.target.closest?.("[data-seek]");
   if (!to || event.ctrlKey || event.metaKey || event.shiftKey || !isPast()) return;
   event.preventDefault();
-  take(to.href);
+  seekByReader(to.href);
 });
 
 addEventListener("replay:seek", (event) => seek(event.detail));

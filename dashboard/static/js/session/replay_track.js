@@ -9,11 +9,11 @@ export const stops = () =>
     .split(" ")
     .filter(Boolean)
     .map((stop) => stop.split(":").map(Number)); // event, x, seconds
-const many = (n, one) => `${n.toLocaleString("en")} ${one}${n == 1 ? "" : "s"}`;
-const words = (s) =>
-  s < 60 ? many(Math.floor(s), "second") : `${many(Math.floor(s / 60), "minute")} ${Math.floor(s % 60)}`;
+const plural = (n, one) => `${n.toLocaleString("en")} ${one}${n == 1 ? "" : "s"}`;
+const spokenTime = (s) =>
+  s < 60 ? plural(Math.floor(s), "second") : `${plural(Math.floor(s / 60), "minute")} ${Math.floor(s % 60)}`;
 
-function head(x) {
+function moveHead(x) {
   for (const line of track()?.querySelectorAll("[data-head]") ?? [])
     for (const name of ["x1", "x2"]) line.setAttribute(name, x);
 }
@@ -24,19 +24,19 @@ export function show() {
   const all = Number(track()?.getAttribute("aria-valuemax"));
   if (!isPast() || !all) return;
   const { event, number, seconds } = replay().dataset;
-  head(stops().findLast(([at]) => at <= event)?.[1] ?? 0);
+  moveHead(stops().findLast(([at]) => at <= event)?.[1] ?? 0);
   track().setAttribute("aria-valuenow", number);
   track().setAttribute(
     "aria-valuetext",
-    `${words(Number(seconds))}, event ${Number(number).toLocaleString("en")} of ${all.toLocaleString("en")}`,
+    `${spokenTime(Number(seconds))}, event ${Number(number).toLocaleString("en")} of ${all.toLocaleString("en")}`,
   );
   replay().querySelector("[data-lag]").textContent =
-    all > number ? `${many(all - number, "event")} behind live` : "Latest";
+    all > number ? `${plural(all - number, "event")} behind live` : "Latest";
 }
 
 // Seeks for the reader, which stops the player.
-export function take(to) {
-  dispatchEvent(new Event("replay:taken"));
+export function seekByReader(to) {
+  dispatchEvent(new Event("replay:interrupted"));
   dispatchEvent(new CustomEvent("replay:seek", { detail: to }));
 }
 
@@ -51,10 +51,10 @@ addEventListener("pointerdown", (event) => {
   const all = stops();
   if (!line || event.button || !all.length) return;
   line.setPointerCapture(event.pointerId);
-  line.onpointermove = (moved) => head(near(moved, all)[1]);
+  line.onpointermove = (moved) => moveHead(near(moved, all)[1]);
   line.onpointerup = line.onpointercancel = (last) => {
     line.onpointermove = line.onpointerup = line.onpointercancel = null;
-    last.type == "pointerup" ? take(url(near(last, all)[0])) : show();
+    last.type == "pointerup" ? seekByReader(url(near(last, all)[0])) : show();
   };
   line.onpointermove(event);
 });
@@ -74,8 +74,8 @@ addEventListener("keydown", (event) => {
   const press = (key) => replay().querySelector(`[data-key="${key}"]`).click();
   const turn = event.shiftKey || event.key.startsWith("Page") ? "Shift+" : "";
   if (event.key == " ") press("Space");
-  else if (event.key == "Home") take(replay().querySelector("[data-first]").dataset.first);
-  else if (event.key == "End" && stops().length) take(url(stops().at(-1)[0]));
+  else if (event.key == "Home") seekByReader(replay().querySelector("[data-first]").dataset.first);
+  else if (event.key == "End" && stops().length) seekByReader(url(stops().at(-1)[0]));
   else if (NEXT[event.key]) press(`${turn}Arrow${NEXT[event.key] > 0 ? "Right" : "Left"}`);
   else return;
   event.preventDefault();
