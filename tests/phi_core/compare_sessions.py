@@ -1,4 +1,4 @@
-"""phi-core's own Session JSON against ours: what differs outside the ten ways of protocol section 7."""
+"""Comparison of phi-core's Session JSON with ours, apart from the ten intended differences (protocol, 7)."""
 
 import json
 
@@ -6,7 +6,7 @@ from recorder.core.events.fields import parse_timestamp
 
 
 def differences(theirs, ours):
-    """Return a sentence for every difference between two Session objects of the same session."""
+    """Return a line for every difference between two Session objects of one session."""
     found = []
     for name in ("session_id", "agent_id", "created_at", "last_active_at", "formation", "scope"):
         if plain(theirs.get(name)) != plain(ours.get(name)):
@@ -17,7 +17,8 @@ def differences(theirs, ours):
     for loop in theirs["loops"]:
         if key(loop) in mine:
             found += [
-                f"loop {loop['loop_id'][-28:]}.{said}" for said in loop_differences(loop, mine[key(loop)])
+                f"loop {loop['loop_id'][-28:]}.{difference}"
+                for difference in loop_differences(loop, mine[key(loop)])
             ]
         else:
             found.append(f"loop {key(loop)}: missing")
@@ -25,7 +26,7 @@ def differences(theirs, ours):
 
 
 def loop_differences(theirs, ours):
-    """Return a sentence for every difference between two runs of a loop."""
+    """Return a line for every difference between two records of one run."""
     found = []
     if not any("request_payload" in turn for turn in theirs["turns"]):
         ours = {**ours, "turns": [_without_request(turn) for turn in ours["turns"]]}
@@ -39,7 +40,7 @@ def loop_differences(theirs, ours):
         found.append(f"children_loop_ids: {children} / {ours['children_loop_ids']}")
     for name in ("child_loop_refs", "events"):
         theirs_in_order, ours_in_order = ([_content(item) for item in side[name]] for side in (theirs, ours))
-        if not _goes_through(theirs_in_order, ours_in_order):
+        if not _is_subsequence(theirs_in_order, ours_in_order):
             found.append(f"{name}: {len(theirs_in_order)} not all in our {len(ours_in_order)}")
     return found
 
@@ -61,17 +62,17 @@ SAME = (
 
 
 def key(loop):
-    """What makes two records the same run."""
+    """Return the key of a run: its loop id and start time."""
     return loop["loop_id"], time(loop["started_at"])
 
 
 def time(text):
-    """Cut a time to the microsecond, so that zones and nanoseconds compare."""
+    """Parse a time, cut to the microsecond."""
     return parse_timestamp(text) if isinstance(text, str) else text
 
 
 def plain(value):
-    """Leave out nulls and read times."""
+    """Return a value without nulls, with times parsed."""
     if isinstance(value, dict):
         return {name: plain(inside) for name, inside in value.items() if inside is not None}
     if isinstance(value, list):
@@ -93,7 +94,7 @@ def _without_request(turn):
     return {name: value for name, value in turn.items() if name != "request_payload"}
 
 
-def _goes_through(few, many):
+def _is_subsequence(few, many):
     rest = iter(many)
     return all(any(one == other for other in rest) for one in few)
 

@@ -1,4 +1,4 @@
-"""Questions to a phi-core Session object: its loops are a forest."""
+"""Queries on a phi-core Session object, whose loops form a forest."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from recorder.core.phi_session.schema import LoopObject, ParallelGroupObject, Se
 
 def root_loops(session: SessionObject) -> list[LoopObject]:
     """Return the loops that continue no other loop of the session."""
-    known = {loop["loop_id"] for loop in session["loops"]}
-    return [loop for loop in session["loops"] if loop["parent_loop_id"] not in known]
+    ids = {loop["loop_id"] for loop in session["loops"]}
+    return [loop for loop in session["loops"] if loop["parent_loop_id"] not in ids]
 
 
 def children_of(session: SessionObject, loop_id: str) -> list[LoopObject]:
@@ -27,12 +27,12 @@ def parallel_siblings(session: SessionObject, loop_id: str) -> list[LoopObject]:
     return [
         loop
         for loop in session["loops"]
-        if loop["loop_id"] != loop_id and _alike(loop["parallel_group"], group)
+        if loop["loop_id"] != loop_id and _is_same_group(loop["parallel_group"], group)
     ]
 
 
 def loop_chain_to(session: SessionObject, loop_id: str) -> list[LoopObject]:
-    """Return the way from a root to this loop; a circle ends where it began."""
+    """Return the ancestors of a loop from its root on, and the loop; a cycle is followed once."""
     by_id = {loop["loop_id"]: loop for loop in session["loops"]}
     chain: list[LoopObject] = []
     step: str | None = loop_id
@@ -43,7 +43,7 @@ def loop_chain_to(session: SessionObject, loop_id: str) -> list[LoopObject]:
 
 
 def total_usage(session: SessionObject) -> UsageObject:
-    """Add up the loops; a judge is one of them, so evaluation usage is not added."""
+    """Return the sum over the loops. A judge is a loop, so evaluation usage is not added."""
     used = [loop["usage"] for loop in session["loops"]]
     return {
         "input": sum(u["input"] for u in used),
@@ -55,5 +55,5 @@ def total_usage(session: SessionObject) -> UsageObject:
     }
 
 
-def _alike(group: ParallelGroupObject | None, other: ParallelGroupObject) -> bool:
+def _is_same_group(group: ParallelGroupObject | None, other: ParallelGroupObject) -> bool:
     return group is not None and group["all_loop_ids"] == other["all_loop_ids"]

@@ -1,4 +1,4 @@
-"""phi-core's own recordings in `tapes/phi-core`: streams, and what its recorder made of them."""
+"""Recordings of phi-core in `tapes/phi-core`: event streams, and the sessions of its own recorder."""
 
 import json
 from pathlib import Path
@@ -24,7 +24,7 @@ def events(tape):
 
 
 def sessions(tape, kind="sessions"):
-    """Return what phi-core's recorder made of a tape, by session_id."""
+    """Return the sessions of phi-core's recorder for a tape, by session_id."""
     made = json.loads((FOLDER / tape.name.replace("events.jsonl", f"{kind}.json")).read_bytes())
     return {session["session_id"]: session for session in made}
 
@@ -35,7 +35,7 @@ def tape(number):
 
 
 def record(tape, **options):
-    """Play a whole tape and flush."""
+    """Record a whole tape and flush."""
     recorder = SessionRecorder(**options)
     for event in events(tape):
         recorder.on_event(event)
@@ -44,24 +44,24 @@ def record(tape, **options):
 
 
 def run(case):
-    """Do the operations of a recorder case; return the recorder and what was seen on the way."""
-    seen = SimpleNamespace(calls=[], promoted=[], drained=[], refused=[])
+    """Run the operations of a recorder case; return the recorder and the results of each operation."""
+    results = SimpleNamespace(calls=[], promoted=[], drained=[], refused=[])
     recorder = SessionRecorder(
         **case["config"],
-        before_task=lambda s: seen.calls.append(("before_task", s["session_id"], len(s["loops"]))),
-        after_task=lambda s: seen.calls.append(("after_task", s["session_id"], len(s["loops"]))),
+        before_task=lambda s: results.calls.append(("before_task", s["session_id"], len(s["loops"]))),
+        after_task=lambda s: results.calls.append(("after_task", s["session_id"], len(s["loops"]))),
     )
     for op in case["ops"]:
         match op["op"]:
             case "event":
                 try:
                     recorder.on_event(op["event"])
-                except InvalidLineError as refused:
-                    seen.refused.append(refused.code)
+                except InvalidLineError as error:
+                    results.refused.append(error.code)
             case "flush":
                 recorder.flush()
             case "checkpoint":
-                seen.promoted.append(recorder.checkpoint())
+                results.promoted.append(recorder.checkpoint())
             case "drain":
-                seen.drained += recorder.drain_completed()
-    return recorder, seen
+                results.drained += recorder.drain_completed()
+    return recorder, results

@@ -1,4 +1,4 @@
-"""phi-core's SessionRecorder for Python programs and tests: events in, Session objects out, all in memory."""
+"""phi-core's SessionRecorder on top of our recorder: events in, Session objects out, in memory."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Callback = Callable[[SessionObject], object]
 
 
 @dataclass(slots=True)
-class _OfLoop:
+class _LoopRecords:
     turns: list[Turn] = field(default_factory=list)
     refs: list[ChildRef] = field(default_factory=list)
     compactions: list[Compaction] = field(default_factory=list)
@@ -41,9 +41,9 @@ class _OfLoop:
 
 
 class SessionRecorder:
-    """Records the events of one program. A line that cannot be read raises Refused and changes nothing.
+    """Records the events of one program. A malformed line raises InvalidLineError and changes nothing.
 
-    `before_task` hears of a session when its first loop starts, `after_task` when a flush closes it.
+    `before_task` is called with a session when its first loop starts, `after_task` when a flush completes it.
     """
 
     def __init__(
@@ -54,16 +54,16 @@ class SessionRecorder:
         before_task: Callback | None = None,
         after_task: Callback | None = None,
     ) -> None:
-        self.memory = State()
+        self.state = State()
         self._options = Options(include_streaming_events, capture_turn_requests)
         self._before_task = before_task
         self._after_task = after_task
-        self._recorder = Recorder(self.memory)
+        self._recorder = Recorder(self.state)
         self._now = _EPOCH
         self._bodies: dict[int, Body] = {}
         self._records: dict[Record, None] = {}
         self._loops: dict[Session, list[Loop]] = {}
-        self._of_loop: dict[Loop, _OfLoop] = {}
+        self._of_loop: dict[Loop, _LoopRecords] = {}
         self._open: dict[Session, None] = {}
         self._completed: dict[Session, None] = {}
 
@@ -75,13 +75,13 @@ class SessionRecorder:
         number = len(self._bodies) + 1
         self._bodies[number] = read_object(line)
         changes = self._recorder.feed(Line(number, _PRODUCER, self._now, "phi-core", parsed))
-        self._keep(changes)
+        self._store(changes)
         if parsed.type == "AgentStart":
-            self._begin(self.memory.sessions[parsed.session_id], number)
+            self._begin(self.state.sessions[parsed.session_id], number)
         return changes
 
     def flush(self) -> list[Change]:
-        """Abort what is open and complete every session."""
+        """Abort open loops and complete every session."""
         number = len(self._bodies) + 1
         self._bodies[number] = {}
         changes = self._recorder.end_of_stream(_PRODUCER, self._now, number)
@@ -92,14 +92,14 @@ class SessionRecorder:
         return changes
 
     def checkpoint(self) -> int:
-        """Complete the sessions in which nothing runs; return how many."""
+        """Complete the sessions without a running loop; return their number."""
         idle = [session for session in self._open if not session.open_loops]
         for session in idle:
             self._complete(session)
         return len(idle)
 
     def drain_completed(self) -> list[SessionObject]:
-        """Hand out the completed sessions and forget that they were."""
+        """Return the completed sessions and remove them from `sessions()`."""
         drained = [self._object(session) for session in self._completed]
         self._completed.clear()
         return drained
@@ -110,19 +110,19 @@ class SessionRecorder:
 
     def get_session(self, session_id: str) -> SessionObject | None:
         """Return one session, drained or not."""
-        session = self.memory.sessions.get(session_id)
+        session = self.state.sessions.get(session_id)
         return None if session is None else self._object(session)
 
     def current_loop(self, loop_id: str) -> LoopObject | None:
         """Return a loop while it runs."""
-        loop = self.memory.latest_of_producer.get((_PRODUCER, loop_id))
+        loop = self.state.latest_of_producer.get((_PRODUCER, loop_id))
         if loop is None or loop.status != "running":
             return None
-        return loop_object(self._recall(loop), self._loops[loop.session], self._options)
+        return loop_object(self._recorded(loop), self._loops[loop.session], self._options)
 
     @property
     def records(self) -> list[Record]:
-        """Every record, in the order in which they were made."""
+        """All records in the order of their creation."""
         return list(self._records)
 
     def _begin(self, session: Session, number: int) -> None:
@@ -132,13 +132,13 @@ class SessionRecorder:
         self._open[session] = None
         if self._before_task is not None:
             earlier = [loop for loop in self._loops[session] if (loop.start_event or number) < number]
-            self._before_task(session_object(session, earlier, self._recall, self._options))
+            self._before_task(session_object(session, earlier, self._recorded, self._options))
 
     def _complete(self, session: Session) -> None:
         del self._open[session]
         self._completed[session] = None
 
-    def _keep(self, changes: list[Change]) -> None:
+    def _store(self, changes: list[Change]) -> None:
         for change in changes:
             if isinstance(change, Removed):
                 self._records.pop(change.record, None)
@@ -155,28 +155,28 @@ class SessionRecorder:
             case Loop():
                 self._loops.setdefault(record.session, []).append(record)
             case Turn():
-                self._kept(record.loop).turns.append(record)
+                self._records_of(record.loop).turns.append(record)
             case ChildRef():
-                self._kept(record.loop).refs.append(record)
+                self._records_of(record.loop).refs.append(record)
             case Compaction():
-                self._kept(record.loop).compactions.append(record)
+                self._records_of(record.loop).compactions.append(record)
             case EventRecord(loop=Loop() as loop):
-                self._kept(loop).entries.append(record)
+                self._records_of(loop).entries.append(record)
             case _:
                 pass
 
-    def _kept(self, loop: Loop) -> _OfLoop:
-        return self._of_loop.setdefault(loop, _OfLoop())
+    def _records_of(self, loop: Loop) -> _LoopRecords:
+        return self._of_loop.setdefault(loop, _LoopRecords())
 
     def _object(self, session: Session) -> SessionObject:
-        return session_object(session, self._loops.get(session, []), self._recall, self._options)
+        return session_object(session, self._loops.get(session, []), self._recorded, self._options)
 
-    def _recall(self, loop: Loop) -> RecordedLoop:
-        of = self._kept(loop)
+    def _recorded(self, loop: Loop) -> RecordedLoop:
+        records = self._records_of(loop)
         entries = [
-            Entry(record, self._bodies[record.id]) for record in sorted(of.entries, key=lambda r: r.id)
+            Entry(record, self._bodies[record.id]) for record in sorted(records.entries, key=lambda r: r.id)
         ]
-        return RecordedLoop(loop, of.turns, of.refs, of.compactions, entries)
+        return RecordedLoop(loop, records.turns, records.refs, records.compactions, entries)
 
 
 def _encode(event: str | Mapping[str, Json]) -> bytes:

@@ -166,8 +166,8 @@ def _set_title(context: EventContext, loop: Loop, given: Json) -> None:
 def _how_it_ended(loop: Loop, given: Json) -> str:
     if loop.outcome == "completed":
         answers = (m for m in messages.reversed_messages(given) if messages.role_of(m) == "assistant")
-        said = next(filter(None, map(messages.text_of, answers)), "")
-        return strip_markdown(said) if said else _ENDED["completed"]
+        text = next(filter(None, map(messages.text_of, answers)), "")
+        return strip_markdown(text) if text else _ENDED["completed"]
     reason = loop.error if loop.outcome in ("failed", "rejected", "limit") else ""
     return f"{_ENDED[loop.outcome]}: {reason}" if reason else _ENDED[loop.outcome]
 

@@ -1,1 +1,1 @@
-"""phi-core's session JSON."""
+"""Writer of phi-core's Session JSON."""

@@ -1,4 +1,4 @@
-"""Bodies as phi-core writes them back: what an older producer left out stands at its default."""
+"""Conversion of recorded bodies to phi-core's current JSON: fields that older producers omit get defaults."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ _LATER_USAGE = ("reasoning", "cache_read", "cache_write", "total_tokens")
 
 
 def event(body: dict[str, Json]) -> dict[str, Json]:
-    """Write a recorded event; fields that phi-core does not know stay."""
+    """Return a recorded event; fields that phi-core does not define are unchanged."""
     kind = body.get("type")
     written = {name: _part(name, value) for name, value in body.items()}
     if kind == "AgentStart":
@@ -19,12 +19,12 @@ def event(body: dict[str, Json]) -> dict[str, Json]:
 
 
 def messages(value: Json) -> Json:
-    """Write a list of messages."""
+    """Return a list of messages; any other value unchanged."""
     return [message(item) for item in value] if isinstance(value, list) else value
 
 
 def message(value: Json) -> Json:
-    """Write a message."""
+    """Return a message; any other value unchanged."""
     if isinstance(value, dict) and "usage" in value:
         return {**value, "usage": _usage(value["usage"])}
     return value

@@ -1,4 +1,4 @@
-"""phi-core's Session JSON, as its files hold it."""
+"""Types of phi-core's Session JSON, as `src/session/model.rs` of its repository defines it."""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Records and journaled bodies put together again as phi-core's Session JSON.
+"""Writer of phi-core's Session JSON from records and the bodies of journal lines.
 
-The in-memory recorder and the export from the database both use it, so they agree.
+The export from the database and the in-memory recorder of tests both use it. Invariant: for the same events
+the result equals the session of phi-core's own recorder, apart from ten intended differences
+(tests/recorder/core/phi_session/test_phi_core_agreement.py). Cost: linear in the lines of the session.
 """
 
 from __future__ import annotations
@@ -47,7 +49,7 @@ _STATUS: dict[Status, Literal["Pending", "Running", "Completed", "Rejected", "Ab
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One recorded line of a loop and what it says."""
+    """A recorded line of a loop and its decoded body."""
 
     record: EventRecord
     body: Body
@@ -55,7 +57,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class RecordedLoop:
-    """What is kept of one loop; entries in recorded order."""
+    """The records of one loop; `entries` in recorded order."""
 
     loop: Loop
     turns: Sequence[Turn]
@@ -66,7 +68,7 @@ class RecordedLoop:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """phi-core's two switches."""
+    """The two options of phi-core's recorder: export of MessageUpdate events, and of request payloads."""
 
     include_streaming_events: bool = False
     capture_turn_requests: bool = True
@@ -76,9 +78,12 @@ DEFAULT = Options()
 
 
 def session_object(
-    session: Session, loops: Sequence[Loop], kept: Callable[[Loop], RecordedLoop], options: Options = DEFAULT
+    session: Session,
+    loops: Sequence[Loop],
+    recorded: Callable[[Loop], RecordedLoop],
+    options: Options = DEFAULT,
 ) -> SessionObject:
-    """Return the Session object of phi-core's files. `kept` is asked once a loop."""
+    """Return a Session object. `recorded` is called once for each of `loops`, in order."""
     children = _children(loops)
     return {
         "session_id": session.session_id,
@@ -88,17 +93,17 @@ def session_object(
         "formation": session.formation,
         "parent_spawn_ref": _spawn_ref(session),
         "scope": session.scope,
-        "loops": [_loop_object(kept(loop), children.get(loop, []), options) for loop in loops],
+        "loops": [_loop_object(recorded(loop), children.get(loop, []), options) for loop in loops],
     }
 
 
 def stamp(at: datetime) -> str:
-    """Write a time as RFC 3339 in UTC."""
+    """Format an aware time as RFC 3339 in UTC."""
     return at.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def usage_object(tokens: Tokens) -> UsageObject:
-    """Write token counts in phi-core's names."""
+    """Return token counts under phi-core's names."""
     return {
         "input": tokens.input_tokens,
         "output": tokens.output_tokens,
@@ -109,9 +114,9 @@ def usage_object(tokens: Tokens) -> UsageObject:
     }
 
 
-def loop_object(kept: RecordedLoop, loops: Sequence[Loop], options: Options = DEFAULT) -> LoopObject:
-    """Return one loop of `loops`, all those of its session, as phi-core's LoopRecord."""
-    return _loop_object(kept, _children(loops).get(kept.loop, []), options)
+def loop_object(recorded: RecordedLoop, loops: Sequence[Loop], options: Options = DEFAULT) -> LoopObject:
+    """Return one loop as phi-core's LoopRecord. `loops` are all loops of its session, for its children."""
+    return _loop_object(recorded, _children(loops).get(recorded.loop, []), options)
 
 
 def _children(loops: Sequence[Loop]) -> dict[Loop, list[str]]:
@@ -122,9 +127,9 @@ def _children(loops: Sequence[Loop]) -> dict[Loop, list[str]]:
     return found
 
 
-def _loop_object(kept: RecordedLoop, children: list[str], options: Options) -> LoopObject:
-    loop = kept.loop
-    bodies = {entry.record.id: entry.body for entry in kept.entries}
+def _loop_object(recorded: RecordedLoop, children: list[str], options: Options) -> LoopObject:
+    loop = recorded.loop
+    bodies = {entry.record.id: entry.body for entry in recorded.entries}
     start, end = bodies.get(loop.start_event or 0, {}), bodies.get(loop.end_event or 0, {})
     has_ended = loop.end_event is not None
     made: LoopObject = {
@@ -140,23 +145,23 @@ def _loop_object(kept: RecordedLoop, children: list[str], options: Options) -> L
         "rejection": messages.text_field(end, "rejection") or loop.rejection,
         "config": loop.config.snapshot if loop.config is not None else None,
         "messages": phi_session_bodies.messages(end.get("messages") or start.get("messages") or []),
-        "turns": _turns(kept, bodies, options),
+        "turns": _turns(recorded, bodies, options),
         "usage": usage_object(loop if has_ended else Tokens()),
         "metadata": loop.metadata,
-        "events": _events(kept, options),
+        "events": _events(recorded, options),
         "children_loop_ids": list(dict.fromkeys(children)),
-        "child_loop_refs": [_ref(ref) for ref in kept.refs],
+        "child_loop_refs": [_ref(ref) for ref in recorded.refs],
         "parallel_group": None if loop.group is None else _group(loop, loop.group),
     }
-    for compaction in kept.compactions:
+    for compaction in recorded.compactions:
         if compaction.block is not None:
             made["compaction_block"] = compaction.block
     return made
 
 
-def _turns(kept: RecordedLoop, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
+def _turns(recorded: RecordedLoop, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
     inputs: dict[Turn, list[Json]] = {}
-    for entry in kept.entries:
+    for entry in recorded.entries:
         turn, message = entry.record.turn, entry.body.get("message")
         if (
             turn is not None
@@ -166,7 +171,7 @@ def _turns(kept: RecordedLoop, bodies: dict[int, Body], options: Options) -> lis
             inputs.setdefault(turn, []).append(phi_session_bodies.message(message))
     return [
         _turn(turn, bodies, inputs.get(turn, []), options)
-        for turn in kept.turns
+        for turn in recorded.turns
         if turn.state == "done" and turn.start_event is not None
     ]
 
@@ -198,10 +203,10 @@ def _stamped(turn: Turn, result: Json) -> Json:
     return {**result, "turnId": {"loopId": turn.loop.loop_id, "turnIndex": turn.turn_index}}
 
 
-def _events(kept: RecordedLoop, options: Options) -> list[EventObject]:
-    shown: Iterable[Entry] = kept.entries
+def _events(recorded: RecordedLoop, options: Options) -> list[EventObject]:
+    shown: Iterable[Entry] = recorded.entries
     if not options.include_streaming_events:
-        shown = (entry for entry in kept.entries if entry.record.type != "MessageUpdate")
+        shown = (entry for entry in recorded.entries if entry.record.type != "MessageUpdate")
     return [{"sequence": n, "event": phi_session_bodies.event(entry.body)} for n, entry in enumerate(shown)]
 
 

@@ -1,4 +1,4 @@
-"""What holds whatever comes: configs, approvals, unknown events, producers that interleave, clocks."""
+"""Rules of records: configs, approvals, unknown events, interleaved producers, clock skew, sums."""
 
 import pytest
 from hypothesis import given, settings
@@ -22,7 +22,7 @@ from tests.support.build import (
 from tests.support.memory_store import FLUSH, Play
 
 
-def test_a_config_is_inferred_when_none_was_named_and_one_of_its_kind_is_one_record():
+def test_a_missing_config_is_inferred_and_equal_configs_are_one_record():
     play = Play(*small_loop("s.a.1"), *small_loop("s.a.2"))
 
     config = play.one(ModelConfig)
@@ -30,7 +30,7 @@ def test_a_config_is_inferred_when_none_was_named_and_one_of_its_kind_is_one_rec
     assert all(loop.config is config and loop.config_inferred for loop in play.of(Loop))
 
 
-def test_the_size_of_the_context_counts_cached_input_where_the_provider_keeps_it_apart():
+def test_the_context_size_adds_cached_tokens_by_the_beside_convention():
     snapshot = {"model": "m", "provider": "anthropic", "api": "anthropic_messages"}
     end = {**turn_end(), "usage": usage(10, cache_read=5)}
 
@@ -39,7 +39,7 @@ def test_the_size_of_the_context_counts_cached_input_where_the_provider_keeps_it
     assert Play(agent_start(config_snapshot=snapshot), turn_start(), end).loop().context_tokens == 10
 
 
-def test_an_approval_waits_until_somebody_answers():
+def test_an_approval_is_open_until_it_is_resolved():
     play = Play(agent_start(), tool_start(), ours("ApprovalRequested", kind="command", command="rm -rf x"))
     assert (play.loop().waiting, play.session().waiting, play.session().waiting_since) == (1, 1, NINE)
 
@@ -53,13 +53,13 @@ def test_an_approval_waits_until_somebody_answers():
 @pytest.mark.parametrize(
     ("event", "decision"), [(tool_start(), "granted"), (tool_end(), "denied"), (FLUSH, "cancelled")]
 )
-def test_an_approval_without_an_answer_is_settled_by_what_follows(event, decision):
+def test_an_approval_without_an_answer_is_resolved_by_later_events(event, decision):
     play = Play(agent_start(), ours("ApprovalRequested", tool_call_id="c1"), event)
 
     assert (play.one(Approval).decision, play.one(Approval).inferred) == (decision, True)
 
 
-def test_an_approval_outlives_its_loop_until_the_session_goes_on():
+def test_an_approval_stays_open_after_its_loop_until_the_session_continues():
     play = Play(agent_start("s.a.1"), ours("ApprovalRequested"), agent_end("s.a.1"))
     assert play.session().waiting == 1
 
@@ -75,7 +75,7 @@ def test_an_unknown_event_is_flagged_once_a_loop():
     assert [record.type for record in play.of(EventRecord)][1:] == ["AgentPaused", "AgentPaused"]
 
 
-def test_our_other_events_change_what_they_are_about():
+def test_annotations_change_their_loop_turn_and_session():
     play = Play(
         agent_start(),
         turn_start(),
@@ -128,17 +128,17 @@ def interleaved(order, shift=0):
 
 @settings(max_examples=60)
 @given(st.lists(st.integers(0, len(STREAMS) - 1), max_size=30))
-def test_however_loops_of_different_producers_interleave_each_is_the_same(order):
+def test_interleaving_producers_gives_the_same_loops(order):
     assert per_loop(interleaved(order)) == per_loop(interleaved([]))
 
 
-def test_clocks_that_disagree_change_only_the_times():
+def test_clock_skew_changes_only_times():
     early = [{**e, "timestamp": "1999-01-01T00:00:00Z"} if "timestamp" in e else e for e in STREAMS[1]]
-    said = Play(*STREAMS[0], *early)
+    records = Play(*STREAMS[0], *early)
 
     agreed = Play(*STREAMS[0], *STREAMS[1])
 
-    for skewed, right in zip(said.of(Loop), agreed.of(Loop), strict=True):
+    for skewed, right in zip(records.of(Loop), agreed.of(Loop), strict=True):
         assert (skewed.status, skewed.outcome, skewed.role, skewed.turns) == (
             right.status,
             right.outcome,
@@ -146,11 +146,11 @@ def test_clocks_that_disagree_change_only_the_times():
             right.turns,
         )
         assert (skewed.parent and skewed.parent.loop_id) == (right.parent and right.parent.loop_id)
-    assert said.session().status == agreed.session().status
+    assert records.session().status == agreed.session().status
 
 
 @pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.name[:2])
-def test_a_session_adds_up_to_its_loops(tape):
+def test_a_session_is_the_sum_of_its_loops(tape):
     play = Play(*events(tape), FLUSH)
 
     for session in play.of(Session):
@@ -161,7 +161,7 @@ def test_a_session_adds_up_to_its_loops(tape):
         assert session.open_loops == 0
 
 
-def test_hostile_counts_do_not_outgrow_a_column():
+def test_hostile_counts_do_not_overflow_a_column():
     most = 2**53 - 1
     play = Play(agent_start(), turn_start(), *[turn_end(tokens=most)] * 1_030)
 

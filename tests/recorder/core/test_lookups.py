@@ -1,4 +1,4 @@
-"""The look-ups: each is declared once, and handlers ask State for declared ids alone."""
+"""Look-ups: each is declared once, and handlers query State for declared ids only."""
 
 from dataclasses import fields
 
@@ -48,7 +48,7 @@ def test_every_key_of_a_look_up_is_collected():
         ("_add_inferred_config", build.turn_end("s.a.1", message=build.assistant(model="other"))),
     ],
 )
-def test_a_handler_that_asks_for_an_id_that_is_not_declared_raises(monkeypatch, forgotten, event):
+def test_a_look_up_of_an_undeclared_id_raises(monkeypatch, forgotten, event):
     play = Play(build.agent_start("s.a.1"))
     monkeypatch.setattr(state_keys._KeyCollector, forgotten, lambda *_: None)
 

@@ -1,7 +1,11 @@
-"""What the recorder makes of events: outcomes, counts, turns, tools, streamed text, sessions."""
+"""The recorder: handlers, outcomes, counts, turns, tools, streamed text, sessions."""
+
+from typing import get_args
 
 import pytest
 
+from recorder.core.events import LoopEvent
+from recorder.core.recorder import _RUNNING_LOOP_HANDLERS
 from recorder.core.records import Compaction, EventRecord, Group, Loop, TextBlock, ToolCall, Turn
 from tests.phi_core.scenarios import events, tape
 from tests.support.build import (
@@ -25,6 +29,10 @@ from tests.support.build import (
     user,
 )
 from tests.support.memory_store import FLUSH, Play
+
+
+def test_every_loop_event_has_a_handler_for_running_loops():
+    assert set(_RUNNING_LOOP_HANDLERS) == {model.type for model in get_args(LoopEvent)}
 
 
 @pytest.mark.parametrize(
@@ -51,7 +59,7 @@ def test_the_outcome_follows_from_how_the_last_turn_stopped(stream, outcome, sta
     assert (loop.outcome, loop.status) == (outcome, status)
 
 
-def test_a_prompt_that_quotes_a_limit_is_no_limit():
+def test_a_prompt_that_quotes_a_limit_note_is_not_a_limit():
     loop = Play(
         agent_start(), turn_start(), message_end(message=user("[Agent stopped: x]")), agent_end()
     ).loop()
@@ -66,7 +74,7 @@ def test_a_rejected_input_ends_a_loop_as_rejected():
     assert loop.activity == "Rejected: blocked term"
 
 
-def test_an_end_that_says_its_outcome_is_believed():
+def test_an_outcome_in_the_end_event_counts():
     loop = Play(agent_start(), turn_start(), turn_end(), agent_end(outcome="failed", error="no disk")).loop()
 
     assert (loop.outcome, loop.error) == ("failed", "no disk")
@@ -78,7 +86,7 @@ def test_the_outcome_without_turns_is_that_of_the_last_answer():
     assert loop.outcome == "failed"
 
 
-def test_scenario_08_hides_no_failure():
+def test_scenario_08_has_all_failures():
     play = Play(*events(tape("08")), FLUSH)
 
     assert [loop.outcome for loop in play.of(Loop)] == [
@@ -93,13 +101,13 @@ def test_scenario_08_hides_no_failure():
     assert play.anomalies() == ["orphan"]
 
 
-def test_scenario_10_is_a_cancel_and_counts_no_error():
+def test_scenario_10_is_cancelled_without_errors():
     play = Play(*events(tape("10")), FLUSH)
 
     assert [(loop.outcome, loop.errors) for loop in play.of(Loop)] == [("cancelled", 0)]
 
 
-def test_usage_is_the_sum_of_turns_while_a_loop_runs_and_its_own_figure_afterwards():
+def test_usage_is_the_sum_of_turns_until_the_end_reports_a_total():
     play = Play(agent_start(), turn_start(), turn_end(tokens=3), turn_start(index=1), turn_end(tokens=4))
     assert (play.loop().input_tokens, play.session().input_tokens) == (7, 7)
 
@@ -108,7 +116,7 @@ def test_usage_is_the_sum_of_turns_while_a_loop_runs_and_its_own_figure_afterwar
     assert (play.loop().input_tokens, play.session().input_tokens) == (9, 9)
 
 
-def test_errors_are_failed_tools_and_failed_turns_but_no_denied_tool_and_no_cancel():
+def test_errors_are_failed_tools_and_turns_but_not_denied_tools():
     play = Play(
         agent_start(),
         turn_start(),
@@ -123,7 +131,7 @@ def test_errors_are_failed_tools_and_failed_turns_but_no_denied_tool_and_no_canc
     assert [tool.start_event for tool in play.of(ToolCall)] == [4 - 1, None]
 
 
-def test_a_tool_knows_its_turn_its_times_and_its_summary():
+def test_a_tool_call_has_its_turn_times_and_summary():
     play = Play(
         agent_start(),
         turn_start(),
@@ -137,14 +145,14 @@ def test_a_tool_knows_its_turn_its_times_and_its_summary():
     assert (tool.duration_ms, tool.times_received, tool.progress) == (2500, False, "50 %")
 
 
-def test_what_still_runs_when_a_loop_ends_was_cut():
+def test_open_turns_tools_and_compactions_are_cut_when_the_loop_ends():
     play = Play(agent_start(), turn_start(), tool_start(), compaction_started(), agent_end())
 
     states = [play.one(kind).state for kind in (Turn, ToolCall, Compaction)]
     assert states == ["cut", "cut", "cut"]
 
 
-def test_a_turn_that_starts_again_cuts_the_one_before_and_gives_back_its_number():
+def test_a_repeated_turn_start_cuts_the_open_turn_and_reuses_its_index():
     play = Play(agent_start(), turn_start(), turn_start(), turn_request(), turn_end())
 
     assert [(t.ordinal, t.turn_index, t.state) for t in play.of(Turn)] == [(0, 0, "cut"), (1, 0, "done")]
@@ -152,7 +160,7 @@ def test_a_turn_that_starts_again_cuts_the_one_before_and_gives_back_its_number(
     assert play.loop().turns == 1
 
 
-def test_streamed_text_is_kept_in_blocks_until_the_message_is_whole():
+def test_streamed_text_is_stored_in_blocks_until_the_message_ends():
     play = Play(agent_start(), turn_start(), message_start(), message_update(text="h", kind="Thinking"))
     play.feed(message_update(text="a" * 1_999), message_update(text="b" * 2_002))
 
@@ -170,12 +178,12 @@ def test_streamed_text_is_kept_in_blocks_until_the_message_is_whole():
 
 
 @pytest.mark.parametrize("event", [message_start(), turn_end()])
-def test_streamed_text_goes_when_something_else_shows_that_the_message_is_over(event):
+def test_streamed_text_is_removed_when_the_next_message_or_turn_end_arrives(event):
     assert Play(agent_start(), turn_start(), message_update(), event).of(TextBlock) == []
 
 
 @pytest.mark.parametrize("event", [agent_end(), FLUSH])
-def test_the_text_of_a_message_that_was_cut_off_stays(event):
+def test_the_streamed_text_of_an_unfinished_message_stays(event):
     assert Play(agent_start(), turn_start(), message_update(text="half"), event).one(TextBlock).text == "half"
 
 
@@ -188,7 +196,7 @@ def test_the_text_of_a_message_that_was_cut_off_stays(event):
         [agent_start("s.a.1"), agent_end("s.a.1"), agent_start("s.b.2"), agent_end("s.b.2")],
     ],
 )
-def test_a_group_that_its_producer_leaves_without_an_end_is_aborted(branches):
+def test_a_group_without_an_end_is_aborted_at_the_end_of_its_stream(branches):
     group = Play(parallel_start("s.a.1", "s.b.2"), *branches, FLUSH).one(Group)
 
     assert (group.status, group.selected_loop_id or None) == ("aborted", None)
@@ -203,7 +211,7 @@ def test_a_group_in_which_another_producer_runs_is_not_aborted():
     assert play.one(Group).status == "running"
 
 
-def test_nothing_unfit_for_a_column_gets_into_one():
+def test_text_that_a_column_cannot_store_is_replaced():
     play = Play(
         agent_start(),
         turn_start(),
@@ -217,7 +225,7 @@ def test_nothing_unfit_for_a_column_gets_into_one():
     assert play.loop().error == "\ufffd"
 
 
-def test_every_line_has_a_place_and_phi_cores_number():
+def test_every_line_has_an_event_record_with_phi_cores_sequence():
     play = Play(*small_loop())
 
     records = play.of(EventRecord)
@@ -226,7 +234,7 @@ def test_every_line_has_a_place_and_phi_cores_number():
     assert play.loop().events == play.session().events == len(records)
 
 
-def test_a_session_says_what_its_list_row_shows():
+def test_a_session_has_the_figures_of_its_list_row():
     play = Play(*small_loop(tokens=5, text="All tests pass."))
 
     session = play.session()
@@ -236,7 +244,7 @@ def test_a_session_says_what_its_list_row_shows():
     assert session.ended_at == play.loop().ended_at
 
 
-def test_a_session_runs_while_any_loop_runs_and_then_is_what_its_latest_main_loop_became():
+def test_a_session_runs_while_any_loop_runs_and_ends_as_its_head():
     play = Play(agent_start("s.a.1"), agent_start("s.a.2", parent="s.a.1"), agent_end("s.a.1"))
     assert (play.session().status, play.session().ended_at) == ("running", None)
 
@@ -263,11 +271,11 @@ def test_a_session_runs_while_any_loop_runs_and_then_is_what_its_latest_main_loo
         ([agent_start(), agent_end()], None),
     ],
 )
-def test_a_loop_knows_which_event_gave_it_its_title(events, number):
+def test_a_loop_has_the_event_that_set_its_title(events, number):
     assert Play(*events).loop().title_event == number
 
 
-def test_a_title_that_was_given_stays():
+def test_an_explicit_title_is_not_replaced():
     play = Play(ours("SessionInfo", None, session_id="s", title="Release"), *small_loop())
 
     assert (play.session().title, play.session().title_given) == ("Release", True)

@@ -1,4 +1,4 @@
-"""Wherever a stream is cut, a recorder that starts again from the records goes on as if nothing happened."""
+"""Restart invariant: a recorder whose state is loaded from records continues as the former one."""
 
 import pytest
 from hypothesis import given, settings
@@ -60,7 +60,7 @@ def whole(stream):
 
 @settings(max_examples=100)
 @given(stream=STREAMS, cut=st.integers(0, 40))
-def test_a_recorder_that_starts_again_goes_on_as_the_old_one(stream, cut):
+def test_a_restarted_recorder_gives_the_same_records(stream, cut):
     play = Play()
     for n, (event, producer) in enumerate(stream):
         if n == cut:
@@ -72,7 +72,7 @@ def test_a_recorder_that_starts_again_goes_on_as_the_old_one(stream, cut):
 
 @settings(max_examples=60)
 @given(stream=STREAMS)
-def test_what_needs_names_is_all_that_the_next_line_needs(stream):
+def test_state_keys_declare_all_ids_that_the_next_line_needs(stream):
     play = Play()
     for event, producer in stream:
         play.restart(event, producer)

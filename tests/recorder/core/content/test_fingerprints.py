@@ -1,4 +1,4 @@
-"""When two tool calls ask for the same, and two answers say the same."""
+"""Fingerprints of tool arguments and of answers."""
 
 import pytest
 
@@ -14,7 +14,7 @@ from recorder.core.content.fingerprints import arguments_key, text_key
         ("ls", "ls "),
     ],
 )
-def test_order_and_space_around_are_no_difference(one, other):
+def test_key_order_and_outer_space_do_not_change_a_fingerprint(one, other):
     assert arguments_key(one) == arguments_key(other)
 
 
@@ -35,15 +35,15 @@ def test_order_and_space_around_are_no_difference(one, other):
         (True, 1),
     ],
 )
-def test_any_other_difference_is_one(one, other):
+def test_any_other_difference_changes_the_fingerprint(one, other):
     assert arguments_key(one) != arguments_key(other)
 
 
-def test_what_no_database_takes_has_a_key_too():
+def test_text_that_no_database_stores_has_a_fingerprint():
     assert len(arguments_key({"text": "\ud800\x00"})) == 16
 
 
-def test_answers_are_the_same_whatever_space_is_around_them():
+def test_outer_space_does_not_change_the_fingerprint_of_an_answer():
     assert text_key(" Done.\n") == text_key("Done.") != text_key("done.")
     assert text_key(" \n") == ""
     assert len(text_key("\ud800")) == 16

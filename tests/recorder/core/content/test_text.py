@@ -1,4 +1,4 @@
-"""Text made fit for a column."""
+"""Text for database columns: clean, excerpt, one line, Markdown."""
 
 import pytest
 from hypothesis import given
@@ -7,18 +7,18 @@ from hypothesis import strategies as st
 from recorder.core.content.text import clean, excerpt, one_line, strip_markdown
 
 
-def test_what_no_database_takes_is_replaced():
+def test_characters_that_no_database_stores_are_replaced():
     assert clean("a\x00b\ud800", 3) == "a\ufffdb"
 
 
-def test_an_excerpt_is_one_line_and_says_that_it_goes_on():
+def test_an_excerpt_is_one_line_with_an_ellipsis_if_it_is_cut():
     assert excerpt(" a\n\tb ", 10) == "a b"
     assert excerpt("abcdef", 4) == "abc…"
     assert excerpt("a\x00\ud800é\u0085", 9) == "a\ufffd\ufffdé"
 
 
 @given(st.text(st.sampled_from("ab  \n\u00a0\u2028\u00e9\t"), max_size=24))
-def test_an_excerpt_is_what_one_would_cut_from_the_whole_line(text):
+def test_an_excerpt_equals_the_beginning_of_the_whole_line(text):
     whole = " ".join(text.split())
 
     assert excerpt(text, 12) == (whole if len(whole) <= 12 else whole[:11].rstrip() + "\u2026")
@@ -36,7 +36,7 @@ def test_an_excerpt_is_what_one_would_cut_from_the_whole_line(text):
         (None, ""),
     ],
 )
-def test_arguments_are_summed_up_in_one_line(arguments, line):
+def test_arguments_are_summarised_in_one_line(arguments, line):
     assert one_line(arguments) == line
 
 
@@ -44,13 +44,13 @@ def test_a_summary_is_short_however_long_the_arguments():
     assert len(one_line({"a": "x" * 1_000_000, "b": "y" * 1_000_000})) == 200
 
 
-def test_a_plain_line_has_no_marks_of_markdown():
-    said = "## Done\n- **tests** pass in `a_b.py`, 2 * 3 * 4 stays\n1. *next*"
-    assert strip_markdown(said) == "Done\ntests pass in a_b.py, 2 * 3 * 4 stays\nnext"
+def test_a_plain_line_has_no_markdown_marks():
+    text = "## Done\n- **tests** pass in `a_b.py`, 2 * 3 * 4 stays\n1. *next*"
+    assert strip_markdown(text) == "Done\ntests pass in a_b.py, 2 * 3 * 4 stays\nnext"
     assert strip_markdown("\n\n   > quoted\n    # none\n# # twice\n#") == "\n\nquoted\n    # none\n# twice\n#"
 
 
-def test_a_table_is_read_without_its_frame():
-    said = "| | parts | lag |\n|---|:-:|---|\n| dual writes | none | 0 |\na | b"
+def test_a_markdown_table_loses_its_frame():
+    text = "| | parts | lag |\n|---|:-:|---|\n| dual writes | none | 0 |\na | b"
 
-    assert strip_markdown(said) == "parts | lag\n\ndual writes | none | 0\na | b"
+    assert strip_markdown(text) == "parts | lag\n\ndual writes | none | 0\na | b"

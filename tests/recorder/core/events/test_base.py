@@ -1,4 +1,4 @@
-"""Events never change, and hold no more than what is known of them here."""
+"""Events are immutable, ignore unknown fields, and may be constructed without validation."""
 
 from dataclasses import FrozenInstanceError
 
@@ -10,7 +10,7 @@ from recorder.core.formats.native import parse
 from tests.support import build
 
 
-def test_an_event_never_changes():
+def test_an_event_is_immutable():
     event = parse(build.line(build.turn_start()))
 
     with pytest.raises(FrozenInstanceError):
@@ -18,19 +18,19 @@ def test_an_event_never_changes():
     assert event == parse(build.line(build.turn_start()))
 
 
-def test_what_is_not_known_is_left_out():
+def test_unknown_fields_are_ignored():
     known = {"type": "Notice", "loop_id": "l", "kind": "warning"}
 
     assert parse(build.line({**known, "colour": "red"})) == parse(build.line(known))
 
 
-def test_a_field_may_be_called_by_a_name_that_python_keeps_for_itself():
+def test_a_field_may_have_a_python_keyword_as_its_alias():
     line = {"type": "AgentSwitched", "loop_id": "l", "to": "b", "from": "a"}
 
     assert parse(build.line(line)) == AgentSwitched(loop_id="l", to="b", from_="a")
 
 
-def test_what_is_made_unchecked_is_as_if_it_was_checked():
+def test_a_constructed_event_equals_a_validated_one():
     assert construct(Usage, input=1, output=2) == Usage(input=1, output=2)
     assert construct(Notice, loop_id="l", kind="warning") == Notice(loop_id="l", kind="warning")
     assert construct(Usage, input=-1, output=0).input == -1

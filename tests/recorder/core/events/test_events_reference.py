@@ -1,4 +1,4 @@
-"""docs/reference/events.md is what the models generate."""
+"""docs/reference/events.md equals the page that the models generate."""
 
 from typing import get_args
 
@@ -6,7 +6,7 @@ from recorder.core.events import Event, InternalEvent
 from tools.events_reference import OURS, PAGE, THEIRS, page
 
 
-def test_the_page_is_what_the_models_give():
+def test_the_page_equals_the_generated_one():
     assert PAGE.read_text(encoding="utf-8") == page(), "stale: python -m tools.events_reference"
 
 

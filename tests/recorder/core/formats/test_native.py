@@ -1,4 +1,4 @@
-"""Native lines: what phi-core takes is taken, what is broken is refused with its code."""
+"""Native lines: accepted as phi-core accepts them, else rejected with a code."""
 
 import json
 from math import isfinite
@@ -48,7 +48,7 @@ def test_we_are_never_stricter_than_phi_core(case):
         assert parse(build.line(case["event"])).type == case["event"]["type"]
 
 
-REFUSED_LIKE_PHI = {
+REJECTED_LIKE_PHI = {
     "ts no zone": "bad_timestamp",
     "ts int": "bad_timestamp",
     "usage float": "wrong_type",
@@ -61,28 +61,28 @@ REFUSED_LIKE_PHI = {
 
 
 @pytest.mark.parametrize("case", [c for c in TOLERANCE if not c["accepted"]], ids=lambda case: case["name"])
-def test_what_phi_core_refuses_is_refused_where_we_compute_and_kept_where_it_is_content(case):
-    if case["name"] in REFUSED_LIKE_PHI:
-        assert code_of(build.line(case["event"])) == REFUSED_LIKE_PHI[case["name"]]
+def test_values_that_phi_core_rejects_are_rejected_in_fields_and_accepted_in_content(case):
+    if case["name"] in REJECTED_LIKE_PHI:
+        assert code_of(build.line(case["event"])) == REJECTED_LIKE_PHI[case["name"]]
     else:
         assert parse(build.line(case["event"])).type == case["event"]["type"]
 
 
 @pytest.mark.parametrize(("line", "code"), BAD.values(), ids=BAD)
-def test_a_broken_line_is_refused_with_its_code(line, code):
+def test_a_malformed_line_is_rejected_with_its_code(line, code):
     assert code_of(line) == code
 
 
 @pytest.mark.parametrize("tape", TAPES, ids=lambda tape: tape.name[:2])
-def test_every_line_of_the_tapes_is_read(tape):
+def test_every_line_of_the_tapes_is_parsed(tape):
     assert all(not isinstance(parse(line), SourceEvent) for line in tape.read_bytes().splitlines())
 
 
-def test_all_nineteen_events_of_phi_core_stand_on_the_tapes_and_are_known():
-    seen = {event["type"] for tape in TAPES for event in events(tape)}
+def test_the_tapes_hold_all_nineteen_events_of_phi_core():
+    types = {event["type"] for tape in TAPES for event in events(tape)}
 
-    assert len(seen) == 19
-    assert seen <= set(EVENT_TYPES)
+    assert len(types) == 19
+    assert types <= set(EVENT_TYPES)
 
 
 @pytest.mark.parametrize(
@@ -113,36 +113,36 @@ def test_all_nineteen_events_of_phi_core_stand_on_the_tapes_and_are_known():
         ({"type": "Notice", "kind": "warning"}, "session_id", "missing_field"),
     ],
 )
-def test_what_we_compute_with_is_checked(event, path, code):
-    with pytest.raises(InvalidLineError) as refused:
+def test_fields_that_are_computed_with_are_validated(event, path, code):
+    with pytest.raises(InvalidLineError) as raised:
         parse(build.line(event))
 
-    assert (refused.value.code, refused.value.path) == (code, path)
+    assert (raised.value.code, raised.value.path) == (code, path)
 
 
 @pytest.mark.parametrize(
     "content",
     ['"\\ud800"', '"\\u0000"', "1" * 5_000, "1e999", '{"a":1,"a":2}', "[" * 126 + "]" * 126, "null", '"hi"'],
-    ids=["lone surrogate", "NUL", "huge integer", "huge float", "doubled key", "127 deep", "null", "text"],
+    ids=["lone surrogate", "NUL", "huge integer", "huge float", "duplicate key", "127 deep", "null", "text"],
 )
 def test_content_may_be_anything(content):
     parse(f'{{"type":"MessageEnd","loop_id":"l","message":{content}}}'.encode())
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e999", "9" * 5_000], ids=["huge", "hugely negative", "long"])
-def test_a_number_beyond_a_float_becomes_null_because_infinity_is_no_json(number):
+def test_a_number_beyond_a_float_becomes_null(number):
     event = f'{{"type":"AgentStart","agent_id":"a","session_id":"s","loop_id":"l","metadata":[{number},1.5],'
     assert parse(f'{event}"timestamp":"2026-01-02T03:04:05Z"}}'.encode()).metadata == [None, 1.5]
 
 
 @pytest.mark.parametrize("number", ["9007199254740992", "9" * 400, "9" * 5_000, "1e999"])
-@pytest.mark.parametrize("rest", ["", ',"x":1,"x":2'], ids=["read fast", "read slowly"])
+@pytest.mark.parametrize("rest", ["", ',"x":1,"x":2'], ids=["parsed by jiter", "parsed by json"])
 @pytest.mark.parametrize(
     "event",
     [build.turn_start(), build.agent_end(), build.compaction_ended()],
     ids=lambda event: event["type"],
 )
-def test_a_count_that_is_too_large_is_out_of_range_however_large(event, number, rest):
+def test_a_count_that_is_too_large_is_out_of_range(event, number, rest):
     first = next(name for name in ("turn_index", "usage", "messages_before") if name in event)
     counted = {"input": "N", "output": 1} if first == "usage" else "N"
     line = build.line({**event, first: counted}).replace(b'"N"', number.encode())
@@ -150,17 +150,17 @@ def test_a_count_that_is_too_large_is_out_of_range_however_large(event, number, 
     assert code_of(line[:-1] + rest.encode() + b"}") == "out_of_range"
 
 
-def test_a_field_twice_that_we_do_not_read_is_kept():
+def test_a_duplicate_key_of_an_unused_field_is_accepted():
     assert isinstance(parse(b'{"type":"Notice","loop_id":"l","kind":"k","zzz":1,"zzz":2}'), Notice)
 
 
-def test_an_unknown_type_keeps_its_name_and_the_ids_that_are_fit():
+def test_an_unknown_type_keeps_its_name_and_its_valid_ids():
     event = parse(b'{"type":"AgentPaused","loop_id":"l","session_id":"bad\\u0000"}')
 
     assert event == SourceEvent(source="native", name="AgentPaused", loop_id="l")
 
 
-def test_a_line_larger_than_the_limit_is_refused():
+def test_a_line_larger_than_the_limit_is_rejected():
     with pytest.raises(InvalidLineError, match="too_large"):
         parse(build.line(build.agent_start()), limits=Limits(event_bytes=100))
 
@@ -174,15 +174,15 @@ def test_a_line_larger_than_the_limit_is_refused():
     ],
     ids=lambda each: each if isinstance(each, str) else "",
 )
-def test_an_id_longer_than_the_setting_is_refused(event, path):
-    with pytest.raises(InvalidLineError) as refused:
+def test_an_id_longer_than_the_limit_is_rejected(event, path):
+    with pytest.raises(InvalidLineError) as raised:
         parse(build.line(event), limits=Limits(id_bytes=10))
 
-    assert (refused.value.code, refused.value.path) == ("bad_id", path)
+    assert (raised.value.code, raised.value.path) == ("bad_id", path)
     assert parse(build.line(event))
 
 
-def test_an_id_as_long_as_the_setting_is_taken():
+def test_an_id_as_long_as_the_limit_is_accepted():
     assert parse(build.line({**build.turn_start(), "loop_id": "1234567890"}), limits=Limits(id_bytes=10))
 
 
@@ -216,7 +216,7 @@ def test_times_are_read_in_utc_and_cut_to_the_microsecond(text, utc):
         "٢026-02-11T10:00:00Z",
     ],
 )
-def test_what_else_iso_8601_knows_is_no_time(text):
+def test_other_iso_8601_formats_are_rejected(text):
     assert code_of(build.line({**build.turn_start(), "timestamp": text})) == "bad_timestamp"
 
 
@@ -225,7 +225,7 @@ def test_brackets_in_strings_are_not_depth():
 
 
 @given(st.binary(max_size=60) | st.text(max_size=60).map(str.encode))
-def test_no_line_makes_the_parser_raise_anything_but_a_refusal(line):
+def test_any_line_is_parsed_or_raises_invalid_line_error(line):
     code_of(line)
 
 
@@ -239,15 +239,15 @@ def test_no_line_makes_the_parser_raise_anything_but_a_refusal(line):
         | st.sampled_from(sorted(EVENT_TYPES)),
     )
 )
-def test_no_shape_of_fields_makes_the_parser_raise_anything_but_a_refusal(fields):
+def test_any_fields_are_parsed_or_raise_invalid_line_error(fields):
     code_of(build.line(fields))
 
 
 def code_of(line, limits=DEFAULT_LIMITS):
     try:
         parse(line, limits=limits)
-    except InvalidLineError as refused:
-        return refused.code
+    except InvalidLineError as error:
+        return error.code
     return None
 
 
@@ -259,7 +259,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text() | st.sampled_from(["type", "usage"]), VALUES))
-def test_a_line_is_read_as_json_is(fields):
+def test_a_line_is_parsed_as_the_json_module_parses_it(fields):
     plain = json.dumps({**fields, "usage": {"input": 1}}, ensure_ascii=False, separators=(",", ":"))
     for text in (json.dumps(fields), json.dumps(fields, indent=1), plain):
         assert read_object(text.encode()) == json.loads(text)
@@ -270,7 +270,7 @@ _NUMBER = r"-?(0|[1-9][0-9]{0,320})(\.[0-9]{1,9})?([eE][+-]?[0-9]{1,4})?"
 
 @given(st.lists(st.from_regex(_NUMBER, fullmatch=True)))
 @example(["9" * 308 + ".0", "9" * 309 + ".0", "1" * 300 + "e9", "9" * 4300, "0e9999", "1E400", "1e+309"])
-def test_a_number_is_read_as_python_does_or_is_null(numbers):
+def test_a_number_is_parsed_as_python_parses_it_or_is_null(numbers):
     for space in ("", " "):
         text = f'{{"x":[{space}{f"{space},{space}".join(numbers)}{space}]}}'
         assert repr(read_object(text.encode())["x"]) == repr([_number(text) for text in numbers])
@@ -292,8 +292,8 @@ def test_brackets_in_text_are_not_depth(text):
 
 
 @given(VALUES, st.integers(1, 6), st.sampled_from(["", ',"y":1,"y":2']))
-def test_a_line_is_too_deep_if_it_is_deeper_than_the_limit(value, most, doubled):
-    line = f'{{"type":"X","x":{json.dumps(value)}{doubled}}}'
+def test_a_line_is_too_deep_if_it_is_deeper_than_the_limit(value, most, duplicate):
+    line = f'{{"type":"X","x":{json.dumps(value)}{duplicate}}}'
 
     assert code_of(line.encode(), Limits(depth=most)) == ("too_deep" if _depth(value) + 1 > most else None)
 

@@ -1,4 +1,4 @@
-"""Lines that are read together are read as each alone."""
+"""A batch of lines is parsed as each line alone."""
 
 import json
 
@@ -40,7 +40,7 @@ _LIMITS = st.builds(Limits, st.integers(60, 90), st.integers(4, 8), st.integers(
 
 
 @given(st.lists(st.builds(str.__add__, st.sampled_from(_HEADS), st.sampled_from(_RESTS))), _LIMITS)
-def test_lines_that_follow_each_other_are_read_as_each_alone(lines, limits):
+def test_a_batch_is_parsed_as_its_lines_are_one_by_one(lines, limits):
     lines = [line.encode() for line in lines]
 
     assert list(map(_outcome, parse_all(lines, limits=limits))) == [_alone(line, limits) for line in lines]
@@ -48,7 +48,7 @@ def test_lines_that_follow_each_other_are_read_as_each_alone(lines, limits):
 
 @pytest.mark.parametrize("rest", _RESTS)
 @given(_LIMITS)
-def test_a_message_that_ends_as_it_starts_is_read_as_if_it_was_alone(rest, limits):
+def test_a_message_with_equal_start_and_end_is_parsed_as_alone(rest, limits):
     lines = [f'{{"type":"{kind}",{rest}'.encode() for kind in ("MessageStart", "MessageEnd")]
 
     assert list(map(_outcome, parse_all(lines, limits=limits))) == [_alone(line, limits) for line in lines]
@@ -58,16 +58,16 @@ _TEXTS = VALUES.map(json.dumps) | st.text('"\\\\[]{},:1eN. tufal\u00fc\ud800', m
 
 
 @given(st.lists(st.tuples(st.sampled_from(_HEADS), _TEXTS | st.sampled_from(["null", "[]"])), max_size=4))
-def test_a_message_is_read_as_if_it_was_alone_whatever_it_holds(parts):
+def test_any_message_in_a_batch_is_parsed_as_alone(parts):
     texts = [f'{head}"loop_id":"l","message":{text}}}' for head, text in parts]
     lines = [text.encode(errors="surrogatepass") for text in texts]
 
     assert list(map(_outcome, parse_all(lines))) == [_alone(line, Limits()) for line in lines]
 
 
-def test_a_message_that_ends_as_it_starts_is_read_once():
-    said = {"loop_id": "l", "message": build.user()}
-    lines = [build.line({"type": kind, **said}) for kind in ("MessageStart", "MessageEnd")]
+def test_a_message_with_equal_start_and_end_is_parsed_once():
+    fields = {"loop_id": "l", "message": build.user()}
+    lines = [build.line({"type": kind, **fields}) for kind in ("MessageStart", "MessageEnd")]
 
     start, end = parse_all(lines)
 
@@ -78,8 +78,8 @@ def test_a_message_that_ends_as_it_starts_is_read_once():
 def _alone(line, limits):
     try:
         return _outcome(parse(line, limits=limits))
-    except InvalidLineError as refused:
-        return _outcome(refused)
+    except InvalidLineError as error:
+        return _outcome(error)
 
 
 def _outcome(read):

@@ -1,4 +1,4 @@
-"""The list of formats: what is read from it, and that each has a recording as its runtime writes it."""
+"""The list of formats: names, readers, tapes and detection."""
 
 import json
 from pathlib import Path
@@ -36,9 +36,9 @@ def test_each_foreign_source_has_a_tape(source):
     [path for name in SENT for path in (TAPES / name).glob("*") if path.suffix in {".jsonl", ".sse"}],
     ids=lambda path: path.name,
 )
-def test_a_stream_is_told_by_its_first_object(path):
+def test_a_format_is_detected_by_the_first_object(path):
     assert registry.detect(first_object(path)) == path.parent.name
 
 
-def test_a_native_event_is_no_foreign_one():
+def test_a_native_event_is_detected_as_no_foreign_format():
     assert registry.detect(first_object(TAPES / "hostile.events.jsonl")) is None

@@ -1,4 +1,4 @@
-"""Which status may follow which."""
+"""Transitions between the statuses of a loop."""
 
 from typing import get_args
 
@@ -8,12 +8,12 @@ from recorder.core.handlers.lifecycle import TRANSITIONS, can_change
 from recorder.core.records import Status
 
 
-def test_every_status_has_its_line_in_the_table():
+def test_every_status_is_in_the_transition_table():
     assert set(TRANSITIONS) == set(get_args(Status))
 
 
 @pytest.mark.parametrize("status", ["completed", "rejected", "aborted"])
-def test_an_ended_loop_stays_as_it_ended(status):
+def test_an_ended_loop_has_no_transitions(status):
     assert not any(can_change(status, following) for following in get_args(Status))
 
 

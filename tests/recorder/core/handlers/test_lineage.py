@@ -1,4 +1,4 @@
-"""What the recorder makes of loops among loops: groups, runs, orphans, parents and sub-agents."""
+"""Relations of loops: groups, runs, orphans, parents and sub-agents."""
 
 from recorder.core.records import Anomaly, ChildRef, Compaction, EventRecord, Group, Loop, Session, Turn
 from tests.phi_core.scenarios import events, tape
@@ -55,14 +55,14 @@ def test_a_group_that_ends_twice_keeps_its_first_winner():
     assert play.anomalies() == ["duplicate_end"]
 
 
-def test_a_group_that_never_began_is_a_group_of_one():
+def test_a_group_without_a_start_has_one_branch():
     play = Play(*small_loop(), parallel_end("s.a.1"))
 
     assert play.one(Group).loop_ids == ["s.a.1"]
     assert play.anomalies() == ["unknown_group"]
 
 
-def test_a_start_while_the_loop_runs_cuts_that_run_and_begins_another():
+def test_a_start_while_the_loop_runs_aborts_the_run_and_starts_another():
     play = Play(agent_start(), turn_start(), agent_start(at=5))
 
     assert [(loop.run, loop.status) for loop in play.of(Loop)] == [(1, "aborted"), (2, "running")]
@@ -97,11 +97,11 @@ def test_events_of_an_unknown_loop_are_shown_with_the_session_that_its_id_begins
 
     play.feed(agent_start("s.b.1", session="t"))
 
-    assert [(known.session_id, known.events) for known in play.of(Session)] == [("s", 1), ("t", 2)]
+    assert [(session.session_id, session.events) for session in play.of(Session)] == [("s", 1), ("t", 2)]
     assert play.of(EventRecord)[1].loop is play.of(Loop)[-1]
 
 
-def test_late_events_are_kept_flagged_once_and_change_nothing():
+def test_late_events_are_recorded_flagged_once_and_change_nothing():
     play = Play(*small_loop(tokens=5), turn_start(), turn_end(tokens=7), agent_end(tokens=8))
 
     loop = play.loop()
@@ -109,7 +109,7 @@ def test_late_events_are_kept_flagged_once_and_change_nothing():
     assert play.anomalies() == ["late"]
 
 
-def test_a_compaction_keeps_what_the_runtime_claims():
+def test_a_compaction_has_the_counts_that_the_runtime_reports():
     play = Play(agent_start(), compaction_started(), compaction_ended(summary="Short."))
 
     (made,) = play.of(Compaction)
@@ -122,15 +122,15 @@ def test_a_compaction_keeps_what_the_runtime_claims():
     assert (made.state, made.content, made.summary) == ("done", "summary", "Short.")
 
 
-def test_a_compaction_pass_hangs_under_the_run_it_compacted_and_the_next_loop_goes_on_from_that_run():
+def test_a_compaction_loop_is_a_child_of_the_run_it_compacted_and_the_next_loop_too():
     play = Play(*events(tape("06")), FLUSH)
 
-    first, passed, last = play.of(Loop)
-    assert (passed.role, passed.run, passed.parent) == ("compaction", 2, first)
+    first, compaction, last = play.of(Loop)
+    assert (compaction.role, compaction.run, compaction.parent) == ("compaction", 2, first)
     assert (last.role, last.parent) == ("normal", first)
 
 
-def test_loops_cannot_go_in_a_circle():
+def test_parents_of_loops_never_form_a_cycle():
     play = Play(agent_start("s.a.1", parent="s.a.3"), agent_start("s.a.2", parent="s.a.1"))
 
     play.feed(agent_start("s.a.3", parent="s.a.2"))
@@ -139,7 +139,7 @@ def test_loops_cannot_go_in_a_circle():
     assert parents == {"s.a.1": None, "s.a.2": "s.a.1", "s.a.3": "s.a.2"}
 
 
-def test_sessions_cannot_spawn_each_other():
+def test_spawns_of_sessions_never_form_a_cycle():
     play = Play(agent_start("s.a.1", parent="t.a.1"), agent_start("t.a.1", parent="s.a.1"))
 
     assert [session.parent and session.parent.loop_id for session in play.of(Session)] == [None, "s.a.1"]
@@ -152,7 +152,7 @@ def test_a_child_that_is_never_recorded_leaves_a_reference():
     assert (ref.child, ref.child_session_id, ref.tool_name) == (None, "gone", "researcher")
 
 
-def test_a_link_said_outright_is_made_from_either_side():
+def test_a_stated_link_is_made_from_either_side():
     link = ours(
         "SubAgentLinked",
         None,
@@ -162,11 +162,11 @@ def test_a_link_said_outright_is_made_from_either_side():
         child_session_id="t",
         certainty="inferred",
     )
-    parent_known = Play(agent_start("s.a.1"), link, agent_start("t.a.1"))
-    child_known = Play(agent_start("t.a.1"), link, agent_start("s.a.1"))
+    parent_first = Play(agent_start("s.a.1"), link, agent_start("t.a.1"))
+    child_first = Play(agent_start("t.a.1"), link, agent_start("s.a.1"))
 
-    for play in (parent_known, child_known):
+    for play in (parent_first, child_first):
         assert play.session("t").parent is play.loop("s.a.1")
         assert play.session("t").spawn_tool_call_id == "c1"
-    assert parent_known.one(ChildRef).certainty == "inferred"
-    assert parent_known.one(ChildRef).child is parent_known.loop("t.a.1")
+    assert parent_first.one(ChildRef).certainty == "inferred"
+    assert parent_first.one(ChildRef).child is parent_first.loop("t.a.1")

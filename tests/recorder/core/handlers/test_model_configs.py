@@ -1,4 +1,4 @@
-"""Configs: one key for the same settings, a name that tells two apart."""
+"""Configs: one key for equal settings, and labels that distinguish them."""
 
 from recorder.core.handlers.model_configs import config_key, labels
 from recorder.core.records import ModelConfig
@@ -16,7 +16,7 @@ def named(*configs):
     return [str(made[config.key]) for config in configs]
 
 
-def test_order_and_nulls_make_no_other_config():
+def test_key_order_and_nulls_do_not_change_the_config_key():
     assert config_key({"model": "m", "provider": "p"}) == config_key(
         {"provider": "p", "model": "m", "name": None}
     )
@@ -27,31 +27,31 @@ def test_any_snapshot_has_a_key():
     assert config_key({"model": "\ud800", "x": [None, 1e999]}) != config_key(None)
 
 
-def test_a_model_alone_is_called_by_its_short_name():
+def test_a_single_config_is_labelled_by_its_model():
     assert named(config(model="models/gemini-2.5-pro"), config()) == ["gemini-2.5-pro", "claude-sonnet-4-6"]
 
 
-def test_configs_of_one_model_are_called_by_the_parameter_they_differ_in():
+def test_configs_of_one_model_are_labelled_by_the_parameter_that_differs():
     low, high = config(thinking_level="low", max_tokens=9), config(thinking_level="high", max_tokens=9)
 
     assert named(low, high) == ["claude-sonnet-4-6 thinking low", "claude-sonnet-4-6 thinking high"]
 
 
-def test_an_unset_parameter_is_said_to_be_missing():
+def test_an_unset_parameter_is_labelled_as_missing():
     assert named(config(temperature=0.2, max_tokens=9), config(max_tokens=9)) == [
         "claude-sonnet-4-6 temperature 0.2",
         "claude-sonnet-4-6 no temperature",
     ]
 
 
-def test_configs_that_differ_in_their_id_alone_are_called_by_it():
+def test_configs_that_differ_only_in_their_id_are_labelled_by_it():
     one, two = config(config_id="one"), config(config_id="two")
     one.config_id, two.config_id = "one", "two"
 
     assert named(one, two) == ["claude-sonnet-4-6 one", "claude-sonnet-4-6 two"]
 
 
-def test_configs_of_the_same_settings_are_called_by_their_ids_among_others_too():
+def test_configs_with_equal_settings_are_labelled_by_id():
     one, two = config(config_id="one", a=1), config(config_id="two", a=1)
     one.config_id, two.config_id = "one", "two"
 
@@ -62,19 +62,19 @@ def test_configs_of_the_same_settings_are_called_by_their_ids_among_others_too()
     ]
 
 
-def test_three_configs_that_need_two_parameters_are_called_by_both():
+def test_configs_that_need_two_parameters_are_labelled_by_both():
     configs = [config(a=1, b=1), config(a=1, b=2), config(a=2, b=1)]
 
     assert len(set(named(*configs))) == 3
 
 
-def test_thinking_tells_more_than_the_length_of_an_answer():
+def test_the_thinking_level_precedes_max_tokens_in_a_label():
     quick, deep = config(max_tokens=8192), config(max_tokens=16384, thinking_level="medium")
 
     assert named(quick, deep) == ["claude-sonnet-4-6 no thinking", "claude-sonnet-4-6 thinking medium"]
 
 
-def test_a_config_that_states_nothing_is_called_by_its_model_and_what_its_id_adds():
+def test_a_config_without_settings_is_labelled_by_its_model_and_id():
     plain, tagged = config(), config(config_id="anthropic.claude-sonnet-4-6.fast")
     tagged.config_id = "anthropic.claude-sonnet-4-6.fast"
 
@@ -84,7 +84,7 @@ def test_a_config_that_states_nothing_is_called_by_its_model_and_what_its_id_add
     ]
 
 
-def test_sizes_are_said_as_tokens_and_switches_as_on_and_off():
+def test_sizes_are_labelled_as_token_counts_and_switches_as_on_or_off():
     small, large = config(context_window=200_000), config(context_window=1_048_576)
     plain, thinking = config(model="m", reasoning=False), config(model="m", reasoning=True)
 
@@ -92,7 +92,7 @@ def test_sizes_are_said_as_tokens_and_switches_as_on_and_off():
     assert named(plain, thinking) == ["m reasoning off", "m reasoning on"]
 
 
-def test_of_configs_that_differ_in_their_id_alone_the_plain_one_needs_no_more_than_its_model():
+def test_the_config_without_an_own_name_is_labelled_by_its_model_alone():
     plain, tagged, without = config(config_id="plain", top=1), config(config_id="fast", top=1), config(top=1)
     plain.config_id, tagged.config_id = "anthropic.claude-sonnet-4-6", "fast"
 

@@ -1,4 +1,4 @@
-"""How a branch came to be selected."""
+"""How a branch was selected."""
 
 import pytest
 
@@ -17,7 +17,7 @@ from recorder.core.handlers.verdict import named_branches, verdict
         ("", []),
     ],
 )
-def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
+def test_a_reply_names_the_branches_whose_numbers_it_contains(reply, names):
     assert named_branches(reply, branches=3) == names
 
 
@@ -33,5 +33,5 @@ def test_a_reply_names_the_branches_whose_numbers_stand_in_it(reply, names):
         (0, None, False, "rule"),
     ],
 )
-def test_the_verdict_follows_from_what_was_recorded(selected, names, judge_used_tokens, expected):
+def test_the_verdict_follows_from_the_selection_and_the_reply(selected, names, judge_used_tokens, expected):
     assert verdict(selected=selected, names=names, judge_used_tokens=judge_used_tokens) == expected

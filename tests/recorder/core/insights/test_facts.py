@@ -1,4 +1,4 @@
-"""Facts: what a model is sent, and what of its answer counts."""
+"""Facts: the prompt, and the check of a model's answer."""
 
 import json
 
@@ -18,7 +18,7 @@ from recorder.core.insights.facts import (
     select_passages,
 )
 
-SAID = [Passage(7, "user", "Use uv, not pip."), Passage(9, "assistant", "Done.")]
+PASSAGES = [Passage(7, "user", "Use uv, not pip."), Passage(9, "assistant", "Done.")]
 
 
 def answer(*facts):
@@ -30,7 +30,7 @@ def fact(text="The project uses uv.", events=(7,)):
 
 
 def test_a_fact_has_the_events_that_support_it():
-    (found,) = parse_answer("coder", answer(fact(events=[9, 7, 7])), SAID).found
+    (found,) = parse_answer("coder", answer(fact(events=[9, 7, 7])), PASSAGES).found
 
     assert (found.kind, found.statement, found.events, found.times) == (
         "fact",
@@ -41,7 +41,7 @@ def test_a_fact_has_the_events_that_support_it():
 
 
 @pytest.mark.parametrize(
-    "lie",
+    "bad",
     [
         fact(events=[]),
         fact(events=[8]),
@@ -57,11 +57,11 @@ def test_a_fact_has_the_events_that_support_it():
         None,
     ],
 )
-def test_a_fact_that_cites_nothing_we_sent_is_dropped_and_counted(lie):
-    told = parse_answer("coder", answer(lie, fact()), SAID)
+def test_a_fact_that_cites_other_events_is_dropped_and_counted(bad):
+    parsed = parse_answer("coder", answer(bad, fact()), PASSAGES)
 
-    assert [each.statement for each in told.found] == ["The project uses uv."]
-    assert told.dropped == 1
+    assert [each.statement for each in parsed.found] == ["The project uses uv."]
+    assert parsed.dropped == 1
 
 
 @pytest.mark.parametrize(
@@ -78,31 +78,31 @@ def test_a_fact_that_cites_nothing_we_sent_is_dropped_and_counted(lie):
         '{"facts": ["\\ud800"]}',
     ],
 )
-def test_an_answer_that_is_none_is_a_lie(text):
+def test_an_answer_that_is_not_the_requested_json_raises(text):
     with pytest.raises(InvalidAnswer):
-        parse_answer("coder", text, SAID)
+        parse_answer("coder", text, PASSAGES)
 
 
-def test_a_fence_around_it_does_no_harm():
-    assert len(parse_answer("coder", f"```json\n{answer(fact())}\n```", SAID).found) == 1
+def test_a_code_fence_around_the_answer_is_ignored():
+    assert len(parse_answer("coder", f"```json\n{answer(fact())}\n```", PASSAGES).found) == 1
 
 
-def test_the_same_fact_twice_is_one_and_there_are_not_too_many():
+def test_equal_facts_count_once_and_their_number_is_limited():
     many = [fact(f"Fact {n}.") for n in range(MOST + 5)]
-    told = parse_answer("coder", answer(fact(), fact(), *many), SAID)
+    parsed = parse_answer("coder", answer(fact(), fact(), *many), PASSAGES)
 
-    assert (len(told.found), told.dropped) == (MOST, 7)
+    assert (len(parsed.found), parsed.dropped) == (MOST, 7)
 
 
 def test_a_long_fact_is_cut_to_one_line():
-    (found,) = parse_answer("coder", answer(fact("a\nb " * 500)), SAID).found
+    (found,) = parse_answer("coder", answer(fact("a\nb " * 500)), PASSAGES).found
 
     assert len(found.statement) <= FACT
     assert "\n" not in found.statement
 
 
 @given(st.lists(st.tuples(st.integers(1, 10**12), st.text(max_size=4000)), max_size=40))
-def test_what_is_sent_is_bounded_and_any_text_is_data(texts):
+def test_the_prompt_is_bounded_and_text_is_sent_as_data(texts):
     chosen = select_passages(Passage(event, "user", text) for event, text in texts)
 
     assert all(len(each.text) <= TEXT for each in chosen)

@@ -1,4 +1,4 @@
-"""What is found adds up in any order."""
+"""Findings: rounding and the median of durations."""
 
 from collections import Counter
 
@@ -14,12 +14,12 @@ MS = st.integers(0, 10**9)
 @pytest.mark.parametrize(
     ("ms", "shown"), [(0, 0), (7, 7), (99, 99), (104, 100), (105, 110), (995, 1000), (61_499, 61_000)]
 )
-def test_times_keep_two_digits(ms, shown):
+def test_durations_are_rounded_to_two_digits(ms, shown):
     assert rounded(ms) == shown
 
 
 @given(MS)
-def test_rounding_is_near_and_settles(ms):
+def test_rounding_is_close_and_idempotent(ms):
     assert abs(rounded(ms) - ms) <= ms * 0.05
     assert rounded(rounded(ms)) == rounded(ms)
 

@@ -27,27 +27,27 @@ def counts(words):
     return {" ".join(each.steps): (each.times, each.worked) for each in procedures("a", loop(words))}
 
 
-def test_each_sequence_of_two_to_five_steps_is_one():
+def test_each_sequence_of_two_to_five_steps_is_a_procedure():
     assert counts("read edit test") == {"read edit": (1, 1), "edit test": (1, 1), "read edit test": (1, 1)}
     assert max(len(each.steps) for each in procedures("a", loop("a b c d e f"))) == 5
 
 
-def test_repeats_are_counted_and_calls_in_a_row_are_one_step():
+def test_repetitions_are_counted_and_consecutive_calls_are_one_step():
     assert counts("read read edit test edit edit test")["edit test"] == (2, 2)
 
 
-def test_it_worked_when_every_step_did_in_the_end():
+def test_a_procedure_worked_if_every_step_ended_well():
     assert counts("edit! edit test edit test!")["edit test"] == (2, 1)
 
 
-def test_a_sequence_that_goes_round_is_its_round_and_no_longer_one():
+def test_a_repeated_cycle_is_counted_as_its_shortest_round():
     found = counts("edit test edit test edit test")
 
     assert found["edit test"] == (3, 3)
     assert all(len(set(steps.split())) == len(steps.split()) for steps in found)
 
 
-def test_the_time_is_from_the_first_begin_to_the_last_end():
+def test_the_duration_is_from_the_first_start_to_the_last_end():
     (found,) = procedures("a", loop("edit test"))
 
     assert found.durations == {1400: 1}
@@ -55,10 +55,10 @@ def test_the_time_is_from_the_first_begin_to_the_last_end():
     assert found.events == [10]
 
 
-def test_a_loop_of_endlessly_different_steps_gives_a_bounded_number():
+def test_the_number_of_procedures_of_a_loop_is_limited():
     assert len(procedures("a", loop(" ".join(f"s{n}" for n in range(2000))))) == MOST
 
 
-def test_no_calls_no_procedures():
+def test_a_loop_without_calls_has_no_procedures():
     assert procedures("a", []) == []
     assert procedures("a", loop("edit edit edit")) == []

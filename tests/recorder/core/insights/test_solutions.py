@@ -1,4 +1,4 @@
-"""Solutions: what was done after an error, before the same thing was tried again."""
+"""Solutions: steps between an error and the next try of the same call."""
 
 import time
 
@@ -21,7 +21,7 @@ def call(start, tool, key="", state="done", answer="", subject=""):
     )
 
 
-def test_what_was_done_before_the_same_thing_worked():
+def test_a_solution_has_the_steps_before_the_retry_that_worked():
     (found,) = solutions(
         "coder",
         [
@@ -43,7 +43,7 @@ def test_what_was_done_before_the_same_thing_worked():
     assert found.text == "E ValueError: bad line 12"
 
 
-def test_what_did_not_help_is_counted_too():
+def test_a_retry_that_failed_is_counted():
     failed = {"state": "failed", "answer": "boom"}
     calls = [
         call(1, "test", **failed),
@@ -58,7 +58,7 @@ def test_what_did_not_help_is_counted_too():
     assert (found.times, found.worked) == (2, 1)
 
 
-def test_the_same_thing_with_other_arguments_says_so():
+def test_a_retry_with_other_arguments_is_marked():
     calls = [call(1, "edit", "a", "failed", "no such text", "x.py"), call(3, "edit", "b", subject="x.py")]
 
     (found,) = solutions("coder", calls)
@@ -66,7 +66,7 @@ def test_the_same_thing_with_other_arguments_says_so():
     assert (found.steps, found.is_changed, found.worked) == ((), True, 1)
 
 
-def test_what_began_before_the_error_was_known_did_not_answer_it():
+def test_calls_that_started_before_the_error_are_excluded():
     slow = Call(1, 8, "test", "test", arguments_key="t", state="failed", error="boom")
     beside = Call(2, 3, "test", "test", arguments_key="t")
     calls = [slow, beside, call(9, "edit"), call(11, "test", key="t")]
@@ -76,7 +76,7 @@ def test_what_began_before_the_error_was_known_did_not_answer_it():
     assert found.steps == ("edit",)
 
 
-def test_an_error_after_which_nothing_is_tried_again_teaches_nothing():
+def test_an_error_without_a_retry_is_no_solution():
     assert solutions("coder", [call(1, "test", state="failed", answer="boom"), call(3, "edit")]) == []
 
 
@@ -92,17 +92,17 @@ def test_an_error_after_which_nothing_is_tried_again_teaches_nothing():
         ("a\x00\ud800 failed", "a\ufffd\ufffd failed"),
     ],
 )
-def test_the_line_that_says_most(answer, line):
+def test_the_error_line_is_the_last_with_an_error_word(answer, line):
     assert error_line(answer) == line
 
 
-def test_what_changes_each_time_is_left_out():
-    said = normalize_error("/home/ann/app/x.py:12: KeyError: 'user_17' at 0x7f3a commit 9f86d081 after 3.2s")
+def test_variable_parts_of_an_error_are_replaced():
+    error = normalize_error("/home/ann/app/x.py:12: KeyError: 'user_17' at 0x7f3a commit 9f86d081 after 3.2s")
 
-    assert said == "…/x.py:#: KeyError: … at # commit # after #.#s"
+    assert error == "…/x.py:#: KeyError: … at # commit # after #.#s"
 
 
-def test_a_hostile_answer_costs_little():
+def test_a_huge_answer_is_searched_in_bounded_time():
     begun = time.monotonic()
     for answer in (
         "/" * 2_000_000,

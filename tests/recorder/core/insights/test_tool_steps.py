@@ -1,4 +1,4 @@
-"""Steps: which calls are of one kind, and which ask for the same thing."""
+"""Steps: kinds of tool calls, and which calls are retries."""
 
 import pytest
 from hypothesis import given
@@ -27,7 +27,7 @@ from recorder.core.insights.tool_steps import Call, group_steps, step_of, subjec
         ({"command": ["ls"]}, "bash"),
     ],
 )
-def test_a_command_is_told_by_its_program(arguments, step):
+def test_a_command_is_labelled_by_its_program(arguments, step):
     assert step_of("bash", arguments) == step
 
 
@@ -39,7 +39,7 @@ def test_anything_has_a_short_step_and_subject(command, junk):
 
 
 @pytest.mark.parametrize("path", [".", "./", "/", "..", " "])
-def test_everywhere_is_no_subject(path):
+def test_dots_and_slashes_are_no_subject(path):
     assert subject_of({"path": path}) == ""
     assert subject_of({"path": f"{path}a"}) != ""
 
@@ -48,7 +48,7 @@ def call(start, tool="edit", **more):
     return Call(start, start + 1, tool, more.pop("step", tool), **more)
 
 
-def test_the_same_thing_has_the_same_arguments_or_the_same_subject():
+def test_a_retry_has_equal_arguments_or_the_same_subject():
     one = call(1, arguments_key="k", subject="a.py")
 
     assert one.retries(call(5, arguments_key="k"))
@@ -58,7 +58,7 @@ def test_the_same_thing_has_the_same_arguments_or_the_same_subject():
     assert not call(1).retries(call(5))
 
 
-def test_calls_of_a_kind_in_a_row_are_one_step_that_ends_as_the_last_did():
+def test_consecutive_calls_of_a_kind_are_one_step_with_the_last_result():
     steps = list(group_steps([call(1, state="failed"), call(3), call(5, "bash"), call(7, state="cut")]))
 
     assert [(run.step, len(run.calls), run.is_done) for run in steps] == [

@@ -1,4 +1,4 @@
-"""What calls cost, and what that adds up to in loops, sessions and groups."""
+"""The cost of calls and its sums in loops, sessions and groups."""
 
 from decimal import Decimal
 
@@ -31,8 +31,8 @@ def play(*events):
 
 
 def turn(loop="s.a.1", used=None, config=KNOWN, index=0, **more):
-    said = assistant(model=config["model"], provider=config["provider"])
-    return [turn_start(loop, index), {**turn_end(loop, message=said, **more), "usage": used or usage(100)}]
+    answer = assistant(model=config["model"], provider=config["provider"])
+    return [turn_start(loop, index), {**turn_end(loop, message=answer, **more), "usage": used or usage(100)}]
 
 
 def end(loop="s.a.1", used=None, **more):
@@ -54,7 +54,7 @@ def test_a_turn_is_billed_by_its_buckets_and_counts_in_its_loop_and_session():
     assert (played.session().uncached_tokens, played.session().visible_tokens) == (86, 212)
 
 
-def test_a_sum_counts_what_has_no_price_and_leaves_it_out():
+def test_a_sum_counts_calls_without_a_price_and_excludes_them():
     played = play(
         agent_start(config_snapshot=KNOWN), *turn(), *turn(config=UNKNOWN, index=1), end(used=usage(200))
     )
@@ -63,7 +63,7 @@ def test_a_sum_counts_what_has_no_price_and_leaves_it_out():
     assert played.of(Turn)[1].cost_nano is None
 
 
-def test_what_the_runtime_says_wins_turn_by_turn():
+def test_a_reported_cost_replaces_the_computed_one_turn_by_turn():
     start = agent_start(config_snapshot=KNOWN)
     played = play(start, *turn(cost=0.25), *turn(index=1), *turn(index=2, config=UNKNOWN, cost="0.5"), end())
 
@@ -75,7 +75,7 @@ def test_what_the_runtime_says_wins_turn_by_turn():
     assert money(played.loop()) == (750_300_000, "mixed", 0, 0)
 
 
-def test_a_call_that_does_not_reconcile_is_in_no_bucket_and_has_no_computed_cost():
+def test_a_call_that_does_not_reconcile_has_no_buckets_and_no_computed_cost():
     used = {"input": 10, "output": 1, "cache_read": 20}
     snapshot = {**KNOWN, "api": "open_ai_completions"}
     played = play(agent_start(config_snapshot=snapshot), *turn(used=used), *turn(index=1))
@@ -85,13 +85,13 @@ def test_a_call_that_does_not_reconcile_is_in_no_bucket_and_has_no_computed_cost
     assert played.loop().uncached_tokens == 100
 
 
-def test_a_provider_that_nobody_knows_is_not_reconciled():
+def test_usage_of_an_unknown_provider_does_not_reconcile():
     played = play(agent_start(config_snapshot=UNKNOWN), *turn(config=UNKNOWN))
 
     assert money(played.loop()) == (None, "none", 1, 1)
 
 
-def test_a_turn_that_failed_before_anybody_answered_cost_nothing():
+def test_a_turn_that_failed_without_an_answer_costs_nothing():
     failed = assistant(model="m", provider="unknown", stop="error", error="503")
     ended = {**turn_end(message=failed), "usage": usage(0)}
     played = play(agent_start(config_snapshot=KNOWN), turn_start(), ended)
@@ -99,17 +99,17 @@ def test_a_turn_that_failed_before_anybody_answered_cost_nothing():
     assert money(played.loop()) == (0, "computed", 0, 0)
 
 
-def test_a_loop_whose_turns_say_nothing_is_billed_as_one_call():
+def test_a_loop_whose_turns_report_no_usage_is_billed_as_one_call():
     silent = play(agent_start(config_snapshot=KNOWN), *turn(used=usage(0)), end(used=usage(50)))
-    told = play(agent_start(config_snapshot=KNOWN), *turn(), end(used=usage(50)))
+    counted = play(agent_start(config_snapshot=KNOWN), *turn(), end(used=usage(50)))
 
     assert silent.loop().is_one_call
     assert money(silent.session()) == (150_000, "computed", 0, 0)
-    assert not told.loop().is_one_call
-    assert money(told.loop()) == money(told.session()) == (300_000, "computed", 0, 0)
+    assert not counted.loop().is_one_call
+    assert money(counted.loop()) == money(counted.session()) == (300_000, "computed", 0, 0)
 
 
-def test_a_loop_that_was_cut_off_keeps_what_its_turns_cost():
+def test_an_aborted_loop_keeps_the_cost_of_its_turns():
     played = play(agent_start(config_snapshot=KNOWN), *turn(), turn_start(index=1), FLUSH)
 
     assert money(played.loop()) == money(played.session()) == (300_000, "computed", 0, 0)
@@ -125,7 +125,7 @@ BRANCHES = [
 ]
 
 
-def test_a_judge_is_billed_once_as_the_loop_that_it_is():
+def test_a_judge_is_billed_once_as_a_loop():
     judge = [agent_start("judge", "s", config_snapshot=KNOWN), *turn("judge"), end("judge")]
     played = play(*BRANCHES, *judge, parallel_end(tokens=100))
 
@@ -154,5 +154,5 @@ def test_an_evaluation_without_a_judges_loop_has_no_price():
         ([agent_start(), agent_end(), parallel_end("s.a.1")], "winner"),
     ],
 )
-def test_a_loop_counts_as_what_it_was_for(events, segment):
+def test_the_cost_of_a_loop_counts_in_the_segment_of_its_role(events, segment):
     assert Play(*events).loop().segment == segment

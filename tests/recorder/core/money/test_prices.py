@@ -1,4 +1,4 @@
-"""Buckets times rates, exactly; and which row of a price list holds."""
+"""Cost as buckets times rates, and the selection of a price row."""
 
 from datetime import UTC, datetime
 from decimal import Decimal
@@ -27,7 +27,7 @@ def test_a_call_costs_each_bucket_times_its_rate():
     assert cost(call, price()) == 17_033_100
 
 
-def test_what_is_kept_for_an_hour_has_a_rate_of_its_own():
+def test_one_hour_cache_writes_have_their_own_rate():
     assert cost(Buckets(cache_write=1_000, cache_write_1h=400), price()) == (600 * 3_750) + (400 * 6_000)
 
 
@@ -52,14 +52,14 @@ def test_counts_as_large_as_the_wire_allows_are_multiplied_exactly():
     assert cost(call, price(bands=[Band(0, rates("1000000"))])) == 2**61  # as much as a column takes
 
 
-def test_the_newest_edition_holds_for_what_came_after_it():
+def test_a_new_edition_applies_to_lines_recorded_after_it():
     old, new = price(1), price(2, edition="list 2", after_event=50)
 
     assert price_at([old, new], 50, NOON) is old
     assert price_at([old, new], 51, NOON) is new
 
 
-def test_within_an_edition_the_last_entry_whose_time_has_come_holds():
+def test_within_an_edition_the_last_entry_that_is_valid_applies():
     first = price(1)
     march = price(2, valid_from=datetime(2026, 3, 1, tzinfo=UTC))
     night = price(3, daily="16:30-00:30")
@@ -71,7 +71,7 @@ def test_within_an_edition_the_last_entry_whose_time_has_come_holds():
     assert price_at([march], 1, NOON) is march  # before all entries the first one holds
 
 
-def test_the_projects_own_price_goes_first_from_its_day_until_it_is_withdrawn():
+def test_the_projects_own_price_precedes_lists_while_it_is_valid():
     listed = price(1, edition="list 9")
     own = price(2, is_own=True, valid_from=NOON, after_event=10, until_event=20)
     later = price(3, is_own=True, valid_from=NOON, after_event=12)
@@ -83,13 +83,13 @@ def test_the_projects_own_price_goes_first_from_its_day_until_it_is_withdrawn():
     assert price_at([listed, own], 21, NOON) is listed
 
 
-def test_a_model_that_the_list_does_not_know_has_no_price():
+def test_a_model_that_is_not_listed_has_no_price():
     assert price_at([price(bands=())], 1, NOON) is None
     assert price_at([], 1, NOON) is None
 
 
 @pytest.mark.parametrize(
-    ("said", "nano"),
+    ("reported", "nano"),
     [
         (0.0206, 20_600_000),
         ("0.0206", 20_600_000),
@@ -104,5 +104,5 @@ def test_a_model_that_the_list_does_not_know_has_no_price():
         (1e300, None),
     ],
 )
-def test_what_a_runtime_says_is_taken_if_it_can_be_an_amount(said, nano):
-    assert parse_reported_cost(said) == nano
+def test_a_reported_cost_is_parsed_if_it_is_a_plausible_amount(reported, nano):
+    assert parse_reported_cost(reported) == nano

@@ -1,4 +1,4 @@
-"""The ledger: one segment for every loop there can be."""
+"""Ledger segments: exactly one for every possible loop."""
 
 from itertools import product
 from typing import get_args
@@ -19,7 +19,7 @@ def test_every_loop_has_a_segment_and_every_segment_has_loops():
     assert {of(*combination) for combination in combinations} == set(get_args(Segment))
 
 
-def test_the_verdict_decides_a_branch_however_it_went():
+def test_the_verdict_decides_the_segment_of_a_branch_whatever_its_status():
     assert of("branch", is_selected=True) == "winner"
     assert of("branch", is_selected=False) == "losers"
     assert of("branch", "rejected", is_selected=False) == "losers"
@@ -31,18 +31,18 @@ def test_a_branch_without_a_verdict_is_undecided_until_it_is_cut_off():
     assert of("branch", "aborted") == "stopped"
 
 
-def test_what_a_loop_was_for_comes_before_how_it_went():
+def test_the_role_of_a_loop_precedes_its_status():
     assert of("judge", "aborted") == "judge"
     assert of("compaction", "aborted", "Compaction") == "compaction"
     assert of("sub_agent", "rejected", "Rerun") == "sub_agents"
 
 
-def test_a_rerun_is_one_even_when_it_was_cut_off():
+def test_an_aborted_rerun_is_still_a_rerun():
     assert of(continuation_kind="Rerun") == "reruns"
     assert of(status="aborted", continuation_kind="Rerun") == "reruns"
 
 
-def test_any_other_loop_was_cut_off_or_is_a_single_one():
+def test_any_other_loop_is_stopped_or_single():
     assert of(status="aborted") == "stopped"
     assert of(status="rejected") == "stopped"
     assert of(status="running") == "single"

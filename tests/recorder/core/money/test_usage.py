@@ -1,4 +1,4 @@
-"""Raw usage into disjoint buckets: one call looks the same whoever counted it."""
+"""Disjoint buckets of usage, by each convention."""
 
 import pytest
 
@@ -53,14 +53,14 @@ def config(api=None, provider="acme"):
 
 
 @pytest.mark.parametrize("api", SHAPES)
-def test_the_same_call_has_the_same_buckets_in_every_shape(api):
+def test_a_call_has_the_same_buckets_by_every_convention(api):
     found = buckets(Usage(**SHAPES[api]), convention(config(api)))
 
     assert found == Buckets(uncached=86, cache_read=17_817, cache_write=0, visible=212, reasoning=300)
     assert found.prompt == 17_903
 
 
-def test_what_is_written_to_a_cache_is_cut_out_of_an_input_that_holds_it():
+def test_cache_writes_are_subtracted_from_an_input_that_includes_them():
     written = {"cache_read": 10, "cache_write": 20, "output": 0}
 
     assert buckets(Usage(input=100, **written), "inside").uncached == 70
@@ -76,15 +76,15 @@ def test_what_is_written_to_a_cache_is_cut_out_of_an_input_that_holds_it():
         ({"input": 10, "output": 5}, None),  # who counted is not known
     ],
 )
-def test_what_does_not_reconcile_is_in_no_bucket(given, counted):
+def test_usage_that_does_not_reconcile_has_no_buckets(given, counted):
     assert buckets(Usage(**given), counted) is None
 
 
-def test_nothing_spent_is_nothing_in_every_bucket_whoever_counted():
+def test_zero_usage_is_zero_in_every_bucket_by_any_convention():
     assert buckets(Usage(input=0, output=0, total_tokens=99), None) == Buckets()
 
 
-def test_the_api_goes_before_the_provider_and_a_provider_that_answered_before_the_config():
+def test_the_api_precedes_the_provider_and_the_answers_provider_the_configs():
     assert convention(config("open_ai_completions", "anthropic"), "anthropic") == "inside"
     assert convention(config(None, "anthropic"), "openai") == "inside"
     assert convention(config(None, "Anthropic"), "unknown") == "beside"

@@ -1,4 +1,4 @@
-"""phi-core's own results against ours; where we differ on purpose, each of the ten ways has its own test."""
+"""Our sessions against those of phi-core's recorder. Each of the ten intended differences has a test."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from tests.phi_core.scenarios import CASES, TAPES, record, run, sessions, tape
 from tests.support import build
 from tests.support.memory_store import FLUSH, Play
 
-# Where phi-core overwrote, invented or forgot something; the tests below say what we make of it instead.
+# Where phi-core overwrites, invents or loses data; the tests below assert what we record instead.
 OTHER_TAPES = {"04"}
 OTHER_CASES = {"parallel-twice-same-ids", "uuid-parent-false-spawn", "session-reopened-after-checkpoint"}
 OTHER_ROOTS = OTHER_CASES | {"duplicate-start-open", "parallel-branch-never-started", "open-loop-query"}
@@ -91,7 +91,7 @@ def test_checkpoints_promote_as_many_sessions_as_in_phi_core():
         assert run(case)[1].promoted == theirs
 
 
-def test_1_a_loop_id_used_again_is_a_further_run():
+def test_1_a_repeated_loop_id_is_a_further_run():
     (ours,) = record(tape("04")).sessions()
 
     groups = [loop["parallel_group"] for loop in ours["loops"]]
@@ -119,7 +119,7 @@ def test_2_announced_loops_are_pending_until_they_start():
     assert play.loop("s.a.1").run == 1
 
 
-def test_3_a_child_is_linked_at_its_start_and_stays_linked_when_it_is_cut_off():
+def test_3_a_child_is_linked_at_its_start_and_stays_linked_when_aborted():
     play = Play(build.agent_start("s.a.1"), build.agent_start("s.a.2", parent="s.a.1"))
     assert play.loop("s.a.2").parent is play.loop("s.a.1")
 
@@ -140,7 +140,7 @@ CALL = [
     [[*CALL, *CHILD], [*CHILD, *CALL], [CALL[0], CHILD[0], CALL[1], CHILD[1]]],
     ids=["call first", "child first", "nested"],
 )
-def test_4_sub_agents_are_linked_in_whichever_order(stream):
+def test_4_sub_agents_are_linked_in_any_order(stream):
     play = Play(build.agent_start("s.a.1"), *stream)
 
     session = play.session("t")
@@ -152,13 +152,13 @@ def test_4_sub_agents_are_linked_in_whichever_order(stream):
     assert play.loop("t.sub.1").role == "sub_agent"
 
 
-def test_4_a_parent_that_is_recorded_last_is_linked_too():
+def test_4_a_parent_that_is_recorded_last_is_linked():
     play = Play(*CHILD, build.agent_start("s.a.1"), *CALL)
 
     assert play.session("t").parent is play.loop("s.a.1")
 
 
-def test_5_a_parent_in_the_same_session_is_never_foreign_whatever_its_id():
+def test_5_a_parent_in_the_same_session_makes_no_spawn_reference():
     recorder, _ = run(CASES["uuid-parent-false-spawn"])
     (ours,), (theirs,) = recorder.sessions(), CASES["uuid-parent-false-spawn"]["sessions"]
 
@@ -167,7 +167,7 @@ def test_5_a_parent_in_the_same_session_is_never_foreign_whatever_its_id():
     assert [d for d in differences(theirs, ours) if not d.startswith("parent_spawn_ref")] == []
 
 
-def test_5_also_when_that_parent_is_recorded_after_its_child():
+def test_5_nor_does_a_parent_that_is_recorded_after_its_child():
     play = Play(build.agent_start("s.a.1", parent="judge"), build.agent_start("judge", session="s"))
 
     assert not play.session().has_spawn
@@ -175,13 +175,13 @@ def test_5_also_when_that_parent_is_recorded_after_its_child():
     assert play.loop("s.a.1").role == "normal"
 
 
-def test_6_an_aborted_loop_ended_with_its_last_event():
+def test_6_an_aborted_loop_ends_at_its_last_event():
     play = Play(build.agent_start(at=1), build.turn_start(at=5), build.message_start(), FLUSH)
 
     assert play.loop().ended_at.second == 5
 
 
-def test_7_events_that_phi_core_drops_are_kept():
+def test_7_events_that_phi_core_drops_are_recorded():
     loop = build.small_loop()
     play = Play(
         build.parallel_start("s.a.1"),
@@ -193,11 +193,11 @@ def test_7_events_that_phi_core_drops_are_kept():
         build.parallel_end("s.a.1"),
     )
 
-    kept = [record.type for record in play.of(EventRecord) if record.loop is play.loop()]
-    assert {"RevertApplied", "Newer", "PrunApplied", "ParallelLoopStart", "ParallelLoopEnd"} <= set(kept)
+    types = [record.type for record in play.of(EventRecord) if record.loop is play.loop()]
+    assert {"RevertApplied", "Newer", "PrunApplied", "ParallelLoopStart", "ParallelLoopEnd"} <= set(types)
 
 
-def test_8_a_session_continued_after_a_checkpoint_stays_one():
+def test_8_a_session_that_continues_after_a_checkpoint_is_one_session():
     recorder, _ = run(CASES["session-reopened-after-checkpoint"])
 
     (ours,) = recorder.sessions()
