@@ -7,7 +7,7 @@ import os
 from django.core.asgi import get_asgi_application
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
-get_asgi_application()  # sets Django up: the routes import its models
+get_asgi_application()  # before the routes, which import models
 
 from dashboard.routing import application  # noqa: E402
 

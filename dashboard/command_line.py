@@ -12,7 +12,7 @@ from django.core.management.base import BaseCommand
 from recorder import __version__
 
 WITHOUT_DATABASE = {"help", "tail"}
-ASKS_ONLY = {"-h", "--help", "--version"}
+HELP_OPTIONS = {"-h", "--help", "--version"}
 
 
 class CommandLine(ManagementUtility):
@@ -20,15 +20,16 @@ class CommandLine(ManagementUtility):
 
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command. Exits with status 1 if it must not use the database."""
-        is_offline = WITHOUT_DATABASE & set(self.argv[1:2]) or ASKS_ONLY & set(self.argv[1:])
-        if not is_offline and (why := _newer_schema()):
-            sys.exit(why)
+        is_offline = WITHOUT_DATABASE & set(self.argv[1:2]) or HELP_OPTIONS & set(self.argv[1:])
+        if not is_offline and (reason := _newer_schema()):
+            sys.exit(reason)
         return super().fetch_command(subcommand)
 
 
 def main() -> None:
     """Run the command that `sys.argv` names."""
-    # Objects that imports create live as long as the process: collecting them took an eighth of a start.
+    # Objects created by imports live as long as the process: collecting them took an eighth of the start
+    # time.
     gc.set_threshold(100_000, 20, 50)
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "dashboard.settings")
     if sys.argv[1:] in (["--version"], ["version"]):
@@ -38,7 +39,7 @@ def main() -> None:
 
 
 def _newer_schema() -> str | None:
-    from django.db import connection  # noqa: PLC0415  settings are read only now
+    from django.db import connection  # noqa: PLC0415  needs configured settings
 
     from recorder.operations import startup_checks  # noqa: PLC0415
 

@@ -1,7 +1,7 @@
-"""Every ASGI route: sockets, and the few HTTP addresses that are not Django's (`urls.py` has all others).
+"""All ASGI routes: sockets, and the HTTP paths that are not Django's (`urls.py` has those).
 
-An HTTP address stands here if it streams, is asked many times a second, or must answer while Django cannot.
-Programs are told in JSON what is not there or not done.
+An HTTP path is here if it streams, gets many requests a second, or must answer while Django cannot. Errors of
+paths that programs use are JSON.
 """
 
 from __future__ import annotations
@@ -35,22 +35,22 @@ pages: Any = get_asgi_application()
 
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer a plain request to the WebSocket endpoint."""
-    message = "this address is opened by a WebSocket handshake"
+    message = "this path requires a WebSocket handshake"
     await reply(send, 426, {"code": "bad_method", "message": message}, upgrade="websocket")
 
 
 async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a reader; whoever asks for the head alone is sent that alone by the server."""
+    """Pass GET and HEAD to Django, HEAD as GET: the server omits the body. Other methods are a 405."""
     if scope["method"] not in ("GET", "HEAD"):
-        body = {"code": "bad_method", "message": "the read API is read, by GET or HEAD"}
+        body = {"code": "bad_method", "message": "the read API only supports GET and HEAD"}
         await reply(send, 405, body, allow="GET, HEAD")
     else:
         await pages({**scope, "method": "GET"}, receive, send)
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer a program at an address that does not exist."""
-    await reply(send, 404, {"code": "not_found", "message": f"There is no {scope['path']}."})
+    """Answer 404 as JSON."""
+    await reply(send, 404, {"code": "not_found", "message": f"No endpoint {scope['path']}."})
 
 
 def _checked(application: Application) -> Any:
@@ -58,7 +58,7 @@ def _checked(application: Application) -> Any:
     return AllowedHostValidator(application)
 
 
-# `(?s)`: a line feed is a character of a path like any other.
+# `(?s)`: a path may contain a line feed.
 http_urlpatterns = [
     path("ingest/v1/events", _checked(ingest_http)),
     path("ingest/v1/ws", _checked(upgrade_required)),

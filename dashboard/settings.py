@@ -1,4 +1,4 @@
-"""Settings, all from the environment; every one has a default that works on a bare machine."""
+"""Settings, all from environment variables; each has a working default (docs/reference/settings.md)."""
 
 import os
 import secrets
@@ -12,11 +12,11 @@ from typing import Any
 import dj_database_url
 import platformdirs
 
-os.umask(0o077)  # the database, its backups and the secret key are for their owner alone
+os.umask(0o077)  # only the owner may read the database, its backups and the secret key
 
 BASE = Path(__file__).resolve().parent.parent
 IS_CHECKOUT = (BASE / "manage.py").is_file()  # else an installed package
-COMMAND = "python manage.py" if IS_CHECKOUT else "loopscope"  # how texts name the command line
+COMMAND = "python manage.py" if IS_CHECKOUT else "loopscope"  # the command line in messages
 
 
 def _words(name: str, default: str = "") -> list[str]:
@@ -46,12 +46,12 @@ def _address(name: str, *schemes: str) -> str:
 def _database(default: str) -> dict[str, Any]:
     try:
         return dict(dj_database_url.config(default=default))
-    except ValueError:  # whose words may hold a password
+    except ValueError:  # its message may contain a password
         raise SystemExit("DATABASE_URL must be like postgres://user:password@host:5432/name") from None
 
 
 def _default_data_folder() -> Path:
-    """Return `var` of a checkout, and for an installed package the user's data folder of the platform."""
+    """Return `var` of a checkout, or the platform's user data folder for an installed package."""
     if IS_CHECKOUT:
         return BASE / "var"
     name = "Loopscope" if sys.platform in {"darwin", "win32"} else "loopscope"
@@ -67,7 +67,7 @@ def _folder(path: Path) -> Path:
 
 
 def _secret_key(path: Path) -> str:
-    """Return the key in `path`, made on first start; of two first starts at once one wins."""
+    """Return the key in `path`, created at the first start; of two concurrent first starts one wins."""
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
         with draft.open("w") as file:
@@ -89,7 +89,7 @@ ALLOWED_HOSTS = _words("LOOPSCOPE_ALLOWED_HOSTS", "127.0.0.1,localhost,[::1]")
 MIB = 1024 * 1024
 EVENT_BYTES = _number("LOOPSCOPE_EVENT_BYTES", 4 * MIB)
 
-# What the ingest doors accept. Those named in the protocol are advertised in `welcome.limits`.
+# Limits of the ingest endpoints. Those of the protocol are sent in `welcome.limits`.
 LOOPSCOPE_LIMITS = {
     "event_bytes": EVENT_BYTES,
     "frame_bytes": _number("LOOPSCOPE_FRAME_BYTES", EVENT_BYTES + 64 * 1024),
@@ -97,9 +97,9 @@ LOOPSCOPE_LIMITS = {
     "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),
     "inflated_bytes": _number("LOOPSCOPE_INFLATED_BYTES", 16 * MIB),
     "depth": _number("LOOPSCOPE_DEPTH", 128),
-    "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # as columns hold
+    "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # maximum of the columns
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),
-    "token_events_s": _number("LOOPSCOPE_TOKEN_EVENTS_S", 0),  # 0: as fast as the store is
+    "token_events_s": _number("LOOPSCOPE_TOKEN_EVENTS_S", 0),  # 0: no limit
     "token_bytes_s": _number("LOOPSCOPE_TOKEN_BYTES_S", 0),
     "hello_s": _number("LOOPSCOPE_HELLO_S", 10),
     "ping_s": _number("LOOPSCOPE_PING_S", 20),
@@ -107,7 +107,7 @@ LOOPSCOPE_LIMITS = {
     "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
 }
 
-# A model that reads facts in what agents and people said, as OpenAI's are asked; off without an address.
+# A language model that extracts facts from recorded text (OpenAI's API); off without a URL.
 LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL", "http://", "https://")
 LOOPSCOPE_FACTS_MODEL = os.environ.get("LOOPSCOPE_FACTS_MODEL", "")
 LOOPSCOPE_FACTS_KEY = os.environ.get("LOOPSCOPE_FACTS_KEY", "")
@@ -132,7 +132,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
-    "dashboard.web.errors.Away",
+    "dashboard.web.errors.DatabaseUnavailable",
     "django_htmx.middleware.HtmxMiddleware",
 ]
 
@@ -182,20 +182,20 @@ DATABASES: dict[str, dict[str, Any]] = {"default": _database(f"sqlite:///{DATA /
 if DATABASES["default"]["ENGINE"] == "django.db.backends.sqlite3":
     DATABASES["default"] |= {"ENGINE": "recorder.database.sqlite", "OPTIONS": SQLITE}
 else:
-    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after an outage the pool is full of dead ones
+    DATABASES["default"]["CONN_HEALTH_CHECKS"] = True  # after an outage the pool holds dead connections
     DATABASES["default"]["OPTIONS"] = {
-        # A server that vanishes without a word is found out in 20 s, not after the system's hours.
+        # A server that disappears is detected after 20 s; the system's default takes hours.
         "keepalives_idle": 10,
         "keepalives_interval": 5,
         "keepalives_count": 2,
         "tcp_user_timeout": 20_000,
         "connect_timeout": 5,
-        **DATABASES["default"].get("OPTIONS", {}),  # what the address says
+        **DATABASES["default"].get("OPTIONS", {}),  # options in the URL
         "pool": {
             "min_size": 1,
             "max_size": _number("LOOPSCOPE_DATABASE_CONNECTIONS", 12),
             "timeout": 5,
-            # Beyond it the pool waits twice as long each time, for minutes, while the server is long back.
+            # Longer, the pool doubles its wait up to minutes, while the server is available again.
             "reconnect_timeout": 1,
         },
     }
@@ -207,7 +207,7 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         "CONFIG": {
             "hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}],
-            # Published words reach every database of a Redis: only those of our own kind may hear ours.
+            # Redis channels are shared by all its databases: the prefix separates installations.
             "prefix": f"loopscope-{sha256(SECRET_KEY.encode()).hexdigest()[:16]}",
         },
     }
@@ -235,20 +235,20 @@ CSRF_COOKIE_HTTPONLY = True
 # `no-referrer` would make browsers send "Origin: null" with our own forms, which the CSRF check refuses.
 SECURE_REFERRER_POLICY = "same-origin"
 
-# A proxy in front that speaks https, sets X-Forwarded-Proto and passes nothing else through.
+# Behind a proxy that terminates HTTPS, overwrites X-Forwarded-Proto and is the only way in.
 if _is_on("LOOPSCOPE_HTTPS"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
     SECURE_SSL_REDIRECT = True
-    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # asked for by machines beside us
+    SECURE_REDIRECT_EXEMPT = [r"^healthz$", r"^readyz$"]  # requested by local supervisors without HTTPS
     SECURE_HSTS_SECONDS = 14 * 24 * 3600
 SILENCED_SYSTEM_CHECKS = [
     "security.W002",  # the policy's frame-ancestors does what X-Frame-Options did
-    "security.W005",  # other names under this domain are not ours to decide about
+    "security.W005",  # other subdomains are not ours to decide about
     "security.W021",  # as above
 ]
 
-DATA_UPLOAD_MAX_MEMORY_SIZE = MIB  # pages only: the ingest doors have their own limits
+DATA_UPLOAD_MAX_MEMORY_SIZE = MIB  # pages only: the ingest endpoints have their own limits
 
 AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
@@ -261,25 +261,25 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 
-def _say_once(record: LogRecord) -> bool:
-    """Drop the traceback of a refused request: it is not a bug, and anyone can cause as many as they like."""
+def _without_traceback(record: LogRecord) -> bool:
+    """Remove the traceback of a refused request: it is not a bug, and any client can cause many."""
     record.exc_info = None
     return True
 
 
-# One line a record, and never an event's body: it is somebody's work.
+# One line per record, never the content of an event.
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
     "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"once": {"()": "django.utils.log.CallbackFilter", "callback": _say_once}},
+    "filters": {"once": {"()": "django.utils.log.CallbackFilter", "callback": _without_traceback}},
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOOPSCOPE_LOG_LEVEL", "INFO").upper()},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
         "django.security.DisallowedHost": {"filters": ["once"]},
         "daphne": {"level": "WARNING"},
-        "channels_redis": {"level": "CRITICAL"},  # the relay says it once, this every second
+        "channels_redis": {"level": "CRITICAL"},  # logs each second what the relay logs once
         "asyncio": {"level": "WARNING"},
     },
 }

@@ -1,4 +1,4 @@
-"""Every address of Django: pages by their registry, and what is no page. Other routes are in asgi.py."""
+"""All URLs of Django: the registered pages, the read API, notifications and metrics. See also routing.py."""
 
 from django.urls import include, path
 
@@ -10,7 +10,7 @@ from dashboard.server.metrics import metrics
 from dashboard.shell import views as shell
 from dashboard.web import errors
 
-handler400, handler500 = errors.senseless, errors.broken
+handler400, handler500 = errors.bad_request, errors.server_error
 
 urlpatterns = [
     path("", shell.home, name="home"),

@@ -1,1 +1,1 @@
-"""Addresses, errors, CSV responses, static files and keyset cursors."""
+"""URLs, query strings, error pages, CSV responses, static files and keyset cursors."""

@@ -1,4 +1,4 @@
-"""How one browser wants the pages to look, kept in cookies, so that the first paint is right."""
+"""Appearance settings of one browser, in cookies so that the server renders the first paint correctly."""
 
 from dataclasses import dataclass
 
@@ -8,13 +8,13 @@ CHOICES = {
     "theme": ("light", "dark"),
     "nav": ("rail",),
     "keys": ("off",),
-}  # any other value is the default and keeps no cookie
+}  # any other value is the default and deletes the cookie
 YEAR_S = 365 * 86_400
 
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """What the root element carries; "" follows the system and the width of the window."""
+    """Attributes of the root element; "" follows the system theme and the width of the window."""
 
     theme: str
     nav: str
@@ -22,14 +22,14 @@ class Look:
 
 
 def look(request: HttpRequest) -> dict[str, Look]:
-    """Context processor: what the reader chose."""
-    return {"look": Look(**{name: _known(name, request.COOKIES.get(name, "")) for name in CHOICES})}
+    """Context processor: the appearance settings of the browser."""
+    return {"look": Look(**{name: _valid(name, request.COOKIES.get(name, "")) for name in CHOICES})}
 
 
 def keep(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    """Remember what was posted."""
+    """Set a cookie for each posted setting; delete it for the default."""
     for name in CHOICES.keys() & request.POST.keys():
-        value = _known(name, request.POST[name])
+        value = _valid(name, request.POST[name])
         if value:
             response.set_cookie(
                 name, value, max_age=YEAR_S, secure=request.is_secure(), httponly=True, samesite="Lax"
@@ -39,5 +39,5 @@ def keep(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     return response
 
 
-def _known(name: str, value: str) -> str:
+def _valid(name: str, value: str) -> str:
     return value if value in CHOICES[name] else ""

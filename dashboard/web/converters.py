@@ -5,7 +5,7 @@ from django.urls.converters import IntConverter
 
 
 class Key(IntConverter):
-    """A primary key: no number that a column cannot hold."""
+    """A primary key of at most 18 digits, so that it fits the column."""
 
     regex = "[0-9]{1,18}"
 

@@ -1,4 +1,4 @@
-"""Tables as CSV files (RFC 4180, UTF-8). A cell of text that a spreadsheet would calculate is made text."""
+"""Tables as CSV files (RFC 4180, UTF-8). A quote before text keeps spreadsheets from running formulas."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> 
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
-    """Write a table; unknown is an empty cell."""
+    """Return a table as CSV; None is an empty cell."""
     out = StringIO(newline="")
     writer = csv.writer(out)
     writer.writerow(header)

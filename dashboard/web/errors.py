@@ -1,6 +1,6 @@
-"""What is shown when nothing can be: a bug, a request that is not obeyed, a store that does not answer now.
+"""Error pages: bugs, refused requests, an unavailable database.
 
-These pages know the request alone. They ask no database, and say nothing of what went wrong inside.
+They use the request only: no database query, and no details of the error.
 """
 
 from math import ceil
@@ -13,11 +13,11 @@ from dashboard.web.appearance import look
 from recorder.database.errors import as_busy
 
 
-class Away(MiddlewareMixin):
-    """Middleware for pages; the read API says the same in its own words."""
+class DatabaseUnavailable(MiddlewareMixin):
+    """Middleware for pages; the read API has its own handler with a JSON body."""
 
     def process_exception(self, request: HttpRequest, error: Exception) -> HttpResponse | None:
-        """Answer 503 if the store is away, and let everything else be a bug."""
+        """Answer 503 if the database is unavailable; other exceptions are bugs."""
         busy = as_busy(error)
         if busy is None:
             return None
@@ -26,7 +26,7 @@ class Away(MiddlewareMixin):
         return response
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Give words to an address that only takes forms: who enters it again would see an empty page."""
+        """Add a page to an empty 405 response, for people who enter the URL of a form."""
         if response.status_code != 405 or not isinstance(response, HttpResponse) or response.content:
             return response
         page = _page(request, 405)
@@ -34,22 +34,22 @@ class Away(MiddlewareMixin):
         return page
 
 
-def broken(request: HttpRequest) -> HttpResponse:
-    """Answer 500: Django's handler of bugs."""
+def server_error(request: HttpRequest) -> HttpResponse:
+    """Answer 500; Django's handler500."""
     return _page(request, 500)
 
 
-def senseless(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Answer 400: Django's handler of requests that it cannot read."""
+def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 400; Django's handler400."""
     return _page(request, 400)
 
 
-def refused(request: HttpRequest, why: str, status: int = 400) -> HttpResponse:
-    """Answer a form that is not obeyed, and say why: a stale or a forged one, the pages send none such."""
-    return _page(request, status, "refused", why)
+def refused(request: HttpRequest, reason: str, status: int = 400) -> HttpResponse:
+    """Answer a refused form with the reason. The pages send no such form: it is outdated or forged."""
+    return _page(request, status, "refused", reason)
 
 
-def _page(request: HttpRequest, status: int, name: str = "", why: str = "") -> HttpResponse:
+def _page(request: HttpRequest, status: int, name: str = "", reason: str = "") -> HttpResponse:
     can_repeat = request.method in ("GET", "HEAD")
-    shown = {**look(request), "can_repeat": can_repeat, "why": why}
+    shown = {**look(request), "can_repeat": can_repeat, "why": reason}
     return HttpResponse(render_to_string(f"{name or status}.html", shown), status=status)

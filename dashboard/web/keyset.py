@@ -1,4 +1,8 @@
-"""Keyset pages: a cursor says after which row a page begins, so new rows never shift what is read."""
+"""Keyset pagination: a cursor is the sort key and id of a row, and a page begins after it.
+
+New rows do not shift a page. Cost: a page reads `limit` + 1 rows through an index, however deep it lies; a
+keyset condition bounds the scan where OFFSET would read and skip rows.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +29,7 @@ M = TypeVar("M", bound=Model)
 
 @dataclass(frozen=True, slots=True)
 class Cursor:
-    """A row's place: its moment, its cost (-1 if unknown) or neither, and its id where these are equal."""
+    """A position: a row's time, its cost (-1 if unknown) or neither, and its id, which breaks ties."""
 
     at: datetime | int | None
     pk: int
@@ -40,7 +44,7 @@ class Cursor:
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Which rows a page holds, and whether there are others above ("newer") and below it."""
+    """The rows of a page, and whether there are rows above ("newer") and below ("older") it."""
 
     cursors: Sequence[Cursor]
     has_newer: bool
@@ -49,7 +53,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Order:
-    """By a moment's column, the cost or nothing, and then by id, in one direction. No cost is cheapest."""
+    """An order by time, cost or nothing, then by id, all in one direction; no cost sorts lowest."""
 
     column: str
     newest_first: bool = True
@@ -59,7 +63,7 @@ class Order:
         return replace(self, newest_first=not self.newest_first)
 
     def parse(self, text: str) -> Cursor:
-        """Read a cursor of this order back. Raises ValueError."""
+        """Parse a cursor of this order. Raises ValueError."""
         form = {COST: COSTS, "": IDS}.get(self.column, MOMENTS)
         found = form.fullmatch(text)
         if found is None:
@@ -71,29 +75,29 @@ class Order:
         return self._placed(rows).order_by(*([f"{sign}place"] if self.column else []), f"{sign}id")
 
     def cursor(self, row: Model) -> Cursor:
-        """Return the place of a row that was sorted."""
-        return Cursor(getattr(row, "place"), row.pk)  # noqa: B009  `sort` has put it there
+        """Return the cursor of a row that `sort` returned."""
+        return Cursor(getattr(row, "place"), row.pk)  # noqa: B009  annotated by `sort`
 
     def after(self, rows: QuerySet[M], cursor: Cursor) -> QuerySet[M]:
-        """Return the rows below the cursor."""
+        """Return the rows that follow the cursor in this order, unsorted."""
         sign = "lt" if self.newest_first else "gt"
         below = Q(**{f"id__{sign}": cursor.pk})
         if not self.column:
             return rows.filter(below)
-        # The first condition alone bounds the scan of the index; the rest only tells equal places apart.
+        # The first condition bounds the index scan; the second breaks ties by id.
         return self._placed(rows).filter(
             Q(**{f"place__{sign}e": cursor.at}),
             Q(**{f"place__{sign}": cursor.at}) | Q(below, place=cursor.at),
         )
 
     def cursors(self, rows: QuerySet[M], most: int) -> Sequence[Cursor]:
-        """Return the places of the first rows."""
+        """Return the cursors of the first `most` rows."""
         return [Cursor(at, pk) for at, pk in self.sort(rows).values_list("place", "pk")[:most]]
 
     def page(self, rows: QuerySet[M], size: int, *, older: Cursor | None, newer: Cursor | None) -> Page:
         """Return the page of rows right below the cursor `older`, or right above `newer`. One query or two.
 
-        Where it would hold nothing, or reach the top before it is full, it is the first page.
+        If there are none, or fewer than `size` above `newer`, it is the first page.
         """
         if newer is not None:
             found = self.backwards.cursors(self.backwards.after(rows, newer), size + 1)

@@ -1,4 +1,4 @@
-"""Where things are: the address of everything that two pages or more link to."""
+"""URLs of everything that two pages or more link to. Each function returns a path with its query string."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -9,16 +9,16 @@ from urllib.parse import quote, urlencode
 
 from django.urls import reverse
 
-Value: TypeAlias = str | int | tuple[str, ...]  # of several, each stands in the query
+Value: TypeAlias = str | int | tuple[str, ...]  # a tuple repeats the parameter
 
 
-# The session whose page is drawn as it was, and at which event: its links stay there.
+# The session that is rendered as of an event, and the event: its links keep `at`.
 _past: ContextVar[tuple[int, int] | None] = ContextVar("past", default=None)
 
 
 @contextmanager
 def staying(session_pk: int, at: int) -> Iterator[None]:
-    """Let links to a session's pages lead to them as they were at an event."""
+    """Within the context, links to a session's pages lead to them as of an event."""
     token = _past.set((session_pk, at))
     try:
         yield
@@ -37,13 +37,13 @@ def session(slug: str, pk: int) -> str:
 
 
 def as_of(slug: str, pk: int, event: int | None, *, loop: int | None = None, **query: Value) -> str:
-    """Return a session's page as it was at an event, else as it is; opened at a loop, or at what it did."""
+    """Return a session's page as of an event, or its current state for None; opened at a loop if given."""
     path = _to("loop", slug, pk, loop) if loop else _to("session", slug, pk)
     return _with(path, {"at": event or "", **query})
 
 
 def jump(slug: str, pk: int, to: str) -> str:
-    """Return the way to the next error, winner or waiting loop of a session."""
+    """Return the redirect to the next error, winner or waiting loop of a session."""
     return _with(_to("session-jump", slug, pk), _at(pk) | {"to": to})
 
 
@@ -63,12 +63,12 @@ def loop_deltas(slug: str, session_pk: int, pk: int, before: int) -> str:
 
 
 def turn_calls(slug: str, session_pk: int, loop: int, turn: int, **query: Value) -> str:
-    """Return a group of the calls of a turn, which is named by its place in its loop."""
+    """Return a group of the calls of a turn; `turn` is its position in the loop."""
     return _with(_to("turn-calls", slug, session_pk, loop, turn), _at(session_pk) | query)
 
 
 def turn_passage(slug: str, session_pk: int, loop: int, turn: int, first: int, last: int) -> str:
-    """Return what was told in a turn, or right before it, from one event up to another."""
+    """Return the part of a turn, or of what precedes it, from one event up to another."""
     query = _at(session_pk) | {"first": first, "last": last}
     return _with(_to("turn-passage", slug, session_pk, loop, turn), query)
 
@@ -94,7 +94,7 @@ def event_image(slug: str, event: int, at: str) -> str:
 
 
 def session_lines(slug: str, session_id: str, **query: Value) -> str:
-    """Return a session's recorded lines as the read API gives them."""
+    """Return the read API's endpoint of a session's recorded lines."""
     return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/events", {"project": slug, **query})
 
 
@@ -104,12 +104,12 @@ def compactions(slug: str, **query: Value) -> str:
 
 
 def compaction(slug: str, session_pk: int, pk: int) -> str:
-    """Return a compaction before and after."""
+    """Return the page that compares the context before and after a compaction."""
     return _to("compaction", slug, session_pk, pk)
 
 
 def compaction_of(slug: str, event: int) -> str:
-    """Return the way to the compaction that an event tells of."""
+    """Return the redirect to the compaction of an event."""
     return _to("compaction-of", slug, event)
 
 
@@ -124,22 +124,22 @@ def evaluation(slug: str, pk: int) -> str:
 
 
 def attention(slug: str, **query: Value) -> str:
-    """Return the page of what asks for a person."""
+    """Return the attention page."""
     return _with(_to("attention", slug), query)
 
 
-def seen(slug: str) -> str:
-    """Return where a person marks failures as seen."""
+def mark_failures_read(slug: str) -> str:
+    """Return the form action that marks failures as read."""
     return _to("attention-seen", slug)
 
 
 def insights(slug: str, **query: Value) -> str:
-    """Return the page of what was learned."""
+    """Return the insights page."""
     return _with(_to("insights", slug), query)
 
 
 def integrity(slug: str) -> str:
-    """Return the page of what was refused and what did not fit."""
+    """Return the integrity page: rejected lines and inconsistencies."""
     return _to("integrity", slug)
 
 
@@ -149,7 +149,7 @@ def page(name: str, slug: str) -> str:
 
 
 def live(slug: str, page: str, **query: Value) -> str:
-    """Return the page socket that keeps a page up to date."""
+    """Return the URL of a page socket."""
     return _with(f"/p/{slug}/live/{page}", query)
 
 
@@ -159,10 +159,10 @@ def _to(route: str, slug: str, *numbers: int) -> str:
 
 @lru_cache(maxsize=2_000)
 def _route(route: str, slug: str, numbers: int) -> str:
-    """Return an address with places for its numbers: to find it takes 30 µs, and a page has a hundred."""
+    """Return a URL with placeholders for numbers: `reverse` takes 30 µs, and a page has a hundred links."""
     marks = range(10**15, 10**15 + numbers)
     address = reverse(route, args=(slug, *marks))
-    for mark in reversed(marks):  # they stand behind the slug, which may look like one
+    for mark in reversed(marks):  # from the right: the slug before them may look like a mark
         before, _, after = address.rpartition(str(mark))
         address = f"{before}{{}}{after}"
     return address
@@ -174,5 +174,5 @@ def _at(session_pk: int) -> dict[str, Value]:
 
 
 def _with(path: str, query: Mapping[str, Value]) -> str:
-    said = {name: value for name, value in query.items() if value != ""}
-    return f"{path}?{urlencode(said, doseq=True)}" if said else path
+    params = {name: value for name, value in query.items() if value != ""}
+    return f"{path}?{urlencode(params, doseq=True)}" if params else path

@@ -1,4 +1,4 @@
-"""What the address of a page asks for: read once into a frozen dataclass, written back into links."""
+"""Query strings of pages: parsed once into a frozen dataclass, and written back into links."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ WINDOWS = {
 WORDS_MAX = 200
 VALUE_MAX, VALUES_MAX = 512, 50  # characters; values of one name
 SHOWN_MAX, NOTES_MAX = 60, 5
-PASSING = ("before", "after", "undo")  # what only this page of the list is about
+TRANSIENT = ("before", "after", "undo")  # parameters of one page of a list, which other links drop
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """A query string: a field is a name in it, its default what is usual. What is not compared is no name."""
+    """A query string: each compared field is a parameter, which is left out of links at its default."""
 
     def but(self, **changes: Any) -> Self:
-        """Return the same, on its first page, but for `changes`."""
-        passing = {each.name: None for each in fields(self) if each.name in PASSING}
-        return replace(self, **passing | changes)
+        """Return a copy with `changes`, on the first page of the list."""
+        transient = {field.name: None for field in fields(self) if field.name in TRANSIENT}
+        return replace(self, **transient | changes)
 
     def pairs(self) -> dict[str, Value]:
-        """Return the query string's names and values, without what is usual."""
-        said = {each: getattr(self, each.name) for each in fields(self) if each.compare}
-        return {each.name: _written(value) for each, value in said.items() if value != each.default}
+        """Return names and values of the parameters that differ from their defaults."""
+        values = {field: getattr(self, field.name) for field in fields(self) if field.compare}
+        return {field.name: _written(value) for field, value in values.items() if value != field.default}
 
     @property
     def is_narrow(self) -> bool:
-        """Say whether anything is asked for that would leave something out."""
+        """Return whether any filter is set."""
         return bool(self.but().pairs())
 
     @property
     def query(self) -> str:
-        """Return the link to exactly this, relative to the page: "?…", never empty."""
+        """Return the link to this query, relative to the page: "?…", never empty."""
         return "?" + urlencode(self.pairs(), doseq=True)
 
     def choices(self, name: str, values: Iterable[str]) -> Choices:
-        """Return what can be asked for in place of the value of that name."""
-        return [(each, self.but(**{name: each}).query, each == getattr(self, name)) for each in values]
+        """Return a choice for each possible value of a parameter."""
+        return [(value, self.but(**{name: value}).query, value == getattr(self, name)) for value in values]
 
 
 class Reading:
-    """A query string being read; `notes` say what of it made no sense and is left out."""
+    """A parser of a query string; invalid values are ignored and listed in `notes` for the page."""
 
     def __init__(self, params: QueryDict) -> None:
         self._params = params
@@ -74,7 +74,7 @@ class Reading:
         return given if given in known else usual
 
     def text(self, name: str) -> str:
-        """Return one value of any kind: a name that somebody gave."""
+        """Return one value as text, at most VALUE_MAX characters."""
         given = self._params.get(name, "")
         if not _is_text(given):
             self.ignore(name, given)
@@ -82,14 +82,14 @@ class Reading:
         return given
 
     def words(self, name: str) -> str:
-        """Return words to look for."""
+        """Return search words, cut to WORDS_MAX characters."""
         given = self._params.get(name, "").replace("\0", "").strip()
         if len(given) > WORDS_MAX:
             self.notes.append(f"Only the first {WORDS_MAX} characters were searched for.")
         return given[:WORDS_MAX].strip()
 
     def values(self, name: str, known: Collection[str] = ()) -> tuple[str, ...]:
-        """Return each value once: of those that are known, where any are."""
+        """Return each value once, at most VALUES_MAX; only those in `known`, if it is not empty."""
         kept: list[str] = []
         for value in dict.fromkeys(filter(None, self._params.getlist(name))):
             if (value in known if known else _is_text(value)) and len(kept) < VALUES_MAX:
@@ -110,7 +110,7 @@ class Reading:
             return None
 
     def ignore(self, name: str, value: str, why: str = "there is no such value") -> None:
-        """Say that there is no such value, or what it may be."""
+        """Add a note that a value was ignored, and why; at most NOTES_MAX notes."""
         if len(self.notes) < NOTES_MAX:
             shown = value.replace("\0", "\N{REPLACEMENT CHARACTER}")
             shown = shown if len(shown) <= SHOWN_MAX else f"{shown[:SHOWN_MAX]}…"
@@ -118,12 +118,12 @@ class Reading:
 
 
 def whole_number(text: str) -> int | None:
-    """Return a number that may be a primary key, None for anything else."""
+    """Parse a number of at most 18 decimal digits, as a primary key has; None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
 
 
 def start(since: str, now: datetime) -> datetime | None:
-    """Return when a time range of `WINDOWS` begins; None is as far back as there is anything."""
+    """Return the start of a time range of `WINDOWS`; None has no start."""
     window = WINDOWS[since]
     return now - window if window else None
 

@@ -1,4 +1,4 @@
-"""Static files: collected when a source changed, so nothing has to be built by hand; served by WhiteNoise."""
+"""Static files: collected at start if a source changed, without a build step; served by WhiteNoise."""
 
 import hashlib
 import shutil
@@ -15,9 +15,9 @@ from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # as below
-    """WhiteNoise's storage, which also hashes the names that our scripts import from each other.
+    """WhiteNoise's storage, which also hashes the names of imports between the scripts in js/.
 
-    Django's own `support_js_module_import_aggregation` reads every script, and stops at comments of htmx's.
+    Django's own `support_js_module_import_aggregation` parses every script, and fails on comments in htmx.
     """
 
     patterns = (
@@ -33,7 +33,7 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise ships no types
-    """WhiteNoise, answering with bytes: our files are small, and Django warns of a file read under ASGI."""
+    """WhiteNoise that responds with bytes: files are small, and Django warns of synchronous files in ASGI."""
 
     @staticmethod
     def serve(static_file: StaticFile, request: HttpRequest) -> HttpResponse:
@@ -50,24 +50,25 @@ class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise shi
 
 
 def collect() -> None:
-    """Hash, compress and collect the static files, unless that was done for just these."""
+    """Hash, compress and collect the static files, unless the sources are unchanged since the last time."""
     stamp = settings.STATIC_ROOT / ".collected"
-    wanted = hashlib.sha256("\n".join(_sources()).encode()).hexdigest()
-    if settings.DEBUG or (stamp.exists() and stamp.read_text() == wanted):
+    digest = hashlib.sha256("\n".join(_sources()).encode()).hexdigest()
+    if settings.DEBUG or (stamp.exists() and stamp.read_text() == digest):
         return
-    shutil.rmtree(settings.STATIC_ROOT, ignore_errors=True)  # what a crash left half written stops Django
+    # A crash may have left incomplete files, which stop Django.
+    shutil.rmtree(settings.STATIC_ROOT, ignore_errors=True)
     in_child("collectstatic", "--no-input")
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
 
 
 def in_child(*command: str) -> None:
-    """Run a command of a first start in a process of its own: here it would leave 20 MB behind for good."""
-    asked = [sys.executable, "-m", "django", *command, "--verbosity", "0"]
-    subprocess.run(asked, cwd=settings.BASE, check=True)  # noqa: S603  our own words
+    """Run a management command in a child process: in this one it would leave 20 MB of memory in use."""
+    arguments = [sys.executable, "-m", "django", *command, "--verbosity", "0"]
+    subprocess.run(arguments, cwd=settings.BASE, check=True)  # noqa: S603  constant commands
 
 
 def _sources() -> Iterator[str]:
-    """Name every source file with its size and time."""
+    """Yield the name, size and modification time of every source file."""
     for finder in get_finders():
         for name, storage in finder.list(["CVS", ".*", "*~"]):
             yield f"{name} {storage.size(name)} {storage.get_modified_time(name).timestamp()}"

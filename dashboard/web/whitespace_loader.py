@@ -8,13 +8,13 @@ Django (`{% %}`); `{{ }}` counts as text. Each run of whitespace follows the fir
 3. between two tags, and at both ends of a file: removed;
 4. within text, and between text and the outside of a tag: one space if it breaks a line, else kept;
 5. between attributes: one space, inside the `{% if %}` that an attribute depends on, and none before the end
-   of the tag. Names of attributes hold no tags, and values stand in quotes;
+   of the tag. Names of attributes contain no tags, and values are quoted;
 6. in the value of an attribute a line break with its indentation: removed beside a tag of Django and at both
    ends, else one space. Other whitespace in a value is kept.
 
-`{{ " " }}` stands for one space where rules 2 and 3 would remove it. The result is the same whatever layout a
-formatter chooses. It costs nothing for each request, because Django's engine keeps what it has compiled; in
-exchange the message of a template error shows a condensed line.
+`{{ " " }}` is one space where rules 2 and 3 would remove it. Invariant: the result does not depend on the
+layout that a formatter chooses. Cost: one pass per template and process, none per request, because Django
+caches compiled templates. A drawback: the message of a template error shows a condensed line.
 """
 
 import re
@@ -62,7 +62,7 @@ VOID = {
 
 @dataclass(frozen=True, slots=True)
 class Token:
-    """A tag or a stretch of text; an inside edge is after what `opens` and before what `closes`."""
+    """A tag or a run of text; whitespace after one that `opens` and before one that `closes` is removed."""
 
     text: str
     is_text: bool = False
@@ -82,15 +82,15 @@ class Loader(filesystem.Loader):
 
 def condense(source: str) -> str:
     """Return the template without the whitespace of its layout."""
-    return "".join(_pieces(_tokens(source)))
+    return "".join(_parts(_tokens(source)))
 
 
-def _pieces(tokens: Iterator[Token]) -> Iterator[str]:
-    """Return the tokens and what is left of the whitespace between them."""
+def _parts(tokens: Iterator[Token]) -> Iterator[str]:
+    """Yield the tokens and the remaining whitespace between them."""
     before, gap = EDGE, ""
     for token in tokens:
         if not token.is_text:
-            yield _kept(gap, before, token)
+            yield _remaining(gap, before, token)
             yield token.text
             before, gap = token, ""
             continue
@@ -98,21 +98,21 @@ def _pieces(tokens: Iterator[Token]) -> Iterator[str]:
         start = token.text.find(text) if text else len(token.text)
         gap += token.text[:start]
         if text:
-            yield _kept(gap, before, token)
+            yield _remaining(gap, before, token)
             yield BREAK.sub(" ", text)
             before, gap = token, token.text[start + len(text) :]
-    yield _kept(gap, before, EDGE)
+    yield _remaining(gap, before, EDGE)
 
 
-def _kept(gap: str, before: Token, after: Token) -> str:
-    """Return what stays of the whitespace between two tokens."""
+def _remaining(gap: str, before: Token, after: Token) -> str:
+    """Return the remaining whitespace between two tokens."""
     if before.opens or after.closes or not (before.is_text or after.is_text):
         return ""
     return " " if "\n" in gap else gap
 
 
 def _tokens(source: str) -> Iterator[Token]:
-    """Cut a template into tags and text."""
+    """Split a template into tags and text."""
     blocks = set(re.findall(r"\{%\s*end(\w+)", source))
     at = 0
     while found := TAG.search(source, at):
@@ -148,7 +148,7 @@ def _tag(found: re.Match[str], blocks: set[str]) -> Token:
 
 
 def _attributes(tag: str, blocks: set[str]) -> Iterator[str]:
-    """Return the parts of a tag of HTML, the whitespace between them condensed."""
+    """Yield the parts of an HTML tag, the whitespace between them condensed."""
     is_due = False  # a space, before the next attribute
     for part in ATTRIBUTES.finditer(tag):
         name = part["django"] or ""
@@ -169,7 +169,7 @@ def _value(quoted: str) -> str:
 
 
 def _break(found: re.Match[str]) -> str:
-    """Return what stays of a line break in a value."""
+    """Return the replacement of a line break in a value."""
     is_beside_tag = found.string.endswith("%}", 0, found.start()) or found.string.startswith(
         "{%", found.end()
     )

@@ -1,4 +1,4 @@
-"""What tests of pages have: a place, a way to open its pages live, and a way to ask the read API."""
+"""Fixtures of page tests: a project with a reader, live pages, and the read API."""
 
 import pytest
 
@@ -14,7 +14,7 @@ def place(transactional_db):
 
 @pytest.fixture
 async def open_page(place):
-    """Return a way to open a page of the place and have it live."""
+    """Return a function that opens a page with its socket."""
     pages = []
 
     async def open_page(path: str) -> OpenPage:
@@ -30,7 +30,7 @@ async def open_page(place):
 
 @pytest.fixture
 def get(client, project):
-    """Ask the API as a token of the project may; `get(path, name=value)`."""
+    """Return a function that requests the read API with a token: `get(path, expect=200, **query)`."""
     bearer = {"Authorization": f"Bearer {tokens.issue(project, 'reads', ['read'])}"}
 
     def get(path, *, expect=200, **query):

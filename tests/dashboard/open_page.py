@@ -1,4 +1,4 @@
-"""A page as somebody has it open: its project, its reader, an agent that works there, and its socket."""
+"""An open page in tests: its project, its user, an agent that sends events, and its socket."""
 
 import asyncio
 import json
@@ -16,7 +16,7 @@ from django.test import Client
 from dashboard.asgi import application
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
-from tests.dashboard.page_model import ShownPage, forget_the_new, parse, parts
+from tests.dashboard.page_model import ShownPage, remove_new_panels, parse, parts
 
 ORIGIN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")
@@ -27,7 +27,7 @@ THREAD = ThreadPoolExecutor(max_workers=1, thread_name_prefix="visitor")
 
 
 async def in_thread(work: Callable, *args):
-    """Do what asks the database where a request would: in another thread."""
+    """Run database work in another thread, as requests do."""
     return await asyncio.get_running_loop().run_in_executor(THREAD, work, *args)
 
 
@@ -38,7 +38,7 @@ def leave_thread() -> None:
 
 
 class Place:
-    """A project, somebody who may see it, and an agent that works in it."""
+    """A project, a member of it, and an agent that sends events."""
 
     def __init__(self, slug: str) -> None:
         self.project = Project.objects.create(slug=slug, title=slug)
@@ -53,7 +53,7 @@ class Place:
         return b"cookie", "; ".join(pairs).encode()
 
     def feed(self, *lines: dict | bytes, producer: str = "agent") -> None:
-        """Record lines as the doors do."""
+        """Record lines as the ingest endpoints do."""
         raw = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
         receipt = ingest(Batch(self.project.pk, producer, None, raw))
         assert receipt.rejected == []
@@ -67,7 +67,7 @@ class Place:
         return response.content.decode()
 
     def loops(self) -> list[str]:
-        """Return the address of every recorded loop's page."""
+        """Return the URL of every recorded loop's page."""
         slug = self.project.slug
         loops = LoopRecord.objects.filter(session__project=self.project, started_at__isnull=False)
         return [
@@ -84,7 +84,7 @@ def socket(path: str, *headers: tuple[bytes, bytes]) -> WebsocketCommunicator:
 
 
 class OpenPage:
-    """A page as somebody has it open, with its socket."""
+    """An open page with its socket."""
 
     def __init__(self, place: Place, path: str, html: str) -> None:
         self.place, self.path = place, path
@@ -101,7 +101,7 @@ class OpenPage:
         await self.receive()
 
     async def receive(self, seconds: float = 5) -> str:
-        """Swap the next frame in and acknowledge it."""
+        """Apply the next frame and acknowledge it."""
         frame = await self.socket.receive_from(timeout=seconds)
         await self.socket.send_to(self.shown.show(frame))
         return frame
@@ -112,14 +112,14 @@ class OpenPage:
             pass
 
     async def closed(self) -> int:
-        """Return the code that the socket is closed with; frames that were on their way come before."""
+        """Receive pending frames until the socket closes; return the close code."""
         while (message := await self.socket.receive_output(timeout=5))["type"] == "websocket.send":
             pass  # read, never acknowledged
         assert message["type"] == "websocket.close"
         return message["code"]
 
     async def agree(self) -> None:
-        """Receive frames until the page is what a reload shows; it must become so by itself."""
+        """Receive frames until the page equals a reload."""
         fresh = parts(parse(await in_thread(self.place.get, self.path)), is_list=self.is_list)
         while (mine := self._mine(fresh)) != fresh:
             try:
@@ -130,7 +130,7 @@ class OpenPage:
     def _mine(self, fresh: dict[str, str]) -> dict[str, str]:
         mine = parts(self.shown.root, is_list=self.is_list)
         if self.is_list:
-            forget_the_new(mine, fresh)
+            remove_new_panels(mine, fresh)
         return mine
 
     async def close(self) -> None:

@@ -1,4 +1,4 @@
-"""A page as a browser would hold it: opened once, then changed only by the frames it is sent."""
+"""A model of a page in a browser: loaded once, then changed only by frames."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class Element:
         return next((element for element in self.walk() if element.id == dom_id), None)
 
     def html(self, indent: str = "") -> str:
-        """Return it with one node a line, for comparing and for reading the difference."""
+        """Return the element as text with one node a line, for readable differences."""
         attributes = "".join(f' {name}="{escape(value)}"' for name, value in sorted(self.attributes.items()))
         inner = "".join(_line(child, indent + "  ") for child in self.children)
         return f"{indent}<{self.tag}{attributes}>\n{inner}"
@@ -78,7 +78,7 @@ class _Parser(HTMLParser):
 
 
 def parse(html: str) -> Element:
-    """Read a page or a fragment; tags that do not match are a fault of ours."""
+    """Parse a page or a fragment. Unbalanced tags fail the test."""
     parser = _Parser()
     parser.feed(html)
     parser.close()
@@ -95,7 +95,7 @@ class ShownPage:
         self.pushed: set[str] = set()
 
     def show(self, frame: str) -> str:
-        """Swap one frame in as `dashboard/static/js/live/morph.js` does; return what the page answers."""
+        """Apply one frame as `dashboard/static/js/live/morph.js` does; return the acknowledgement."""
         number = FRAME.match(frame)
         assert number, frame[:80]
         for fresh in parse(frame[number.end() :]).elements:
@@ -133,7 +133,7 @@ class ShownPage:
 
 
 def parts(root: Element, *, is_list: bool) -> dict[str, str]:
-    """Return what a reload is compared by: every panel of a list, else the whole page."""
+    """Return the elements to compare with a reload: each panel of a list, else the whole page."""
     for element in root.walk():
         if element.attributes.get("name") == "csrfmiddlewaretoken":
             element.attributes["value"] = ""
@@ -144,10 +144,10 @@ def parts(root: Element, *, is_list: bool) -> dict[str, str]:
     return {one.id: one.html() for one in root.walk() if one.id.startswith(("sessions-", "shell-"))}
 
 
-def forget_the_new(mine: dict[str, str], fresh: dict[str, str]) -> None:
-    """Leave out what only one has: new sessions wait behind the strip until the reader asks for them.
+def remove_new_panels(mine: dict[str, str], fresh: dict[str, str]) -> None:
+    """Remove panels that only one page has: new sessions are behind the strip until the user loads them.
 
-    And so does the cost of the dearest row, if there are rows that only one has.
+    With new rows, the scale of the most expensive row may differ, too.
     """
     new = fresh.keys() ^ mine.keys()
     scales = {name for name in fresh if name.startswith("sessions-cost-scale-")} if new else set()

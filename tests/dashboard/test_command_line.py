@@ -1,4 +1,4 @@
-"""The command line: its version, and the database of a newer version that it leaves alone."""
+"""The command line: version and help, and the refusal of a database of a newer version."""
 
 import os
 import subprocess
@@ -38,7 +38,7 @@ def test_a_database_of_this_version_is_used(db):
     assert startup_checks.newer_schema() is None
 
 
-def test_the_migrations_of_other_apps_are_not_ours_to_judge(transactional_db):
+def test_unknown_migrations_of_other_apps_are_ignored(transactional_db):
     applied = MigrationRecorder(connection)
     applied.record_applied("auth", FUTURE)
     assert startup_checks.newer_schema() is None
@@ -74,7 +74,7 @@ def test_a_command_that_does_not_use_the_database_runs(newer, monkeypatch, capsy
     assert FUTURE not in printed.err + printed.out
 
 
-def test_a_start_asks_again_when_it_is_its_turn_to_migrate(newer):
+def test_a_start_checks_the_schema_again_before_it_migrates(newer):
     with pytest.raises(CommandError, match=FUTURE):
         call_command("up", "--port", "0", "--accept-loss")
 
@@ -95,7 +95,7 @@ def test_a_process_ends_with_one_line_and_status_1(newer, command):
     assert done.stderr.count("\n") == 1
 
 
-def test_looking_at_a_database_that_is_not_there_makes_none(settings, monkeypatch, tmp_path):
+def test_a_check_of_a_missing_database_does_not_create_it(settings, monkeypatch, tmp_path):
     monkeypatch.setitem(connection.settings_dict, "NAME", str(tmp_path / "none.sqlite3"))
     monkeypatch.setattr(connection, "vendor", "sqlite")
 
@@ -104,13 +104,13 @@ def test_looking_at_a_database_that_is_not_there_makes_none(settings, monkeypatc
 
 
 @pytest.mark.parametrize("name", ["python manage.py", "loopscope"])
-def test_pages_name_commands_as_they_are_typed_here(client, settings, db, name):
+def test_pages_name_the_command_line_of_this_installation(client, settings, db, name):
     settings.COMMAND = name
 
     assert f"<code>{name} signin_link</code>" in client.get("/signin").content.decode()
 
 
-def test_no_template_writes_the_command_line_out():
+def test_no_template_has_a_fixed_command_line():
     templates = list((ROOT / "dashboard/templates").rglob("*.html"))
 
     assert len(templates) > 50

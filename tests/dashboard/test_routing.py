@@ -1,4 +1,4 @@
-"""Which consumer, behind which middleware, answers at which address."""
+"""Socket routing: the consumer and the middleware of each path."""
 
 import pytest
 from channels.auth import AuthMiddleware
@@ -65,17 +65,17 @@ def test_a_socket_is_a_channels_consumer_behind_channels_middleware(path, consum
 
 
 @pytest.mark.parametrize("validator", [SameOriginValidator, AgentOriginValidator])
-def test_the_origin_validators_are_channels_own(validator):
+def test_the_origin_validators_derive_from_channels(validator):
     assert issubclass(validator, OriginValidator)
 
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/p/default/live", "/p/a%0ab/live/sessions", "/healthz"])
-async def test_a_socket_at_no_address_is_refused(path):
+async def test_a_socket_at_an_unknown_path_is_refused(path):
     assert await socket(path, ORIGIN).connect() == (False, 4403)
 
 
 @pytest.mark.parametrize("path", ["/ingest/v1/ws", "/p/default/live/sessions"])
-async def test_a_socket_at_a_foreign_host_is_refused(path):
+async def test_a_socket_with_a_foreign_host_is_refused(path):
     foreign = socket(path)
     foreign.scope["headers"] = [(b"host", b"evil.example"), (b"origin", b"http://evil.example")]
 

@@ -1,4 +1,4 @@
-"""Templates lose the whitespace of their layout when they are loaded, and nothing else."""
+"""The template loader removes the whitespace of the layout and nothing else."""
 
 from pathlib import Path
 
@@ -36,18 +36,18 @@ def test_whitespace_between_tags_and_at_inside_edges_is_removed(written, sent):
         ("3 < 4\n<b>x</b>", "3 < 4 <b>x</b>"),
     ],
 )
-def test_whitespace_of_text_is_kept_as_a_space(written, sent):
+def test_line_breaks_in_text_become_one_space(written, sent):
     assert condense(written) == sent
 
 
 @pytest.mark.parametrize("space", ['{{ " " }}', "{{ ' ' }}", '{{" "}}'])
-def test_a_space_that_is_written_out_is_kept_alone(space):
+def test_an_explicit_space_is_one_space(space):
     assert condense(f"<b>x</b>\n{space}\n<i>y</i>") == "<b>x</b> <i>y</i>"
     assert condense(f"{{% if a %}},{space}{{% endif %}}") == "{% if a %}, {% endif %}"
 
 
 @pytest.mark.parametrize(
-    "kept",
+    "content",
     [
         "<pre>\n  a\n\n  {{ b }} </pre>",
         "<textarea>\n {{ a }}\n</textarea>",
@@ -55,8 +55,8 @@ def test_a_space_that_is_written_out_is_kept_alone(space):
         '<script src="a"> </script>',
     ],
 )
-def test_what_a_browser_shows_as_written_stays_as_written(kept):
-    assert condense(f"<div>\n  {kept}\n</div>") == f"<div>{kept}</div>"
+def test_preformatted_content_is_unchanged(content):
+    assert condense(f"<div>\n  {content}\n</div>") == f"<div>{content}</div>"
 
 
 @pytest.mark.parametrize(
@@ -71,7 +71,7 @@ def test_what_a_browser_shows_as_written_stays_as_written(kept):
         ('<a title="{% if a > b %}x{% endif %}">z</a>', '<a title="{% if a > b %}x{% endif %}">z</a>'),
     ],
 )
-def test_attributes_stand_one_space_apart(written, sent):
+def test_attributes_are_separated_by_one_space(written, sent):
     assert condense(written) == sent
 
 
@@ -84,7 +84,7 @@ def test_attributes_stand_one_space_apart(written, sent):
         ('placeholder=" a  b "', 'placeholder=" a  b "'),
     ],
 )
-def test_a_line_break_in_a_value_is_nothing_beside_a_tag_and_a_space_in_text(written, sent):
+def test_a_line_break_in_a_value_is_removed_beside_a_tag_and_else_a_space(written, sent):
     assert condense(f"<a {written}>z</a>") == f"<a {sent}>z</a>"
 
 

@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.dashboard.page_model import ShownPage, forget_the_new, parse, parts
+from tests.dashboard.page_model import ShownPage, remove_new_panels, parse, parts
 from tests.faults.support.compare_ledgers import Outcome, compare
 from tests.faults.support.producers import at_work, stop
 from tests.faults.support.services import Postgres, Redis, Service
@@ -91,7 +91,7 @@ class OpenPage(threading.Thread):
         with self._lock:
             mine = parts(self._shown.root, is_list=self._is_list)
         if self._is_list:
-            forget_the_new(mine, fresh)
+            remove_new_panels(mine, fresh)
         return mine == fresh
 
 

@@ -63,10 +63,10 @@ def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothin
     request = getattr(RequestFactory(), method)("/p/secret-name/sessions?q=secret-word")
     request.COOKIES["theme"] = theme
     bug, absent = (
-        errors.broken(request),
+        errors.server_error(request),
         Away(lambda _: None).process_exception(request, OperationalError("x")),
     )
-    unread = errors.senseless(request, ValueError("secret-word"))
+    unread = errors.bad_request(request, ValueError("secret-word"))
 
     assert [answer.status_code for answer in (unread, bug, absent)] == [400, 500, 503]
     assert int(absent["Retry-After"]) >= 1

@@ -1,4 +1,4 @@
-"""The files we did not write are the ones we name, and the ones we wrote are light and keep their layer."""
+"""Vendored files match their checksums; our own assets follow the rules for CSS and scripts."""
 
 import hashlib
 import re
@@ -19,11 +19,11 @@ def test_three_files_are_listed_with_their_sum():
 
 
 @pytest.mark.parametrize("name", LISTED)
-def test_a_vendored_file_is_the_one_that_is_listed(name):
+def test_a_vendored_file_has_the_listed_checksum(name):
     assert hashlib.sha256((STATIC / name).read_bytes()).hexdigest() == LISTED[name]
 
 
-def test_every_symbol_that_templates_draw_is_in_the_sprite():
+def test_every_icon_of_the_templates_is_in_the_sprite():
     symbols = set(re.findall(r'id="([\w-]+)"', (STATIC / "icons.svg").read_text()))
     templates = STATIC.parent / "templates"
     drawn = {
@@ -36,7 +36,7 @@ def test_every_symbol_that_templates_draw_is_in_the_sprite():
 
 
 @pytest.mark.parametrize("sheet", SHEETS, ids=lambda sheet: sheet.name)
-def test_a_sheet_needs_no_importance_no_ids_and_nothing_from_elsewhere(sheet):
+def test_a_style_sheet_has_no_important_no_ids_and_no_imports(sheet):
     css = re.sub(r"/\*.*?\*/", "", sheet.read_text(), flags=re.S)
 
     assert "!important" not in css
@@ -46,8 +46,8 @@ def test_a_sheet_needs_no_importance_no_ids_and_nothing_from_elsewhere(sheet):
     assert css.count("{") == css.count("}")
 
 
-def test_gradients_that_repeat_are_mixed_in_srgb():
-    """Between colours of oklch Firefox repeats hard edges at wrong places, unless they are mixed in sRGB."""
+def test_repeating_gradients_are_mixed_in_srgb():
+    """Firefox repeats hard edges between oklch colours at wrong positions unless they are mixed in sRGB."""
     sheets = "".join(sheet.read_text() for sheet in SHEETS)
     repeating = re.findall(r"repeating-[a-z]+-gradient\([^,]*", sheets)
 
@@ -55,7 +55,7 @@ def test_gradients_that_repeat_are_mixed_in_srgb():
     assert all(begin.endswith(" in srgb") for begin in repeating)
 
 
-def test_a_script_asks_for_what_it_imports_by_its_hashed_name(tmp_path):
+def test_a_script_imports_others_by_their_hashed_names(tmp_path):
     scripts = {
         "js/one.js": 'import { a } from "./two.js";\nimport("./two.js");\n',
         "js/two.js": "export const a = 1;\n",
@@ -68,5 +68,5 @@ def test_a_script_asks_for_what_it_imports_by_its_hashed_name(tmp_path):
 
     two = hashed["js/two.js"].removeprefix("js/")
     assert re.fullmatch(r"two\.[0-9a-f]{12}\.js", two)
-    asked = (tmp_path / hashed["js/one.js"]).read_text()
-    assert asked == f'import {{ a }} from "./{two}";\nimport("./{two}");\n'
+    script = (tmp_path / hashed["js/one.js"]).read_text()
+    assert script == f'import {{ a }} from "./{two}";\nimport("./{two}");\n'

@@ -22,11 +22,11 @@ def test_numbers_stay_numbers():
     assert read([-1, Decimal("-0.0000001")]) == [["a", "b"], ["-1", "-0.0000001"]]
 
 
-def test_unknown_is_an_empty_cell_and_text_comes_back_whole():
+def test_none_is_an_empty_cell_and_text_is_unchanged():
     assert read([None, 'He said "a, b"\nand left.'])[1] == ["", 'He said "a, b"\nand left.']
 
 
-def test_the_answer_is_a_download():
+def test_the_response_is_a_download():
     answer = csv_response.answer("costs", ["a"], [["x"]])
 
     assert answer["Content-Disposition"] == 'attachment; filename="costs.csv"'

@@ -18,7 +18,7 @@ PLACES = {
 
 @pytest.mark.parametrize("by", ORDERS)
 @given(st.data(), st.integers(0, 10**18 - 1))
-def test_a_cursor_is_read_as_it_was_written_by_its_own_order(by, data, pk):
+def test_a_cursor_round_trips_through_its_order(by, data, pk):
     cursor = Cursor(data.draw(PLACES[by]), pk)
 
     assert ORDERS[by].parse(str(cursor)) == cursor
@@ -35,6 +35,6 @@ def test_a_cursor_is_read_as_it_was_written_by_its_own_order(by, data, pk):
         *("c-2-1", f"c{COST_MAX + 1}-1", "c1", "c-1"),
     ],
 )
-def test_anything_else_is_no_cursor(order, text):
+def test_other_text_is_not_a_cursor(order, text):
     with pytest.raises(ValueError, match="not a"):
         order.parse(text)

@@ -83,7 +83,7 @@ def _failures(project: int, slug: str, user: int, after: Place | None) -> Failur
         unseen=count(failed.filter(~attention.is_read_by(user)), COUNT_MAX),
         more=_end(shown) if len(found) > PAGE else None,
         newest=Cursor(*newest) if newest else None,
-        seen_url=links.seen(slug),
+        seen_url=links.mark_failures_read(slug),
     )
 
 
