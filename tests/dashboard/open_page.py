@@ -16,7 +16,7 @@ from django.test import Client
 from dashboard.asgi import application
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
-from tests.dashboard.page_model import ShownPage, remove_new_panels, parse, parts
+from tests.dashboard.page_model import ShownPage, parse, parts, remove_new_panels
 
 ORIGIN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")

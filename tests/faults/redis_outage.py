@@ -22,7 +22,7 @@ from uuid import uuid4
 
 from websockets.exceptions import ConnectionClosed
 
-from tests.dashboard.page_model import ShownPage, remove_new_panels, parse, parts
+from tests.dashboard.page_model import ShownPage, parse, parts, remove_new_panels
 from tests.faults.support.compare_ledgers import Outcome, compare
 from tests.faults.support.producers import at_work, stop
 from tests.faults.support.services import Postgres, Redis, Service

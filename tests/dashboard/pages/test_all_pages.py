@@ -12,7 +12,7 @@ from django.urls import get_resolver, path
 from dashboard.security.csp import POLICY
 from dashboard.urls import handler400, handler500
 from dashboard.web import errors
-from dashboard.web.errors import Away
+from dashboard.web.errors import DatabaseUnavailable
 from recorder.models import Project
 
 __all__ = ["handler400", "handler500", "urlpatterns"]
@@ -64,7 +64,7 @@ def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothin
     request.COOKIES["theme"] = theme
     bug, absent = (
         errors.server_error(request),
-        Away(lambda _: None).process_exception(request, OperationalError("x")),
+        DatabaseUnavailable(lambda _: None).process_exception(request, OperationalError("x")),
     )
     unread = errors.bad_request(request, ValueError("secret-word"))
 
@@ -77,7 +77,7 @@ def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothin
         assert not INLINE.search(html)
     for answer in (bug, absent):
         assert ("Try again</a>" in answer.content.decode()) is can_repeat
-    assert Away(lambda _: None).process_exception(request, ValueError("a bug")) is None
+    assert DatabaseUnavailable(lambda _: None).process_exception(request, ValueError("a bug")) is None
 
 
 def test_a_bug_in_a_page_is_answered_with_the_policy_and_no_traceback(settings):
