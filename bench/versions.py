@@ -18,7 +18,7 @@ from itertools import islice
 from pathlib import Path
 
 from bench.live import Agent
-from bench.support.ingest_client import DOORS
+from bench.support.ingest_client import TRANSPORTS
 from bench.support.machine import Target, loopscope, report
 from bench.support.viewers import Reader, watching
 from bench.support.workload import one_loop, tape
@@ -51,7 +51,7 @@ def _measures() -> dict[str, Measure]:
     """Return what is measured by its name; ingest in events a second, all else in milliseconds."""
     ingest: dict[str, Measure] = {
         f"ingest by {name}, events/s": lambda side, run, name=name: _ingest(side, name, run)  # type: ignore[misc]
-        for name in DOORS
+        for name in TRANSPORTS
     }
     return ingest | {
         "session page of 333 turns, ms": lambda side, _: _page(side, _session(side, TURNS[0])),

@@ -1,4 +1,4 @@
-"""What every test has: property tests that choose the same examples each time, tables that are soon empty."""
+"""Settings of every test: reproducible property tests, fast emptying of tables."""
 
 import gc
 
@@ -23,8 +23,8 @@ def pytest_make_parametrize_id(val):
 
 
 @pytest.fixture(autouse=True)
-def _no_history_is_remembered():
-    """Forget the sessions of the test before: in a database that was emptied others have their keys."""
+def _no_cached_versions():
+    """Clear the cache of record versions: after a flush other sessions have the same keys."""
     record_versions.forget()
 
 
@@ -46,15 +46,15 @@ def _deletes(ops, style, tables, **_):
 
 
 def pytest_collection_finish():
-    """Leave what was collected out of every round of the garbage collector: it stays to the end."""
+    """Exclude the collected tests from garbage collection: they live until the end."""
     gc.collect()
     gc.freeze()
 
 
 def pytest_collection_modifyitems(config, items):
-    """Begin with the slow files, and leave out what is about SQLite alone when another database is tested.
+    """Sort slow files first; deselect tests of SQLite alone when another database is tested.
 
-    Workers take files in this order, so that at the end none waits for the other's long one.
+    Workers take files in this order, so that no long file is left for the end.
     """
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)

@@ -90,7 +90,7 @@ def test_the_map_of_the_architecture_answers_each_question_with_one_file():
     assert fronts - set(paths) == set()
 
 
-def test_a_path_that_is_gone_is_seen():
+def test_a_path_that_does_not_exist_is_found():
     found = NAMED.findall("In `recorder/gone.py`, tests/nothing/ and (dashboard/static/*.none).")
     assert found == ["recorder/gone.py", "tests/nothing/", "dashboard/static/*.none"]
     assert not any(exists(path) for path in found)

@@ -108,7 +108,7 @@ def test_data_of_a_checkout_lie_in_its_own_folder():
     assert settings._default_data_folder() == ROOT / "var"
 
 
-def test_the_database_is_sqlite_in_the_data_folder_unless_told_otherwise(tmp_path):
+def test_the_database_is_sqlite_in_the_data_folder_without_database_url(tmp_path):
     engine = "settings.DATABASES['default']['ENGINE'], settings.DATABASES['default']['NAME']"
 
     assert str(tmp_path / "loopscope.sqlite3") in settings_of(tmp_path, engine)
@@ -118,15 +118,15 @@ def test_the_database_is_sqlite_in_the_data_folder_unless_told_otherwise(tmp_pat
 
 
 def test_behind_https_django_has_nothing_to_warn_about(tmp_path):
-    said = python(tmp_path, "manage.py", "check", "--deploy", LOOPSCOPE_HTTPS="1")
+    output = python(tmp_path, "manage.py", "check", "--deploy", LOOPSCOPE_HTTPS="1")
 
-    assert said == "System check identified no issues (3 silenced)."
+    assert output == "System check identified no issues (3 silenced)."
 
 
 def test_a_setting_that_is_not_a_number_is_named(tmp_path):
-    said = settings_of(tmp_path, "settings.LOOPSCOPE_LIMITS", LOOPSCOPE_EVENT_BYTES="4M")
+    output = settings_of(tmp_path, "settings.LOOPSCOPE_LIMITS", LOOPSCOPE_EVENT_BYTES="4M")
 
-    assert said == "LOOPSCOPE_EVENT_BYTES must be a whole number, not '4M'"
+    assert output == "LOOPSCOPE_EVENT_BYTES must be a whole number, not '4M'"
 
 
 def test_the_limits_are_those_of_the_protocol(settings):
@@ -149,10 +149,10 @@ def test_the_limits_are_those_of_the_protocol(settings):
 def test_an_acknowledged_commit_is_on_the_disk(db, settings):
     with connection.cursor() as cursor:
         if connection.vendor == "sqlite":
-            asked = {"PRAGMA journal_mode": "wal", "PRAGMA synchronous": 2, "PRAGMA foreign_keys": 1}
+            expected = {"PRAGMA journal_mode": "wal", "PRAGMA synchronous": 2, "PRAGMA foreign_keys": 1}
         else:
-            asked = {"SHOW synchronous_commit": "on", "SHOW fsync": "on"}
-        for question, answer in asked.items():
+            expected = {"SHOW synchronous_commit": "on", "SHOW fsync": "on"}
+        for question, answer in expected.items():
             cursor.execute(question)
             assert cursor.fetchone()[0] == answer, question
 

@@ -18,12 +18,12 @@ def test_every_dependency_is_pinned_to_one_version():
 
     declared = tomllib.loads((ROOT / "pyproject.toml").read_text())
     project, groups = declared["project"], declared["dependency-groups"]
-    asked = [
+    requirements = [
         *declared["build-system"]["requires"],
         *project["dependencies"],
         *(one for named in (project["optional-dependencies"] | groups).values() for one in named),
     ]
-    named = {re.match(r"[a-z0-9-]+", one).group() for one in asked}
+    named = {re.match(r"[a-z0-9-]+", one).group() for one in requirements}
     assert named - {pin.split("==")[0] for pin in pins} == set()
 
 

@@ -69,17 +69,17 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--acks", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     if strace() is None:
         print("strace is missing: install Debian's package of that name", file=sys.stderr)
         return 2
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="loopscope-ackorder-") as folder:
-        order = run(Path(folder), asked.acks, asked.seed)
+        order = run(Path(folder), options.acks, options.seed)
     found = {"acks": order.acks, "events": order.events, "syncs": order.syncs}
     seconds = round(time.monotonic() - started, 1)
-    print(json.dumps({"seed": asked.seed, "seconds": seconds, **found, "violations": order.violations}))
-    return 1 if order.violations or order.acks < asked.acks else 0
+    print(json.dumps({"seed": options.seed, "seconds": seconds, **found, "violations": order.violations}))
+    return 1 if order.violations or order.acks < options.acks else 0
 
 
 if __name__ == "__main__":

@@ -98,10 +98,10 @@ def main() -> int:
     parser.add_argument("kind", choices=FAILS)
     parser.add_argument("--after", type=int, default=25, help="so many of these calls of a thread succeed")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    asked = parser.parse_args()
+    params = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="loopscope-badcalls-") as folder:
-        course = run(Path(folder), asked.kind, asked.after, asked.seed)
-    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+        course = run(Path(folder), params.kind, params.after, params.seed)
+    print(json.dumps({**vars(params), **asdict(course)}, indent=1))
     return 0 if course.is_clean else 1
 
 

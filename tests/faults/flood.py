@@ -123,16 +123,16 @@ def deaf_page(server: Server, reader: Reader) -> Iterator[None]:
     with socket.socket() as page:
         page.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         page.connect(("127.0.0.1", server.port))
-        asked = UPGRADE.format(path=path, port=server.port, url=server.url, cookie=reader.cookie)
-        page.sendall(asked.encode())
+        handshake = UPGRADE.format(path=path, port=server.port, url=server.url, cookie=reader.cookie)
+        page.sendall(handshake.encode())
         assert page.recv(12).endswith(b"101"), "the page's socket was refused"
         yield
 
 
 def flooder(url: str, token: str, mib: int) -> None:
-    """Send as fast as the server reads, and hear only the last answer; a process of its own."""
-    said = {"type": "Note", "loop_id": "flood.a.1", "text": "y" * (LINE_BYTES - 100)}
-    body = b"\n".join([line(said)] * LINES).decode()
+    """Send as fast as the server reads, in a process of its own; wait for the last acknowledgement."""
+    event = {"type": "Note", "loop_id": "flood.a.1", "text": "y" * (LINE_BYTES - 100)}
+    body = b"\n".join([line(event)] * LINES).decode()
     headers = {"Authorization": f"Bearer {token}"}
     with connect(
         f"ws{url.removeprefix('http')}/ingest/v1/ws", additional_headers=headers, max_queue=None
@@ -171,15 +171,15 @@ def _p99(waits: list[float]) -> float:
 
 def _is_dropped(server: Server) -> bool:
     """Wait until no page is open any more."""
-    asked = urllib.request.Request(
+    metrics = urllib.request.Request(
         f"{server.url}/metrics", headers={"Authorization": f"Bearer {server.token}"}
     )
     deadline = time.monotonic() + DROPPED_S
     while time.monotonic() < deadline:
-        with urllib.request.urlopen(asked) as answer:
+        with urllib.request.urlopen(metrics) as answer:
             if "\nloopscope_viewers 0\n" in answer.read().decode():
                 return True
-        time.sleep(0.5)  # polled: nobody tells
+        time.sleep(0.5)  # polled: nothing reports it
     return False
 
 
@@ -187,12 +187,15 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--mib", type=int, default=600)
     parser.add_argument("--database", help="a PostgreSQL server, postgres://…; a new database is made in it")
-    asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="loopscope-flood-") as folder, fresh(asked.database) as settings:
+    params = parser.parse_args()
+    with (
+        tempfile.TemporaryDirectory(prefix="loopscope-flood-") as folder,
+        fresh(params.database) as settings,
+    ):
         server = Server(Path(folder), **settings)
         server.start()
         try:
-            felt = run(server, asked.mib)
+            felt = run(server, params.mib)
         finally:
             server.stop()
     print(json.dumps(asdict(felt), indent=1))

@@ -65,16 +65,19 @@ def main() -> int:
     parser.add_argument("--kills", type=int, default=300)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--database", help="a PostgreSQL server, postgres://…; a new database is made in it")
-    asked = parser.parse_args()
+    params = parser.parse_args()
     started = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="loopscope-killer-") as folder, fresh(asked.database) as settings:
+    with (
+        tempfile.TemporaryDirectory(prefix="loopscope-killer-") as folder,
+        fresh(params.database) as settings,
+    ):
         server = Server(Path(folder), **settings)
         try:
-            outcome = run(server, asked.kills, asked.seed)
+            outcome = run(server, params.kills, params.seed)
         finally:
             server.stop()
     seconds = round(time.monotonic() - started, 1)
-    about = {"seed": asked.seed, "kills": asked.kills, "seconds": seconds}
+    about = {"seed": params.seed, "kills": params.kills, "seconds": seconds}
     print(json.dumps({**about, **asdict(outcome)}, indent=1))
     return 0 if outcome.is_clean else 1
 

@@ -151,7 +151,7 @@ def status(server: Server, path: str) -> int:
 
 
 def _readiness(server: Server) -> str:
-    """Return what the server says of itself."""
+    """Return the status that `/readyz` reports."""
     try:
         with urllib.request.urlopen(f"{server.url}/readyz", timeout=60) as answer:
             return str(json.load(answer)["status"])
@@ -163,9 +163,9 @@ def _readiness(server: Server) -> str:
 def _ready_while(server: Server, well_s: float) -> int:
     """Return what readyz says, once it says no more that all is well."""
     deadline = time.monotonic() + well_s
-    while (said := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
+    while (reported := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
         time.sleep(0.1)
-    return said
+    return reported
 
 
 def _acks(producers: list[Producer]) -> int:
@@ -175,7 +175,7 @@ def _acks(producers: list[Producer]) -> int:
 def _until_felt(server: Server, why: str = "") -> None:
     """Wait until the server says that it cannot commit, and why: on a busy machine it may be busy before."""
     began = time.monotonic()
-    while (said := _readiness(server)) == "ok" or (why and said != why):
+    while (reported := _readiness(server)) == "ok" or (why and reported != why):
         assert time.monotonic() - began < FELT_S, "it does without"
         time.sleep(0.1)
 
@@ -212,11 +212,11 @@ def main() -> int:
     parser.add_argument("outage", choices=("lock", "disk", "postgres"))
     parser.add_argument("--seconds", type=float, default=30)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     folder = tempfile.TemporaryDirectory(prefix="loopscope-outages-")
-    with folder as path, prepared(asked.outage, Path(path)) as (server, outage):
-        course = run(server, outage, asked.seconds, asked.seed)
-    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+    with folder as path, prepared(options.outage, Path(path)) as (server, outage):
+        course = run(server, outage, options.seconds, options.seed)
+    print(json.dumps({**vars(options), **asdict(course)}, indent=1))
     return 0 if course.is_clean else 1
 
 

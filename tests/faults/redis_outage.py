@@ -80,10 +80,10 @@ class OpenPage(threading.Thread):
 
     def _follow(self) -> None:
         while True:
-            frame = self._socket.hear(wait=None)
+            frame = self._socket.receive(wait=None)
             with self._lock:
                 answer = self._shown.show(frame)
-            self._socket.say(answer)
+            self._socket.send_frame(answer)
 
     def is_true(self) -> bool:
         """Say whether it shows what a reload would."""
@@ -154,10 +154,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seconds", type=float, default=60)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
-    asked = parser.parse_args()
+    options = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="loopscope-redisaway-") as folder:
-        course = run(Path(folder), asked.seconds, asked.seed)
-    print(json.dumps({**vars(asked), **asdict(course)}, indent=1))
+        course = run(Path(folder), options.seconds, options.seed)
+    print(json.dumps({**vars(options), **asdict(course)}, indent=1))
     return 0 if course.is_clean else 1
 
 

@@ -22,7 +22,7 @@ from typing import Literal
 
 from tests.faults.support import producer_stream
 from tests.faults.support.databases import fresh
-from tests.faults.support.producers import Poster, Producer, Talker
+from tests.faults.support.producers import HTTPProducer, Producer, SocketProducer
 from tests.faults.support.proxy import Fault, proxy
 from tests.support.server import ROOT, Server
 
@@ -70,8 +70,8 @@ def run(servers: list[Server], schedules: range, events: int, seed: int) -> Iter
 
 
 def _producer(chance: random.Random, token: str, events: int) -> Producer:
-    door = chance.choice((Poster, Talker))
-    producer = door(NAME, 0, token, chance.randrange(2**32))
+    transport = chance.choice((HTTPProducer, SocketProducer))
+    producer = transport(NAME, 0, token, chance.randrange(2**32))
     producer.limit = events
     producer.most_lines = chance.choices(MOST_LINES, HOW_OFTEN)[0]
     return producer
@@ -122,24 +122,24 @@ def main() -> int:
     parser.add_argument("--events", type=int, default=10_000)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(2**32))
     parser.add_argument("--database", help="a PostgreSQL server; two Loopscopes then share a new database")
-    asked = parser.parse_args()
+    options = parser.parse_args()
     started = time.monotonic()
     with ExitStack() as stack:
-        settings = stack.enter_context(fresh(asked.database))
+        settings = stack.enter_context(fresh(options.database))
         servers = []
-        for _ in range(2 if asked.database else 1):
+        for _ in range(2 if options.database else 1):
             folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="loopscope-schedules-")))
             server = Server(folder, **settings)
             stack.callback(server.stop)
             server.start()
             servers.append(server)
-        schedules = range(asked.first, asked.first + asked.schedules)
+        schedules = range(options.first, options.first + options.schedules)
         digests = set()
-        for name, digest in run(servers, schedules, asked.events, asked.seed):
+        for name, digest in run(servers, schedules, options.events, options.seed):
             print(json.dumps({"schedule": name, "digest": digest}), flush=True)
             digests.add(digest)
     seconds = round(time.monotonic() - started, 1)
-    print(json.dumps({**vars(asked), "seconds": seconds, "digests": len(digests)}))
+    print(json.dumps({**vars(options), "seconds": seconds, "digests": len(digests)}))
     return 0 if len(digests) == 1 else 1
 
 

@@ -1,4 +1,4 @@
-"""A flood beside a page that reads nothing; how long the others wait is for the tool to tell."""
+"""A flood next to a page that reads nothing; the tool itself measures how long the others wait."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from tests.faults import flood
 pytestmark = pytest.mark.slow
 
 
-def test_a_flood_is_taken_whole_in_little_memory_and_a_page_that_reads_nothing_is_dropped(server):
+def test_a_flood_is_stored_in_bounded_memory_and_a_page_that_reads_nothing_is_dropped(server):
     server.start()
 
     felt = flood.run(server, mib=40, before_s=1)

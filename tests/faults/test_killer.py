@@ -6,7 +6,7 @@ from django.db import connection
 from tests.faults import killer
 from tests.faults.support import producer_stream
 from tests.faults.support.compare_ledgers import compare
-from tests.faults.support.producers import Poster
+from tests.faults.support.producers import HTTPProducer
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +22,7 @@ def test_what_was_acknowledged_outlives_kills_at_random_moments(server):
 
 def test_the_comparison_sees_what_is_lost_altered_and_was_never_sent(server):
     server.start()
-    producer = Poster("p", server.port, server.token, seed=1)
+    producer = HTTPProducer("p", server.port, server.token, seed=1)
     server.agent("p").send(*producer_stream.lines("p", 0, 9), producer_stream.nth("p", 10))
     producer.acked, producer.sent = 12, 12
 

@@ -93,7 +93,7 @@ def test_a_full_disk_is_started_on_with_the_reserve_and_refused_without(tmp_path
 
 @on_sqlite
 @may_mount
-def test_a_disk_that_turns_read_only_is_told_as_busy_and_nothing_is_lost(tmp_path):
+def test_a_disk_that_turns_read_only_gives_busy_and_nothing_is_lost(tmp_path):
     lines = [line(agent_start(f"s.a.{n}")) for n in range(6)]
     with outages.small_disk(tmp_path) as folder:
         server = Server(folder)
@@ -101,8 +101,8 @@ def test_a_disk_that_turns_read_only_is_told_as_busy_and_nothing_is_lost(tmp_pat
         server.agent("p").send(*lines[:5])
         subprocess.run(["mount", "-o", "remount,abort", folder], check=True)  # as after an error of the disk
 
-        status, said, _ = send(server, "p", 5, lines[5])
-        assert (status, said["code"]) == (503, "busy")
+        status, reply, _ = send(server, "p", 5, lines[5])
+        assert (status, reply["code"]) == (503, "busy")
         assert outages.status(server, "/readyz") == 503
         assert outages.status(server, "/api/v1/sessions") == 200
         server.stop()

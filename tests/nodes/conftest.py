@@ -37,11 +37,11 @@ def postgres():
     return f"postgres://{who}@{at['HOST'] or '127.0.0.1'}:{at['PORT'] or 5432}/postgres"
 
 
-def through(url, door):
+def through(url, proxy):
     """Return the same address by way of a proxy."""
     at = urlsplit(url)
     who = f"{at.username}{f':{at.password}' if at.password else ''}@" if at.username else ""
-    return at._replace(netloc=f"{who}127.0.0.1:{door.port}").geturl()
+    return at._replace(netloc=f"{who}127.0.0.1:{proxy.port}").geturl()
 
 
 def between(url, port):
@@ -52,7 +52,7 @@ def between(url, port):
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory):
-    """Two nodes whose ways to Redis and to PostgreSQL can be cut; Redis is away when they start."""
+    """Two nodes whose connections to Redis and PostgreSQL can be cut; Redis is down when they start."""
     redis = between(settings.REDIS_URL, 6379)
     redis.cut()
     with fresh(postgres()) as database:
@@ -70,7 +70,7 @@ def cluster(tmp_path_factory):
 
 @pytest.fixture
 def nodes(cluster):
-    """The two nodes, with all they need."""
+    """The two nodes, with Redis and PostgreSQL reachable."""
     for way in (cluster.redis, cluster.base):
         way.mend()
     for node in cluster.nodes:
@@ -79,7 +79,7 @@ def nodes(cluster):
 
 
 def hears(node):
-    """Say whether the last that a node said of Redis is that it is there."""
+    """Whether a node's last log line about Redis reports it as reachable."""
     gone, back = (node.log().rfind(f"Redis {words}") for words in ("does not answer", "answers again"))
     return back >= gone
 

@@ -157,16 +157,16 @@ class Page:
     def next(self, wait=WAIT_S) -> str:
         """Return what the next frame puts into the page; empty ones only say that the line is warm."""
         while True:
-            head, _, body = self.hear(wait).partition("-->")
-            self.say(json.dumps({"ack": int(head.rsplit(" ", 1)[1])}))
+            head, _, body = self.receive(wait).partition("-->")
+            self.send_frame(json.dumps({"ack": int(head.rsplit(" ", 1)[1])}))
             if body:
                 self.frames.append(body)
                 return body
 
-    def hear(self, wait=WAIT_S) -> str:
+    def receive(self, wait=WAIT_S) -> str:
         return self._socket.recv(timeout=wait)
 
-    def say(self, text) -> None:
+    def send_frame(self, text) -> None:
         self._socket.send(text)
 
     def until(self, true, wait=WAIT_S) -> str:

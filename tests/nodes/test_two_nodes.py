@@ -59,7 +59,7 @@ def test_the_same_batches_sent_to_both_nodes_at_once_are_stored_once(nodes, tena
     assert post(nodes[1], token, LINES[:500], 0)[1]["duplicates"] == 500
 
 
-def test_a_gap_and_a_conflict_are_told_by_whichever_node_is_asked(nodes, tenant):
+def test_both_nodes_report_a_gap_and_a_conflict(nodes, tenant):
     _, token = tenant
     post(nodes[0], token, LINES[:5], 0)
 

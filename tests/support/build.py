@@ -1,6 +1,6 @@
-"""Events with sane defaults, as phi-core writes them: `agent_end("s.a.1", tokens=7)`.
+"""Builders of events with defaults, in phi-core's form: `agent_end("s.a.1", tokens=7)`.
 
-A loop's session is what stands before the first dot of its id; `at` counts seconds from nine o'clock.
+A loop's session is the part of its id before the first dot; `at` counts seconds from nine o'clock.
 """
 
 import json
@@ -14,7 +14,7 @@ def time(at):
 
 
 def line(event):
-    """Return the event as it stands on the wire."""
+    """Return the event as one line of JSON."""
     return json.dumps(event, separators=(",", ":")).encode()
 
 
@@ -251,13 +251,13 @@ def prun_applied(loop="s.a.1", at=3):
 
 
 def ours(type_, loop="s.a.1", **more):
-    """One of our own events in a loop; `loop=None` with `session_id=` for one of a session."""
+    """Return an event of Loopscope's own in a loop; for a session pass `loop=None` and `session_id`."""
     return {"type": type_, **({} if loop is None else {"loop_id": loop}), **more}
 
 
 def small_loop(loop="s.a.1", tokens=5, text="Done.", **start):
     """Return all events of a loop of one turn that answers at once."""
-    said = assistant(text, tokens=tokens)
+    answer = assistant(text, tokens=tokens)
     return [
         agent_start(loop, **start),
         turn_start(loop),
@@ -265,7 +265,7 @@ def small_loop(loop="s.a.1", tokens=5, text="Done.", **start):
         message_end(loop, user()),
         message_start(loop),
         message_update(loop, text=text),
-        message_end(loop, said),
-        turn_end(loop, tokens=tokens, message=said),
-        agent_end(loop, tokens=tokens, messages=[user(), said]),
+        message_end(loop, answer),
+        turn_end(loop, tokens=tokens, message=answer),
+        agent_end(loop, tokens=tokens, messages=[user(), answer]),
     ]

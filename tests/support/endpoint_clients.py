@@ -1,4 +1,4 @@
-"""Programs at the doors: what they send to the real application, and what they are told."""
+"""Clients of the ingest endpoints, in process: requests and frames to the real application."""
 
 import json
 from dataclasses import dataclass
@@ -25,10 +25,10 @@ class Answer:
 
 
 def post(body=b"", token=None, *, method="POST", query="", host=HOST[1], **headers):
-    """Send a body to the HTTP door; headers are written x_producer="a"; one that is None is left out."""
-    given = {"content_type": NDJSON, "authorization": token and f"Bearer {token}", **headers}
+    """POST a body to the HTTP endpoint; headers are keyword arguments, None leaves one out."""
+    fields = {"content_type": NDJSON, "authorization": token and f"Bearer {token}", **headers}
     pairs = [(b"host", host)]
-    for name, value in given.items():
+    for name, value in fields.items():
         if value is not None:
             raw = value if isinstance(value, bytes) else str(value).encode()
             pairs.append((name.replace("_", "-").encode(), raw))
@@ -50,25 +50,25 @@ async def request(path, body=b"", *, method="GET", query="", headers=(HOST,)):
         "server": ("127.0.0.1", 8000),
         "client": ("127.0.0.1", 50000),
     }
-    door = ApplicationCommunicator(application, scope)
+    communicator = ApplicationCommunicator(application, scope)
     parts = [body[start : start + 8192] for start in range(0, len(body), 8192)] or [b""]
     for part in parts[:-1]:
-        await door.send_input({"type": "http.request", "body": part, "more_body": True})
-    await door.send_input({"type": "http.request", "body": parts[-1]})
-    start = await door.receive_output(10)
+        await communicator.send_input({"type": "http.request", "body": part, "more_body": True})
+    await communicator.send_input({"type": "http.request", "body": parts[-1]})
+    start = await communicator.receive_output(10)
     content = b""
     while True:
-        message = await door.receive_output(10)
+        message = await communicator.receive_output(10)
         content += message.get("body", b"")
         if not message.get("more_body"):
             break
-    await door.wait(10)
+    await communicator.wait(10)
     found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     return Answer(start["status"], found, content)
 
 
 class Client:
-    """A program on the ingest socket."""
+    """A producer on the ingest WebSocket."""
 
     def __init__(self, token=None, *, query="", headers=()):
         bearer = [(b"authorization", f"Bearer {token}".encode())] if token else []
@@ -83,16 +83,16 @@ class Client:
     async def __aexit__(self, *_):
         await self._socket.disconnect(timeout=10)
 
-    async def say(self, header, *lines):
+    async def send_frame(self, header, *lines):
         """Send a frame: a header, or None in bare mode, and lines."""
         first = [] if header is None else [header if isinstance(header, str) else json.dumps(header)]
         await self._socket.send_to(text_data="\n".join([*first, *(line.decode() for line in lines)]))
 
-    async def say_bytes(self, content):
+    async def send_bytes(self, content):
         await self._socket.send_to(bytes_data=content)
 
-    async def hear(self):
-        """Return what the server says next."""
+    async def receive(self):
+        """Return the next frame of the server."""
         message = await self._socket.receive_output(10)
         assert message["type"] == "websocket.send", message
         return json.loads(message["text"])
@@ -104,18 +104,18 @@ class Client:
         return message["code"]
 
     async def hello(self, producer="p", v=1):
-        await self.say({"op": "hello", "v": v, "producer": producer})
-        return await self.hear()
+        await self.send_frame({"op": "hello", "v": v, "producer": producer})
+        return await self.receive()
 
     async def send(self, first, *lines):
-        await self.say({"op": "events", "first": first, "n": len(lines)}, *lines)
+        await self.send_frame({"op": "events", "first": first, "n": len(lines)}, *lines)
 
     async def upto(self, high):
         """Wait until everything up to `high` is acknowledged; return the rejections on the way."""
         rejected = []
         while True:
-            said = await self.hear()
-            assert said["op"] == "ack", said
-            rejected += said["rejected"]
-            if said["upto"] >= high:
+            reply = await self.receive()
+            assert reply["op"] == "ack", reply
+            rejected += reply["rejected"]
+            if reply["upto"] >= high:
                 return rejected

@@ -1,6 +1,6 @@
-"""What a first start leaves behind, made once for the servers of a test run: it takes seconds.
+"""Files of a first start, made once for all servers of a test run, because that takes seconds.
 
-A run names a folder for it by `LOOPSCOPE_TESTS_SHARED`; without one, as under a benchmark, nothing is kept.
+`LOOPSCOPE_TESTS_SHARED` names their folder; without it, as in a benchmark, each server starts from nothing.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ SHARED = "LOOPSCOPE_TESTS_SHARED"
 DATABASE = "loopscope.sqlite3"
 
 
-def begun(begin: Callable[[Path], str]) -> Path | None:
+def started_folder(begin: Callable[[Path], str]) -> Path | None:
     """Return the folder of a server that has started once, its token in a file; `begin` makes both, once."""
     if SHARED not in os.environ:
         return None
-    folder = Path(os.environ[SHARED]) / "begun"
+    folder = Path(os.environ[SHARED]) / "started"
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not (folder / "token").exists():
@@ -29,10 +29,10 @@ def begun(begin: Callable[[Path], str]) -> Path | None:
     return folder
 
 
-def lay(begun: Path, folder: Path, *, is_sqlite: bool) -> str:
-    """Copy what is there to a new server; return its token, "" when its database is another."""
-    shutil.copytree(begun / "static", folder / "static")
+def copy_start(started: Path, folder: Path, *, is_sqlite: bool) -> str:
+    """Copy the files to a new server's folder; return its token, "" when it has another database."""
+    shutil.copytree(started / "static", folder / "static")
     if not is_sqlite:
         return ""
-    shutil.copyfile(begun / DATABASE, folder / DATABASE)
-    return (begun / "token").read_text()
+    shutil.copyfile(started / DATABASE, folder / DATABASE)
+    return (started / "token").read_text()

@@ -1,8 +1,8 @@
-"""How many bytes the journal takes, and how many of what was sent are not said a second time.
+"""Size of the journal, and of the unique content of the lines that were sent.
 
-Unique content is each distinct message once, in whatever line and order of keys it stands, and likewise each
-system prompt, tool and streamed piece. Closer, with `blocks`, it is not messages but what they hold: each
-distinct text, thought and tool call once. The allowance for each event is for all else.
+Unique content is each distinct message once, whatever its line and order of keys, and each distinct system
+prompt, tool and delta. With `blocks` it is each distinct text, thought and tool call of the messages instead.
+The allowance for each event covers everything else.
 """
 
 import json
@@ -14,16 +14,16 @@ JOURNAL = ("recorder_journalevent", "one_line")  # the table, and the index of i
 
 
 def allowed(lines, *, blocks=False):
-    """Return the bytes that these lines may take."""
+    """Return the limit of the journal's size for these lines."""
     return SHARE * unique_bytes(lines, blocks=blocks) + AN_EVENT * len(lines)
 
 
 def unique_bytes(lines, *, blocks=False):
-    found = {said for line in lines for said in _said(json.loads(line), blocks=blocks)}
-    return sum(len(said.encode()) for said in found)
+    texts = {text for line in lines for text in _texts(json.loads(line), blocks=blocks)}
+    return sum(len(text.encode()) for text in texts)
 
 
-def _said(event, *, blocks):
+def _texts(event, *, blocks):
     payload = event.get("payload") or {}
     messages = [event.get("message"), *(event.get("messages") or []), *(event.get("tool_results") or [])]
     messages += payload.get("messages") or []

@@ -1,4 +1,4 @@
-"""A long loop as phi-core writes it: every request repeats all messages, with their keys in another order."""
+"""A long loop in phi-core's form: every request repeats all messages with another order of keys."""
 
 import json
 import random
@@ -7,14 +7,14 @@ CONFIG = "anthropic.claude-sonnet-4-6"
 ABOUT = {"model": "claude-sonnet-4-6", "provider": "anthropic", "role": "assistant", "stopReason": "toolUse"}
 USAGE = {"cache_read": 0, "cache_write": 0, "input": 900, "output": 150, "reasoning": 0, "total_tokens": 1050}
 TOOLS = [
-    {"name": name, "description": f"Runs {name} in the project and says what came of it", "parameters": {}}
+    {"name": name, "description": f"Runs {name} in the project and reports the outcome", "parameters": {}}
     for name in ("bash", "edit", "grep", "read_file")
 ]  # fmt: skip
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
 class LongLoop:
-    """The lines of one loop. `deltas` is how many pieces each answer streams in."""
+    """The lines of one loop. `deltas` is the number of updates of each streamed answer."""
 
     def __init__(self, turns=200, deltas=0, seed=1, session="long"):
         self.turns, self.deltas = turns, deltas
@@ -37,13 +37,13 @@ class LongLoop:
         if turn == 0:
             yield from self._whole({"content": self._content(300), "role": "user", "timestamp": turn})
         yield self._request(turn)
-        said, call = self._content(700), f"toolu_{self.chance.randrange(2**60):015x}"
+        answer, call = self._content(700), f"toolu_{self.chance.randrange(2**60):015x}"
         arguments = {"command": self._words(200), "timeout": turn}
-        asked = {"arguments": arguments, "id": call, "name": "bash", "type": "toolCall"}
+        tool_call = {"arguments": arguments, "id": call, "name": "bash", "type": "toolCall"}
         empty = {"content": [], **ABOUT, "timestamp": turn, "usage": USAGE}
         yield self._line("MessageStart", message=empty)
-        yield from self._streamed(empty, said[0]["text"])
-        yield from self._ended({**empty, "content": [*said, asked]})
+        yield from self._streamed(empty, answer[0]["text"])
+        yield from self._ended({**empty, "content": [*answer, tool_call]})
         yield self._line("ToolExecutionStart", tool_call_id=call, tool_name="bash", args=arguments)
         content = self._content(900)
         yield self._line(

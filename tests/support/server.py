@@ -1,4 +1,4 @@
-"""A real server in a subprocess, and what an agent and an administrator do with it."""
+"""A real server in a subprocess, with the actions of an agent and an administrator."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from uuid import uuid4
 
 from websockets.sync.client import connect
 
-from tests.support.first_start import begun, lay
+from tests.support.first_start import copy_start, started_folder
 
 ROOT = Path(__file__).parents[2]
 START_S = 60
-KEPT_BACK = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
+NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
 
 
 class Server:
-    """`manage.py up` with a data folder of its own, on the port it was given first.
+    """`manage.py up` with a data folder of its own; its port stays the same after a restart.
 
-    In a test run it finds there what a first start makes, unless it shall start `from_nothing`.
+    In a test run the folder has the files of a first start, unless `from_nothing` is set.
     """
 
     def __init__(
@@ -39,31 +39,31 @@ class Server:
         self.root = root  # the checkout that it runs
         self.port = 0
         self.folder = folder
-        # To a process of its own the address of the test database is that of the real one.
-        inherited = {name: value for name, value in os.environ.items() if name not in KEPT_BACK}
+        # The test database's address would be that of the real one in another process.
+        inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         self.environment = (
             inherited | {"LOOPSCOPE_DATA": str(folder), "PYTHONDONTWRITEBYTECODE": "1"} | settings
         )
-        self.under: tuple[str, ...] = ()  # a command that runs it, a tracer say
+        self.under: tuple[str, ...] = ()  # a command that runs it, such as a tracer
         self._log = folder / "server.log"
         self._from_nothing = from_nothing
         self._process: subprocess.Popen[bytes] | None = None
         self._token = ""
-        self._taken = ""
+        self._used_link = ""
 
     @property
     def url(self) -> str:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Serve, and return when it answers."""
+        """Start the server and return when it answers."""
         self.launch()
         self.wait_until_it_answers()
 
     def launch(self) -> None:
-        """Begin to serve, in a process group of its own."""
-        if not self._from_nothing and not self._log.exists() and (kept := begun(_begin)):
-            self._token = lay(kept, self.folder, is_sqlite="DATABASE_URL" not in self.environment)
+        """Start the server in a process group of its own, without waiting."""
+        if not self._from_nothing and not self._log.exists() and (started := started_folder(_begin)):
+            self._token = copy_start(started, self.folder, is_sqlite="DATABASE_URL" not in self.environment)
         serve = [sys.executable, "manage.py", "up", "--host", "127.0.0.1", "--port", str(self.port)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
@@ -84,7 +84,7 @@ class Server:
             sleep(0.05)
 
     def kill(self) -> None:
-        """End it and all its children without a word, as a crash would."""
+        """Kill it and all its children, as a crash would."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -104,7 +104,7 @@ class Server:
         self._process.send_signal(number)
 
     def wait(self) -> int:
-        """Return the status it ends with."""
+        """Return its exit status."""
         assert self._process is not None
         return self._process.wait(timeout=20)
 
@@ -138,8 +138,8 @@ class Server:
     def way_in(self) -> str:
         """Return the path of a one-time link: the one it printed last, and each later time a new one."""
         printed = re.findall(r"/signin/\S+", self.log())[-1]
-        path = printed if printed != self._taken else self.manage("signin_link")
-        self._taken = printed
+        path = printed if printed != self._used_link else self.manage("signin_link")
+        self._used_link = printed
         return path
 
     def sign_in(self, page) -> None:
@@ -149,7 +149,7 @@ class Server:
         page.wait_for_url(re.compile("/p/"))
 
     def read(self, path: str):
-        """Ask the read API."""
+        """Return the JSON of a GET of the read API."""
         headers = {"Authorization": f"Bearer {self.token}"}
         with urllib.request.urlopen(urllib.request.Request(self.url + path, headers=headers)) as answer:
             return json.load(answer)
@@ -163,7 +163,7 @@ class Server:
         return Agent(self, producer or str(uuid4()))
 
     def _answers(self) -> bool:
-        self.port = self.port or self._told_port()
+        self.port = self.port or self._listening_port()
         if not self.port:
             return False
         try:
@@ -172,8 +172,8 @@ class Server:
         except OSError:
             return False
 
-    def _told_port(self) -> int:
-        """Return the port it says it listens on: a free one found before may be taken by then."""
+    def _listening_port(self) -> int:
+        """Return the port from `server.json`; a free port found beforehand may be in use by then."""
         try:
             return urlsplit(json.loads((self.folder / "server.json").read_text())["url"]).port or 0
         except (FileNotFoundError, json.JSONDecodeError):
@@ -181,7 +181,7 @@ class Server:
 
 
 class Agent:
-    """A producer that numbers its lines on, over HTTP or a socket."""
+    """A producer that numbers its lines, over HTTP or a WebSocket."""
 
     def __init__(self, server: Server, producer: str) -> None:
         self._server = server
@@ -190,7 +190,7 @@ class Agent:
 
     @contextmanager
     def stream(self) -> Iterator[Callable[[dict], None]]:
-        """Give a way to send one event after the other without waiting, over a socket."""
+        """Yield a function that sends an event over a WebSocket without waiting."""
         headers = {"Authorization": f"Bearer {self._server.token}"}
         address = f"ws{self._server.url.removeprefix('http')}/ingest/v1/ws"
         with connect(address, additional_headers=headers) as socket:
@@ -225,7 +225,7 @@ class Agent:
 
 
 def _begin(folder: Path) -> str:
-    """Let a server start in an empty folder and stop; return its token."""
+    """Start a server in an empty folder and stop it; return its token."""
     server = Server(folder, from_nothing=True)
     server.start()
     token = server.token

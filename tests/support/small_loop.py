@@ -1,4 +1,4 @@
-"""The events of one small loop, as phi-core writes them."""
+"""The events of one small loop in phi-core's form."""
 
 from datetime import UTC, datetime
 from itertools import count
@@ -60,8 +60,8 @@ class Loop:
         )
 
     def approval(self, call: str, command: str) -> dict:
-        asked = {"approval_id": f"approve-{call}", "kind": "command", "tool_call_id": call}
-        return self._event("ApprovalRequested", session_id=self.session, command=command, **asked)
+        fields = {"approval_id": f"approve-{call}", "kind": "command", "tool_call_id": call}
+        return self._event("ApprovalRequested", session_id=self.session, command=command, **fields)
 
     def turn_end(self, text: str) -> dict:
         message = assistant([{"type": "text", "text": text}])
@@ -94,8 +94,8 @@ USAGE = {"input": 10, "output": 5, "reasoning": 0, "cache_read": 0, "cache_write
 
 
 def assistant(content: list) -> dict:
-    said = {"stopReason": "stop", "model": "claude-sonnet-4-5", "provider": "anthropic", "usage": USAGE}
-    return {"role": "assistant", "content": content, "timestamp": 1} | said
+    fields = {"stopReason": "stop", "model": "claude-sonnet-4-5", "provider": "anthropic", "usage": USAGE}
+    return {"role": "assistant", "content": content, "timestamp": 1} | fields
 
 
 def now() -> str:

@@ -174,11 +174,11 @@ def test_a_message_in_thousands_of_fragments_is_closed_with_4429(server):
 def test_a_frame_over_the_maximum_of_a_page_socket_closes_it(server):
     with Reader(server).look() as page:
         page.next()
-        page.say("x" * PAGE_BYTES)
+        page.send_frame("x" * PAGE_BYTES)
         server.agent().send(agent_start("heard.a.1"))
         page.until(lambda body: "heard" in body)
 
-        page.say("x" * (PAGE_BYTES + 1))
+        page.send_frame("x" * (PAGE_BYTES + 1))
         with pytest.raises(ConnectionClosed) as ended:
             page.until(lambda _: False)
 

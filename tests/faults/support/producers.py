@@ -1,4 +1,4 @@
-"""Producers with ledgers: each notes what it sent and what was acknowledged, and holds the server to it."""
+"""Producers with ledgers: each counts sent and acknowledged lines, and compares the server's replies."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from websockets.sync.client import ClientConnection, connect
 
 from tests.faults.support import producer_stream
 
-AWAY_S = 0.03  # between two attempts to reach a server that is gone
+AWAY_S = 0.03  # between two attempts to reach a server that is down
 WAIT_S = 20.0
 WINDOW_FRAMES = 6
 AGAIN = {429, 503}
 
 
 class Producer(threading.Thread):
-    """Sends its stream for as long as it may, and goes on where the server is whenever the line is cut."""
+    """Sends its stream until it is stopped, and resumes at the server's position after a disconnect."""
 
     def __init__(self, name: str, port: int, token: str, seed: int) -> None:
         super().__init__(name=name, daemon=True)
@@ -66,7 +66,7 @@ class Producer(threading.Thread):
         self.acked = max(self.acked, upto)
 
     def _resume(self, high: int) -> None:
-        """Take the server's word for what it has; it may be more than was acknowledged, never less."""
+        """Continue after the server's last number; it may be more than was acknowledged, never less."""
         if high < self.acked:
             self.faults.append(f"{self.name}: {self.acked} was acknowledged, the server has {high}")
         if high > self.sent:
@@ -75,14 +75,14 @@ class Producer(threading.Thread):
 
 
 def at_work(number: int, port: int, token: str, seed: int) -> list[Producer]:
-    """Return so many producers, half of them at each door; they are not yet started."""
+    """Return `number` producers that are not started yet, half of them over HTTP, half over WebSocket."""
     chance = random.Random(seed)
-    doors = (Poster, Talker)
-    return [doors[n % 2](f"p{n}", port, token, chance.randrange(2**32)) for n in range(number)]
+    transports = (HTTPProducer, SocketProducer)
+    return [transports[n % 2](f"p{n}", port, token, chance.randrange(2**32)) for n in range(number)]
 
 
 def stop(producers: list[Producer]) -> None:
-    """Let them send nothing more, and wait for the last answer."""
+    """Stop the producers after their last reply."""
     for producer in producers:
         producer.stopping.set()
     for producer in producers:
@@ -90,8 +90,8 @@ def stop(producers: list[Producer]) -> None:
             producer.join()
 
 
-class Poster(Producer):
-    """Over HTTP; what was not acknowledged is sent again, and now and then what was."""
+class HTTPProducer(Producer):
+    """Sends over HTTP; repeats unacknowledged lines, and sometimes acknowledged ones."""
 
     def converse(self) -> None:
         line = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
@@ -109,20 +109,20 @@ class Poster(Producer):
         headers = self.bearer | numbered | {"Content-Type": "application/x-ndjson"}
         line.request("POST", "/ingest/v1/events", body, headers)
         answer = line.getresponse()
-        said = json.loads(answer.read())
+        reply = json.loads(answer.read())
         if answer.status == 200:
-            self._acknowledged(said["upto"], said["rejected"])
+            self._acknowledged(reply["upto"], reply["rejected"])
         elif answer.status == 409:
-            self._resume(said["from"] - 1)
+            self._resume(reply["from"] - 1)
         elif answer.status in AGAIN:
             self.stopping.wait(AWAY_S)
         else:
-            self.faults.append(f"{self.name}: {answer.status} {said}")
+            self.faults.append(f"{self.name}: {answer.status} {reply}")
             self.stopping.wait(AWAY_S)
 
 
-class Talker(Producer):
-    """Over a WebSocket, with several frames on their way."""
+class SocketProducer(Producer):
+    """Sends over a WebSocket, with several frames in flight."""
 
     def converse(self) -> None:
         address = f"ws://127.0.0.1:{self.port}/ingest/v1/ws"
@@ -145,21 +145,21 @@ class Talker(Producer):
                     header = json.dumps({"op": "events", "first": next_, "n": len(lines)}).encode()
                     socket.send(b"\n".join((header, *lines)).decode())
                     next_, out = next_ + len(lines), out + 1
-                next_ = self._hear(socket, next_)
+                next_ = self._read_reply(socket, next_)
                 out = 0 if self.acked == next_ - 1 else min(out, WINDOW_FRAMES - 1)
 
-    def _hear(self, socket: ClientConnection, next_: int) -> int:
-        """Take one answer; return the number to go on with."""
-        said = json.loads(socket.recv(WAIT_S))
-        match said["op"]:
+    def _read_reply(self, socket: ClientConnection, next_: int) -> int:
+        """Read one reply; return the number to continue with."""
+        reply = json.loads(socket.recv(WAIT_S))
+        match reply["op"]:
             case "ack":
-                self._acknowledged(said["upto"], said["rejected"])
+                self._acknowledged(reply["upto"], reply["rejected"])
                 return next_
             case "nack":
-                if said["code"] == "gap":
-                    self._resume(said["from"] - 1)
+                if reply["code"] == "gap":
+                    self._resume(reply["from"] - 1)
                 self.stopping.wait(AWAY_S)
-                return int(said["from"])
+                return int(reply["from"])
             case _:
-                self.faults.append(f"{self.name}: {said}")
+                self.faults.append(f"{self.name}: {reply}")
                 return next_

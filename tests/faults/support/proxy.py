@@ -132,9 +132,9 @@ def main() -> None:
     parser.add_argument("--ending", choices=("close", "reset", "silence"), default="close")
     parser.add_argument("--one-byte", action="store_true")
     parser.add_argument("--swallow-answers", action="store_true")
-    asked = vars(parser.parse_args())
-    fault = Fault(delay_s=asked.pop("delay_ms") / 1000, **{k: v for k, v in asked.items() if k != "to"})
-    with proxy(asked["to"], lambda: fault) as port, suppress(KeyboardInterrupt):
+    options = vars(parser.parse_args())
+    fault = Fault(delay_s=options.pop("delay_ms") / 1000, **{k: v for k, v in options.items() if k != "to"})
+    with proxy(options["to"], lambda: fault) as port, suppress(KeyboardInterrupt):
         print(port, flush=True)
         threading.Event().wait()
 

@@ -56,7 +56,7 @@ class Order:
                 if "<unfinished" not in rest:
                     self._synced(pid, rest)
         elif name in WRITES:
-            self._said(fd, rest)
+            self._replied(fd, rest)
 
     def _synced(self, pid: str, rest: str) -> None:
         synced = self._syncing.pop(pid, None)
@@ -67,7 +67,7 @@ class Order:
         self._written -= synced
         self.events = len(self._durable)
 
-    def _said(self, fd: str, rest: str) -> None:
+    def _replied(self, fd: str, rest: str) -> None:
         if welcome := WELCOME.search(rest):
             self._producer_at[fd] = welcome[1]
         for receipt in RECEIPT.finditer(rest):

@@ -62,8 +62,8 @@ async def test_a_hostile_frame_gets_the_answer_it_names(token, sample):
         await client.hello(PRODUCER)
         await client.send(0, *BEFORE)
         await client.upto(NEXT - 1)
-        await client.say(filled(sample["raw"]))
-        said = await client.hear()
+        await client.send_frame(filled(sample["raw"]))
+        said = await client.receive()
 
     reply = json.loads(filled(json.dumps(sample["expect"]["reply"])))
     assert {name: said[name] for name in reply} == reply

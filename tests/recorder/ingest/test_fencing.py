@@ -78,9 +78,9 @@ async def test_a_quiet_connection_learns_from_the_database_that_it_was_supersede
 
 async def test_a_name_that_the_server_chose_can_be_taken_over_too(project, token):
     async with Client(token) as client:
-        await client.say(None, LINES[0])
-        name = (await client.hear())["producer"]
+        await client.send_frame(None, LINES[0])
+        name = (await client.receive())["producer"]
         await client.upto(0)
         await database_sync_to_async(claim)(project, name)
-        await client.say(None, LINES[1])
+        await client.send_frame(None, LINES[1])
         assert await client.code() == 4409

@@ -77,7 +77,7 @@ async def test_a_socket_is_told_where_to_go_on(token, rates):
     async with Client(token) as client:
         await client.hello("p")
         await client.send(0, *lines(0, 3))
-        nack = await client.hear()
+        nack = await client.receive()
         assert (nack["op"], nack["code"], nack["from"]) == ("nack", "rate_limited", 0)
 
         await asyncio.sleep(nack["retry_after_ms"] / 1000)

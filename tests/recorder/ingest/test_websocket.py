@@ -38,7 +38,7 @@ async def test_lines_are_acknowledged_once_they_are_stored(token):
         await client.hello()
         await client.send(0, *GOOD)
 
-        assert await client.hear() == {"op": "ack", "upto": 2, "rejected": [], "credit": 1024 * 1024}
+        assert await client.receive() == {"op": "ack", "upto": 2, "rejected": [], "credit": 1024 * 1024}
         assert await stored() == GOOD
 
 
@@ -71,7 +71,7 @@ async def test_a_gap_is_refused_and_says_where_to_go_on(token):
         await client.hello()
         await client.send(4, *GOOD)
 
-        assert await client.hear() == {"op": "nack", "code": "gap", "from": 0}
+        assert await client.receive() == {"op": "nack", "code": "gap", "from": 0}
         await client.send(0, *GOOD)
         await client.upto(2)
 
@@ -88,10 +88,10 @@ async def test_a_bad_line_is_rejected_in_the_acknowledgement(token):
 
 async def test_a_bare_client_needs_no_greeting_and_no_numbers(token):
     async with Client(token) as client:
-        await client.say(None, *GOOD[:2])
-        welcome = await client.hear()
+        await client.send_frame(None, *GOOD[:2])
+        welcome = await client.receive()
         await client.upto(1)
-        await client.say(None, GOOD[2])
+        await client.send_frame(None, GOOD[2])
         await client.upto(2)
 
     assert welcome["op"] == "welcome"
@@ -103,7 +103,7 @@ async def test_a_bare_client_with_a_name_goes_on_after_what_is_stored(token):
     for each in GOOD:
         async with Client(token) as client:
             high = (await client.hello("bare"))["high_water"]
-            await client.say(None, each)
+            await client.send_frame(None, each)
             await client.upto(high + 1)
 
     assert await stored() == GOOD
@@ -112,17 +112,17 @@ async def test_a_bare_client_with_a_name_goes_on_after_what_is_stored(token):
 async def test_what_a_client_sent_before_it_left_is_stored(token):
     async with Client(token) as client:
         for each in GOOD:
-            await client.say(None, each)
+            await client.send_frame(None, each)
 
     assert await stored() == GOOD
 
 
 async def test_a_broken_line_of_a_bare_client_is_quarantined(token):
     async with Client(token) as client:
-        await client.say(None, b'{"type":"InputRejected","loop_id":"s.a.1",}')
-        await client.hear()
+        await client.send_frame(None, b'{"type":"InputRejected","loop_id":"s.a.1",}')
+        await client.receive()
         (rejected,) = await client.upto(0)
-        await client.say(None, b"no JSON at all")
+        await client.send_frame(None, b"no JSON at all")
         await client.upto(1)
 
     assert rejected["code"] == "bad_json"
@@ -142,8 +142,8 @@ async def test_a_broken_line_of_a_bare_client_is_quarantined(token):
 async def test_an_event_whose_content_has_an_op_is_no_header(token, event, code, is_first):
     async with Client(token) as client:
         for line in [event] if is_first else [GOOD[0], event]:
-            await client.say(None, line)
-        assert (await client.hear())["op"] == "welcome"
+            await client.send_frame(None, line)
+        assert (await client.receive())["op"] == "welcome"
         rejected = await client.upto(0 if is_first else 1)
 
     assert [each["code"] for each in rejected] == [code] * (code is not None)
@@ -153,8 +153,8 @@ async def test_a_flush_aborts_what_the_producer_left_open(token):
     async with Client(token) as client:
         await client.hello()
         await client.send(0, *GOOD[:2])
-        await client.say({"op": "flush"})
-        while (await client.hear())["upto"] < 1:
+        await client.send_frame({"op": "flush"})
+        while (await client.receive())["upto"] < 1:
             pass
 
         loop = await database_sync_to_async(LoopRecord.objects.get)()
@@ -164,9 +164,9 @@ async def test_a_flush_aborts_what_the_producer_left_open(token):
 async def test_a_flush_is_answered_when_nothing_was_sent(token):
     async with Client(token) as client:
         await client.hello()
-        await client.say({"op": "flush"})
+        await client.send_frame({"op": "flush"})
 
-        assert await client.hear() == {"op": "ack", "upto": -1, "rejected": [], "credit": 1024 * 1024}
+        assert await client.receive() == {"op": "ack", "upto": -1, "rejected": [], "credit": 1024 * 1024}
 
 
 @pytest.mark.parametrize(
@@ -193,9 +193,9 @@ async def test_a_flush_is_answered_when_nothing_was_sent(token):
 async def test_an_unreadable_frame_is_answered_and_the_connection_stays(token, frame):
     async with Client(token) as client:
         await client.hello()
-        await client.say(frame)
+        await client.send_frame(frame)
 
-        assert (await client.hear())["code"] == "bad_frame"
+        assert (await client.receive())["code"] == "bad_frame"
         await client.send(0, *GOOD)
         await client.upto(2)
 
@@ -204,8 +204,8 @@ async def test_an_unknown_word_is_answered_and_the_connection_stays(token):
     async with Client(token) as client:
         await client.hello()
         for _ in range(20):
-            await client.say({"op": "dance"})
-            assert (await client.hear())["code"] == "unknown_op"
+            await client.send_frame({"op": "dance"})
+            assert (await client.receive())["code"] == "unknown_op"
         await client.send(0, *GOOD)
         await client.upto(2)
 
@@ -233,7 +233,7 @@ async def test_a_draining_server_takes_nothing_more(token):
         await database_sync_to_async(writer.writer().close)()
         await client.send(0, *GOOD)
 
-        said = await client.hear()
+        said = await client.receive()
         assert (said["op"], said["code"], said["from"]) == ("nack", "draining", 0)
         assert said["retry_after_ms"] > 0
     assert await stored() == []
@@ -253,6 +253,6 @@ async def test_a_client_that_is_read_no_further_for_now_loses_nothing(token, mon
 async def test_the_answers_are_json_of_one_line(token):
     async with Client(token) as client:
         await client.hello()
-        await client.say('{"op":"<script>"}')
+        await client.send_frame('{"op":"<script>"}')
 
-        assert json.dumps(await client.hear()).isascii()
+        assert json.dumps(await client.receive()).isascii()

@@ -25,8 +25,8 @@ async def test_eight_unreadable_frames_in_a_minute_end_the_connection(token):
     async with Client(token) as client:
         await client.hello()
         for _ in range(8):
-            await client.say("nonsense")
-            await client.hear()
+            await client.send_frame("nonsense")
+            await client.receive()
 
         assert await client.code() == 4400
 
@@ -46,7 +46,7 @@ async def test_a_second_connection_of_a_producer_takes_over(token):
 @pytest.mark.parametrize("version", [0, 2, "1", None, True])
 async def test_another_version_is_refused(token, version):
     async with Client(token) as client:
-        await client.say({"op": "hello", "v": version, "producer": "p"})
+        await client.send_frame({"op": "hello", "v": version, "producer": "p"})
 
         assert await client.code() == 4426
 
@@ -77,14 +77,14 @@ async def test_a_page_of_another_site_is_refused(token, origin):
 
 async def test_a_binary_frame_ends_the_connection(token):
     async with Client(token) as client:
-        await client.say_bytes(b"\x00")
+        await client.send_bytes(b"\x00")
 
         assert await client.code() == 1003
 
 
 async def test_a_frame_that_is_too_big_ends_the_connection(token):
     async with Client(token) as client:
-        await client.say("x" * (settings.LOOPSCOPE_LIMITS["frame_bytes"] + 1))
+        await client.send_frame("x" * (settings.LOOPSCOPE_LIMITS["frame_bytes"] + 1))
 
         assert await client.code() == 1009
 
@@ -97,7 +97,7 @@ async def test_a_silent_client_is_not_waited_for(token, settings):
 
 async def test_a_format_that_is_not_read_ends_the_connection(token):
     async with Client(token, query="format=nonsense") as client:
-        assert (await client.hear())["code"] == "bad_format"
+        assert (await client.receive())["code"] == "bad_format"
         assert await client.code() == 4400
 
 
@@ -105,10 +105,10 @@ async def test_a_producer_of_another_format_ends_the_connection(token):
     async with Client(token) as client:
         await client.hello()
         await client.send(0, *GOOD)
-        await client.hear()
+        await client.receive()
     async with Client(token, query="format=cagent") as client:
-        await client.say('{"op":"hello","v":1,"producer":"p"}')
-        said = await client.hear()
+        await client.send_frame('{"op":"hello","v":1,"producer":"p"}')
+        said = await client.receive()
         assert (said["op"], said["code"]) == ("error", "bad_format")
         assert await client.code() == 4400
 
@@ -116,7 +116,7 @@ async def test_a_producer_of_another_format_ends_the_connection(token):
 async def test_a_greeting_that_cannot_be_stored_asks_the_client_to_come_back(token):
     async with Client(token) as client:
         await database_sync_to_async(writer.writer().close)()
-        await client.say({"op": "hello", "v": 1, "producer": "p"})
+        await client.send_frame({"op": "hello", "v": 1, "producer": "p"})
 
         assert await client.code() == 1001
 
@@ -134,7 +134,7 @@ async def test_a_bug_of_ours_ends_the_connection_and_is_logged(token, monkeypatc
 async def test_what_comes_after_the_connection_was_ended_is_not_stored(token):
     async with Client(token) as client:
         await client.hello()
-        await client.say_bytes(b"\x00")
+        await client.send_bytes(b"\x00")
         await client.send(0, *GOOD)
 
         assert await client.code() == 1003

@@ -24,9 +24,9 @@ class Speaker:
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
                 speaker.asked.append((self.path, dict(self.headers), body))
-                say = speaker.answers.pop(0) if len(speaker.answers) > 1 else speaker.answers[0]
+                send_frame = speaker.answers.pop(0) if len(speaker.answers) > 1 else speaker.answers[0]
                 with suppress(OSError):  # who asked has gone
-                    say(self, body)
+                    send_frame(self, body)
 
             def log_message(self, *_):
                 pass
@@ -51,14 +51,14 @@ def reply(handler, body, status=200, **headers):
 def saying(content):
     """Answer a chat completion with this content; a function is given the events that were sent."""
 
-    def say(handler, asked):
+    def send_frame(handler, asked):
         events = json.loads(asked["messages"][1]["content"])["events"]
         text = content(events) if callable(content) else content
         reply(
             handler, json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
         )
 
-    return say
+    return send_frame
 
 
 def true(events):

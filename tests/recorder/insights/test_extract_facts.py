@@ -137,10 +137,10 @@ def test_loops_that_keep_the_model_silent_do_not_keep_it_from_the_others(project
         ),
     )
 
-    def say(handler, counts):
+    def send_frame(handler, counts):
         (saying(true) if "Quick." in str(counts) else hang_up)(handler, counts)
 
-    speaker.answers = [say]
+    speaker.answers = [send_frame]
     for _ in range(TIMEOUTS_MAX + 1):
         consolidate(project, quiet)
 
