@@ -9,5 +9,6 @@ urlpatterns = [
     path("costs.csv", views.as_csv, name="costs-csv"),
     path("costs/accounts", views.accounts, name="costs-accounts"),
     path("costs/prices", views.set_price, name="costs-price"),
+    path("costs/prices/withdraw", views.withdraw_price, name="costs-price-withdraw"),
     path("costs/reprice", views.reprice, name="costs-reprice"),
 ]

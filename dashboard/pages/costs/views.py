@@ -1,12 +1,12 @@
 """Views of the costs page.
 
-Every member of the project can read it; the role MEMBER may set prices and reprice history.
+Every member of the project can read it; the role MEMBER may set and withdraw prices and reprice history.
 """
 
 from __future__ import annotations
 
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
@@ -16,6 +16,7 @@ from dashboard.pages.costs import csv_export, live, price_form, queries
 from dashboard.pages.costs.params import Params
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.web import csv_response, links
+from dashboard.web.query_params import whole_number
 from recorder.core.money.prices import Band
 from recorder.models import Membership, Project
 from recorder.pricing import backfill, price_book
@@ -69,6 +70,20 @@ def set_price(request: HttpRequest, project: Project) -> HttpResponse:
         price_book.add(
             project.pk, pair, [Band(0, form.draft.rates)], form.draft.valid_from, user.get_username()
         )
+    invalidation.publish(invalidation.Invalidation(project.pk))
+    return _back(request, project)
+
+
+@require_POST
+@member
+def withdraw_price(request: HttpRequest, project: Project) -> HttpResponse:
+    """End a price of the project for new calls. Does nothing if it was withdrawn before."""
+    require(request, project, Membership.Role.MEMBER)
+    price = whole_number(request.POST.get("price", ""))
+    if price is None or not queries.has_own_price(project.pk, price):
+        raise Http404
+    with transaction.atomic():
+        price_book.withdraw(project.pk, price)
     invalidation.publish(invalidation.Invalidation(project.pk))
     return _back(request, project)
 

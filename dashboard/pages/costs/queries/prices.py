@@ -41,6 +41,7 @@ class Line:
     source: str
     is_own: bool
     is_used: bool  # applies to new calls
+    can_be_withdrawn: bool  # a price of the project that was not withdrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +99,11 @@ def _prices(project: int, now: datetime) -> Prices:
     )
 
 
+def has_own_price(project: int, pk: int) -> bool:
+    """Whether a price was set in the project, not copied from the price list. One query."""
+    return PriceRow.objects.filter(project=project, pk=pk, is_own=True).exists()
+
+
 def is_repricing_ahead(project: int) -> bool:
     """Whether a repricing of all models was requested and has not started."""
     requested = Repricing.objects.filter(project=project, model="", finished_at=None)
@@ -138,6 +144,7 @@ def _line(row: PriceRow, *, is_used: bool) -> Line:
         source=by if row.is_own else row.edition,
         is_own=row.is_own,
         is_used=is_used,
+        can_be_withdrawn=row.is_own and row.until_event is None,
     )
 
 

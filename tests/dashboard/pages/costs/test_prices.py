@@ -18,6 +18,14 @@ def post(client, see):
     return post
 
 
+@pytest.fixture
+def withdraw(client, see):
+    def withdraw(price):
+        return client.post(f"{PATH}/withdraw?since=7d", {"price": price})
+
+    return withdraw
+
+
 def test_a_price_applies_to_new_calls(feed, see, post):
     feed(*loop(tokens=1_000_000, snapshot=QWEN))
 
@@ -59,8 +67,61 @@ def test_the_old_price_stays_readable(feed, see, post):
 
     page = words(see())
 
-    assert "0.30 0.60 as output 0.30 0.30 0.30 always override by reader qwen3-coder-30b" in page
+    assert "0.30 0.60 as output 0.30 0.30 0.30 always override by reader Withdraw" in page
     assert "0.15 0.60 as output 0.15 0.15 0.15 always override by reader inactive" in page
+    assert page.index("0.30 0.60") < page.index("0.15 0.60")
+
+
+def test_a_withdrawn_price_does_not_apply_to_new_calls(feed, see, post, withdraw):
+    post(**PRICE)
+    feed(*loop(tokens=1_000_000, snapshot=QWEN))
+
+    answer = withdraw(Price.objects.get(is_own=True).pk)
+    assert answer["Location"] == "/p/default/costs?since=7d#prices"
+
+    page = words(see())
+    assert "always override by reader inactive" in page
+    assert "Withdraw this price" not in page
+    feed(*loop("t.a.1", tokens=2_000_000, snapshot=QWEN))
+    assert "Cost $0.150 +" in words(see())
+
+
+def test_a_price_is_withdrawn_once(post, withdraw):
+    post(**PRICE)
+    own = Price.objects.get(is_own=True)
+    withdraw(own.pk)
+    ended = Price.objects.get(pk=own.pk).until_event
+
+    assert withdraw(own.pk).status_code == 302
+    assert Price.objects.get(pk=own.pk).until_event == ended
+
+
+def test_only_prices_of_the_project_are_withdrawn(feed, withdraw):
+    feed(*loop(snapshot=config()))
+    listed = Price.objects.get(is_own=False)
+
+    assert [withdraw(price).status_code for price in (listed.pk, 10**6, "")] == [404, 404, 404]
+    assert Price.objects.get(pk=listed.pk).until_event is None
+
+
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("member", 302), ("admin", 302)])
+def test_members_withdraw_prices_and_viewers_do_not(post, withdraw, user, role, status):
+    post(**PRICE)
+    own = Price.objects.get(is_own=True)
+    Membership.objects.update(role=role)
+
+    assert withdraw(own.pk).status_code == status
+    assert Price.objects.filter(pk=own.pk, until_event=None).exists() is (status == 403)
+
+
+def test_a_price_is_only_withdrawn_by_a_post_from_our_page(client, user, post, now):
+    post(**PRICE)
+    own = Price.objects.get(is_own=True)
+    client.handler.enforce_csrf_checks = True
+
+    assert client.get(f"{PATH}/withdraw").status_code == 405
+    assert client.post(f"{PATH}/withdraw", {"price": own.pk}).status_code == 403
+    assert Price.objects.get(pk=own.pk).until_event is None
 
 
 def test_errors_are_shown_and_the_submitted_values_stay(post):
