@@ -68,7 +68,7 @@ class TurnView:
     stop: str
     started_at: datetime
     ended_at: datetime | None
-    spent: Turn
+    usage: Turn
     cost: Breakdown | None  # None while there is no cost
     before: Sequence[Item]  # items between the previous turn and this one
     items: Sequence[Item]
@@ -82,11 +82,11 @@ class TurnView:
 
     @property
     def cached_tokens(self) -> int:
-        return self.spent.cache_read_tokens + self.spent.cache_write_tokens
+        return self.usage.cache_read_tokens + self.usage.cache_write_tokens
 
     @property
     def has_usage(self) -> bool:
-        return bool(self.spent.input_tokens or self.spent.output_tokens or self.cached_tokens)
+        return bool(self.usage.input_tokens or self.usage.output_tokens or self.cached_tokens)
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +240,7 @@ def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
         stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
         started_at=turn.started_at,
         ended_at=turn.ended_at,
-        spent=turn,
+        usage=turn,
         cost=breakdown(turn) if _has_cost(turn) else None,
         before=before.items(),
         items=reading.items(),
@@ -256,10 +256,12 @@ def _spans(pks: Collection[int]) -> list[_Span]:
     One query, and two more if a turn has a cost: a running turn has none yet.
     """
     ordered = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
-    spent = [turn for turn in ordered if _has_cost(turn)]
-    configs = {config.pk: config for config in _configs({turn.config_id for turn in spent if turn.config_id})}
-    prices = {price.pk: price for price in _prices({turn.price_id for turn in spent if turn.price_id})}
-    for turn in spent:
+    priced = [turn for turn in ordered if _has_cost(turn)]
+    configs = {
+        config.pk: config for config in _configs({turn.config_id for turn in priced if turn.config_id})
+    }
+    prices = {price.pk: price for price in _prices({turn.price_id for turn in priced if turn.price_id})}
+    for turn in priced:
         turn.config, turn.price = configs.get(turn.config_id or 0), prices.get(turn.price_id or 0)
     return [
         _Span(turn, turn.slug, turn.session, turn.earlier or 0, turn.begun or 0)  # type: ignore[attr-defined]

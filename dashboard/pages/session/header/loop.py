@@ -90,21 +90,21 @@ class Head:
     events: int
     started_at: datetime | None
     ended_at: datetime | None
-    spent: LoopRecord
+    totals: LoopRecord
 
     @property
     def compactions(self) -> int:
         """Return the number of compactions in the session."""
-        return self.spent.session.compactions
+        return self.totals.session.compactions
 
     @property
     def cost(self) -> Breakdown | None:
         """Return the cost breakdown of a loop that was billed as one call, else None."""
-        return breakdown(self.spent) if self.spent.is_one_call else None
+        return breakdown(self.totals) if self.totals.is_one_call else None
 
     @property
     def tokens(self) -> int:
-        return sum(kind.count for kind in kinds(self.spent))
+        return sum(kind.count for kind in kinds(self.totals))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ def _head(
         events=loop.events,
         started_at=loop.started_at,
         ended_at=loop.ended_at,
-        spent=loop,
+        totals=loop,
     )
 
 

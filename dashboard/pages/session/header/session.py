@@ -53,7 +53,7 @@ class Header:
     failed_loops: int
     tool_calls: int
     failed_tools: int
-    spent: Session  # own usage and cost; `whole` includes sub-agents in other sessions
+    totals: Session  # own usage and cost; `whole` includes sub-agents in other sessions
     whole: Cost
     context_tokens: int | None
     context_window: int | None
@@ -62,12 +62,12 @@ class Header:
     pruned_on: date | None  # last day on which bodies were pruned
 
     @property
-    def own(self) -> Cost:
-        return NOTHING + self.spent
+    def own_cost(self) -> Cost:
+        return NOTHING + self.totals
 
     @property
     def tokens(self) -> int:
-        return sum(kind.count for kind in kinds(self.spent))
+        return sum(kind.count for kind in kinds(self.totals))
 
     @property
     def context_share(self) -> float | None:
@@ -156,7 +156,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         failed_loops=session.failed_loops or 0,
         tool_calls=session.tool_calls,
         failed_tools=session.failed_tools or 0,
-        spent=session,
+        totals=session,
         whole=whole,
         context_tokens=measured.context_tokens if measured else None,
         context_window=_window(measured),

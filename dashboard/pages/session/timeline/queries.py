@@ -35,7 +35,7 @@ SHAPE: Mapping[Kind, tuple[float, float]] = {  # y and height of a bar in its la
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Bars:
     """The bars of one kind as one SVG path."""
 
     css: str
@@ -48,8 +48,8 @@ class Lane:
 
     row: LoopRow
     url: str
-    bars: Sequence[Drawn]
-    place: str = ""  # among the branches and the judge of a group: first, mid or last
+    bars: Sequence[Bars]
+    bracket: str = ""  # among the branches and the judge of a group: first, mid or last
     is_selected: bool = False
     is_inside: bool = False  # nested below another loop
     is_elsewhere: bool = False  # a sub-agent with a session of its own
@@ -62,7 +62,7 @@ class Part:
     kind: Kind
     name: str
     url: str
-    bars: Sequence[Drawn]
+    bars: Sequence[Bars]
     length: timedelta | None  # None while it runs
     is_received: bool
 
@@ -125,13 +125,13 @@ class Timelines:
         at = order.index(self.loop) if self.loop in order else 0
         first = max(0, min(at - LANES // 2, len(order) - LANES))
         own_loops = order[first : first + LANES]
-        called = _called(session.pk, own_loops)
+        called = _spawned_loops(session.pk, own_loops)
         shown = [pk for own in own_loops for pk in (own, *called.get(own, ()))][: 2 * LANES]
         drawn = loop_phases(shown)
         spans = drawn.spans
         begin = min((span.start for span in spans), default=session.created_at)
         window = None if self.zoom is None else Span(*(begin + timedelta(seconds=s) for s in self.zoom))
-        line = _line(spans, window, folds=self.folds)
+        line = _axis(spans, window, folds=self.folds)
         own = [phase for phase in drawn.phases if phase.loop == self.loop]
         near = axis((phase.span for phase in own), folds=self.folds)
         parts = self._parts(session, own, near) if near else []
@@ -157,17 +157,17 @@ class Timelines:
         by_loop: dict[int, list[Phase]] = defaultdict(list)
         for phase in phases:
             by_loop[phase.loop].append(phase)
-        drawn, places = rows(shown), _places(shown)
+        drawn, brackets = rows(shown), _bracket_positions(shown)
         here = set(LoopRecord.objects.filter(session=session, pk__in=shown).values_list("pk", flat=True))
         least = LEAST * max(1, len(shown) / 25)  # coarser for many lanes
         lanes = []
         for pk in shown:
             is_elsewhere = pk not in here
             url = drawn[pk].url if is_elsewhere else self._url(session, pk)
-            is_inside = is_elsewhere or drawn[pk].kind in ("Sub-agent", "Branch") or pk in places
+            is_inside = is_elsewhere or drawn[pk].kind in ("Sub-agent", "Branch") or pk in brackets
             bars = _bars(by_loop[pk], line, least)
             lanes.append(
-                Lane(drawn[pk], url, bars, places.get(pk, ""), pk == self.loop, is_inside, is_elsewhere)
+                Lane(drawn[pk], url, bars, brackets.get(pk, ""), pk == self.loop, is_inside, is_elsewhere)
             )
         return lanes
 
@@ -229,19 +229,19 @@ def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis) 
     return Part(kind, name, url, _bars(phases, near, 0), None if is_open else end - start, is_received)
 
 
-def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Drawn]:
+def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
     by_kind: dict[Kind, list[Span]] = defaultdict(list)
     for phase in phases:
         by_kind[phase.kind].append(phase.span)
     drawn = (
-        Drawn(CSS[kind], path(by_kind[kind], on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least))
+        Bars(CSS[kind], path(by_kind[kind], on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least))
         for kind in CSS
         if kind in by_kind
     )
     return [bars for bars in drawn if bars.path]
 
 
-def _line(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:
+def _axis(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:
     """Return the axis, or the part of it within `window` if they overlap."""
     whole = axis(spans, folds=folds)
     if window is None or whole is None or window.end <= whole.start or window.start >= whole.end:
@@ -263,7 +263,7 @@ def _scale(on: Axis, begin: datetime) -> Scale:
     )
 
 
-def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
+def _spawned_loops(session: int, loops: Collection[int]) -> dict[int, list[int]]:
     """Return the loops of other sessions spawned by each loop. Two queries."""
     spawned = LoopRecord.objects.filter(session__parent__in=loops).exclude(session=session)
     refs = ChildLoopRef.objects.filter(loop__in=loops, child__isnull=False)
@@ -279,7 +279,7 @@ def _called(session: int, loops: Collection[int]) -> dict[int, list[int]]:
     return {parent: list(children) for parent, children in found.items()}
 
 
-def _places(loops: Sequence[int]) -> dict[int, str]:
+def _bracket_positions(loops: Sequence[int]) -> dict[int, str]:
     """Return the position of loops in the bracket of their parallel group: first, mid, last. One query."""
     known = LoopRecord.objects.filter(pk__in=loops).values_list("pk", "group_id", "judged_groups")
     group = {pk: own or judged for pk, own, judged in known}
@@ -290,4 +290,4 @@ def _places(loops: Sequence[int]) -> dict[int, str]:
         is_first = n == 0 or group.get(loops[n - 1]) != group[pk]
         is_last = n + 1 == len(loops) or group.get(loops[n + 1]) != group[pk]
         found[pk] = "" if is_first and is_last else "first" if is_first else "last" if is_last else "mid"
-    return {pk: place for pk, place in found.items() if place}
+    return {pk: position for pk, position in found.items() if position}

@@ -14,11 +14,11 @@ from recorder.models import LoopRecord, ParallelGroupRecord
 class GroupCost:
     """The cost of branches and judge, each counted once; root of the panel session/tree/group-cost."""
 
-    spent: Cost
-    is_known: bool  # whether any model was called
+    total: Cost
+    has_cost: bool  # False until a model was called
 
 
-UNKNOWN = GroupCost(NOTHING, is_known=False)
+NO_COST = GroupCost(NOTHING, has_cost=False)
 
 
 def costs_of_groups(groups: Collection[int]) -> Mapping[int, GroupCost]:
@@ -41,5 +41,5 @@ def branches_of(session: int) -> dict[int, int]:
 
 
 def _cost(group: ParallelGroupRecord, branches: Collection[LoopRecord]) -> GroupCost:
-    spent = group_totals(branches, group.judge, group).total
-    return GroupCost(spent, spent.cost_nano is not None or spent.unpriced > 0)
+    total = group_totals(branches, group.judge, group).total
+    return GroupCost(total, total.cost_nano is not None or total.unpriced > 0)

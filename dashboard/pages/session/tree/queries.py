@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from django.db.models import Q
 
-from dashboard.pages.session.tree.group_costs import UNKNOWN, GroupCost, costs_of_groups
+from dashboard.pages.session.tree.group_costs import NO_COST, GroupCost, costs_of_groups
 from dashboard.pages.session.tree.layout import Mark, Node, What, window
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
@@ -35,7 +35,7 @@ class Box:
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class Step:
     """A mark of the tree with the data that it draws."""
 
     mark: Mark
@@ -78,7 +78,7 @@ class Tree:
     """The tree, or a window of a large tree; root of the panel session/tree/tree."""
 
     ancestors: Sequence[Ancestor]  # the sessions that spawned this one, the topmost first
-    steps: Sequence[Drawn]
+    steps: Sequence[Step]
     loops: int
     children: int
     earlier: int  # rows above the window
@@ -96,7 +96,7 @@ class Trees:
     shape: ShapeOf = field(default=Shape, compare=False)
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Tree]:
-        return {session: _drawn(session, self.shape(session), self.selected, self.at) for session in pks}
+        return {session: _tree(session, self.shape(session), self.selected, self.at) for session in pks}
 
 
 def is_nested(session: int) -> bool:
@@ -117,7 +117,7 @@ def related(session: int) -> set[int]:
     return set(every) - {session}
 
 
-def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
+def _tree(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
     place = selected if at is None else at
     around = next((n for n, row in enumerate(shape.rows) if row.key == place and row.kind == "loop"), 0)
     shown = window(shape.nodes, shape.rows, around, ROWS)
@@ -125,10 +125,10 @@ def _drawn(session: int, shape: Shape, selected: int, at: int | None) -> Tree:
     loops = rows([node.key for node in nodes if node.kind == "loop"])
     found = shape.children.rows([node.key for node in nodes if node.kind == "child"])
     costs = costs_of_groups([node.key for node in nodes if node.kind == "box"])
-    boxes = {pk: _box(group, costs.get(pk, UNKNOWN)) for pk, group in shape.groups.items()}
+    boxes = {pk: _box(group, costs.get(pk, NO_COST)) for pk, group in shape.groups.items()}
     return Tree(
         ancestors(session),
-        [_draw(mark, loops, found, boxes, selected) for mark in shown.marks],
+        [_step(mark, loops, found, boxes, selected) for mark in shown.marks],
         len(shape.order),
         len(shape.children.found),
         shown.earlier,
@@ -144,21 +144,21 @@ def _link(shape: Shape, selected: int, around: int) -> str:
     return f"?tree={place}"
 
 
-def _draw(
-    step: Mark,
+def _step(
+    mark: Mark,
     drawn: Mapping[int, LoopRow],
     children: Mapping[int, ChildRow],
     boxes: Mapping[int, Box],
     selected: int,
-) -> Drawn:
-    node = step.node
+) -> Step:
+    node = mark.node
     match node.kind:
         case "loop":
-            return Drawn(step, step.what, drawn.get(node.key), is_selected=node.key == selected)
+            return Step(mark, mark.what, drawn.get(node.key), is_selected=node.key == selected)
         case "child":
-            return Drawn(step, step.what, child=children[node.key])
+            return Step(mark, mark.what, child=children[node.key])
         case "box":
-            return Drawn(step, step.what, box=boxes[node.key])
+            return Step(mark, mark.what, box=boxes[node.key])
 
 
 def _box(group: ParallelGroupRecord, cost: GroupCost) -> Box:
