@@ -31,7 +31,7 @@ Relation = Literal["within", "late", "orphan", "about"]
 
 
 class Placement(NamedTuple):
-    """The session, loop and turn that a line belongs to. Without a session: nothing known."""
+    """The session, loop and turn that a line belongs to. Without a session, its session is unknown."""
 
     session: Session | None = None
     loop: Loop | None = None
@@ -44,7 +44,7 @@ NO_PLACEMENT = Placement()
 
 @dataclass(slots=True)
 class EventContext:
-    """One event on its way through the handlers: what it is applied to and what it changes.
+    """The event that handlers process: the state that it is applied to, and the changes so far.
 
     `id` is the journal id of its line, `received_at` the time at which the endpoint received it. `changes`
     keeps each changed record once, in the order of the first change; the store writes records as they are
@@ -79,7 +79,7 @@ class EventContext:
         self.changes[billed] = billed
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
-        """Report something that does not fit; people see it on the session's integrity strip."""
+        """Report an inconsistency, for the session's integrity strip; `text` is cut to 500 characters."""
         self.touch(
             Anomaly(
                 session=session,

@@ -2,8 +2,8 @@
 
 `feed` applies each line to `State` in recording order (journal ids ascend): the handler of its event type
 changes records, and an `EventRecord` says where the line belongs. Recording order alone decides; the times
-on lines are stored and never compared to order anything. A line that does not fit becomes an `Anomaly` and
-is stored as well.
+on lines are stored and never compared to order anything. A line that contradicts the state becomes an
+`Anomaly` and is stored as well.
 
 Invariant: feeding lines one by one, in any portions, or to a new recorder whose `State` was loaded from the
 store in between, yields the same records (tests/recorder/core/test_restart.py).

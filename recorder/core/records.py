@@ -328,7 +328,7 @@ class EventRecord:
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class Anomaly:
-    """A line that did not fit; people see it on the session's integrity strip."""
+    """An inconsistency that a line caused; shown on the session's integrity strip."""
 
     id: int = 0
     session: Session | None

@@ -1,9 +1,9 @@
-"""What the recorder works on: the records that its rules may touch, indexed the way its rules ask for them.
+"""The state of the recorder: the records that handlers may read or change, indexed by their look-ups.
 
-The recorder keeps nothing else. Invariant: a State that is built from the stored records between any two
-lines leads to the same changes as one that saw every line before. What must be in it for some lines is
-`StateKeys`; more does no harm. Of a record that is only reached through another one (a parent, a group's
-judge) its own fields are enough.
+The recorder has no other state. Invariant: a State that is loaded from the stored records between any two
+lines leads to the same changes as one that every earlier line was applied to. `StateKeys` declares what must
+be loaded for given lines; more does no harm. A record that is only reached through another one (a parent, a
+group's judge) needs only its own fields. Cost: one dict operation a look-up.
 """
 
 from __future__ import annotations

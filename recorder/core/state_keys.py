@@ -29,7 +29,7 @@ _LOOP_ONLY = frozenset(("MessageUpdate", "MessageStart", "MessageEnd", "ToolExec
 
 
 def state_keys_of(lines: Iterable[Line]) -> StateKeys:
-    """Return what must be loaded before `lines` are fed, in whatever portions."""
+    """Return the keys that must be loaded before `lines` are fed, in any portions."""
     keys = _KeyCollector()
     for line in lines:
         fields = line.event.__dict__  # many events have no session, some no loop

@@ -32,7 +32,7 @@ def _trimmed(value: Json) -> Json:
 
 
 def _texts(arguments: dict[str, Json]) -> str:
-    """Return arguments that are all texts as one text that is no JSON; "" unless all are texts."""
+    """Encode arguments whose values are all text, unlike any JSON; "" if a value is not text."""
     parts = []
     for name, value in sorted(arguments.items()):
         if isinstance(value, str):

@@ -53,18 +53,18 @@ def first_answer(messages: Iterable[Json]) -> Answer | None:
 
 
 def iter_messages(messages: Json) -> Iterator[Json]:
-    """Iterate over a list of messages; over nothing if it is no list."""
+    """Iterate over a list of messages; over nothing if it is not a list."""
     if isinstance(messages, list):
         yield from messages
 
 
 def reversed_messages(messages: Json) -> Iterator[Json]:
-    """Iterate over a list of messages backwards; over nothing if it is no list."""
+    """Iterate over a list of messages backwards; over nothing if it is not a list."""
     if isinstance(messages, list):
         yield from reversed(messages)
 
 
 def text_field(value: dict[str, Json], name: str) -> str:
-    """Return a text field of an object, "" if it is no text."""
+    """Return a field that is text, else ""."""
     found = value.get(name)
     return found if isinstance(found, str) else ""

@@ -27,8 +27,7 @@ def end(context: EventContext, event: CompactionEnded, loop: Loop) -> Turn | Non
     """Close a compaction; counts of its end replace those of its start."""
     compaction = context.state.running_compactions.pop(loop, None)
     if compaction is None:
-        # A block from an imported session file adds to a compaction that was counted when it was recorded
-        # live.
+        # A block of an imported session file belongs to a compaction that was counted when recorded live.
         is_known = event.block is not None and loop.compactions > 0
         compaction = Compaction(loop=loop) if is_known else _new(context, loop)
     compaction.state, compaction.ended_at, compaction.end_event = "done", event.timestamp, context.id

@@ -12,7 +12,7 @@ TRANSITIONS: dict[Status, frozenset[Status]] = {
     "rejected": frozenset(),
     "aborted": frozenset(),
 }
-CANCELLED = "Cancelled"  # phi-core's error message when a person stops a loop
+CANCELLED = "Cancelled"  # phi-core's error message when a user stops a loop
 _BY_STOP: dict[str, Outcome] = {
     "maxTurns": "limit",
     "aborted": "cancelled",
@@ -22,7 +22,7 @@ _BY_STOP: dict[str, Outcome] = {
 
 
 def can_change(status: Status, following: Status) -> bool:
-    """Return whether a loop may change from one status to another."""
+    """Return whether `TRANSITIONS` allow a loop to change from `status` to `following`."""
     return following in TRANSITIONS[status]
 
 
@@ -36,7 +36,7 @@ def outcome_of_stop(stop_reason: str, error: str) -> Outcome:
 
 
 def outcome_of_end(end: AgentEnd, foreseen: Outcome, last: Outcome) -> Outcome:
-    """Return a loop's outcome: as its end states it, else as foreseen, else as its last answer implies."""
+    """Return a loop's outcome: that of its end, else `foreseen`, else `last`, that of its last answer."""
     if end.outcome is not None:
         return end.outcome
     if end.rejection is not None:

@@ -64,7 +64,11 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
 
 
 def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
-    """Return the running group whose judge a loop must be that starts without a parent and is no branch."""
+    """Return the running group that a starting loop is the judge of, None if there is none.
+
+    The caller passes loops without a parent. phi-core marks no judge: while a group runs, such a loop that is
+    not a branch can only be its judge.
+    """
     running = state.running_groups.get(session)
     if not running:
         return None

@@ -37,10 +37,10 @@ def update(context: EventContext, event: MessageUpdate, loop: Loop) -> Turn | No
 
 
 def end(context: EventContext, event: MessageEnd, loop: Loop) -> Turn | None:
-    """End a message. The first prompt is its loop's title; the note of a limit foretells the outcome."""
+    """End a message. The first prompt is its loop's title; a limit note sets the expected outcome."""
     turn = turns.open_turn(context, loop)
     if turn is not None and loop.title and loop not in context.state.text_blocks:
-        return turn  # the message changes nothing: not to read it spares an as-of view from restoring it
+        return turn  # the message changes nothing; reading it would make an as-of view load its body
     role = messages.role_of(event.message)
     if role == "assistant":
         turns.clear_text(context, loop)

@@ -1,4 +1,8 @@
-"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it."""
+"""How a branch of a parallel group was selected: inferred from the judge's reply, as no event states it.
+
+The values: `judged` by a judge; `fallback`, as the judge's reply does not name the selected branch; `rule`,
+without a judge; `none` until the group ends.
+"""
 
 import re
 from collections.abc import Collection

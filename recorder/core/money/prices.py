@@ -46,7 +46,7 @@ class Rates:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """Rates of requests with more than `over` prompt tokens, for all tokens of the call.
+    """Rates of requests with more than `over` prompt tokens. As providers bill, they apply to the whole call.
 
     The first band of a price has `over` 0.
     """

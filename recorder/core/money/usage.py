@@ -1,10 +1,11 @@
 """Token usage in five disjoint buckets: uncached, cache read, cache write, visible and reasoning tokens.
 
-Providers count cached tokens either beside `input` or inside it. The convention follows from the source of
-the session, else from `config.api`, else from the provider's name. Without one, or if counts contradict
-each other (more cached than input tokens, more reasoning than output tokens), the usage does not reconcile:
-there are no buckets rather than guessed ones. `total_tokens` is never used: providers disagree on what it
-includes.
+Providers count cached tokens either beside `input` or inside it: `input_tokens` of Anthropic and Bedrock
+exclude them; `prompt_tokens` of OpenAI and `promptTokenCount` of Google include them (API references).
+The convention follows from the source of the session, else from `config.api`, else from the provider's name.
+Without one, or if counts contradict each other (more cached than input tokens, more reasoning than output
+tokens), the usage does not reconcile: there are no buckets rather than guessed ones. `total_tokens` is never
+used: providers disagree on what it includes.
 
 Invariant: the buckets of a call are at least 0, and their sum is its prompt and output tokens.
 """
