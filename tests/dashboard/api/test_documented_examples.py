@@ -1,0 +1,102 @@
+"""The example requests of docs/reference/read-api.md, run against a project with recorded tapes.
+
+An example is a request and, on the lines below it up to an empty line, the status and the top-level keys of
+the response: of the JSON object, or of each line of an NDJSON response. `{placeholders}` are recorded ids.
+"""
+
+import json
+import re
+from pathlib import Path
+from urllib.parse import parse_qs, quote, urlsplit
+
+import pytest
+from channels.db import database_sync_to_async
+
+from recorder.access import tokens
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.models import EventRecord, LoopRecord, ParallelGroupRecord
+from tests.dashboard.lifecycle.sse_client import play, subscribed
+from tests.support import build
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "read-api.md"
+TEXT = PAGE.read_text(encoding="utf-8")
+EXAMPLE = re.compile(r"^GET /api/v1/(\S+)\n(\d{3}) ((?:\S.*\n?)*)", re.M)
+EXAMPLES = [
+    (path, int(status), set(keys.split()))
+    for path, status, keys in EXAMPLE.findall(TEXT.replace("```", "\n"))
+]
+CURL = re.findall(r'^curl .*"http://[^/]+/api/v1/([^"]+)"$', TEXT, re.M)
+FRAME = re.search(r"^    event: lifecycle\n    data: (\{.*\})$", TEXT, re.M)
+
+
+@pytest.fixture
+def recorded(feed, project):
+    """Record tapes with groups, sub-agents and compactions, an approval request and a rejected line."""
+    for scenario in ("03-parallel-judge", "05-sub-agents", "06-compaction-block-based"):
+        feed(scenario=scenario, flush=True)
+    feed(build.agent_start("s.a.1"), build.ours("ApprovalRequested", "s.a.1", kind="tool", command="rm"))
+    ingest(Batch(project=project.pk, producer="p", first=0, lines=[b"{"]))
+
+
+def placeholders():
+    group = ParallelGroupRecord.objects.select_related("session").first()
+    loop = LoopRecord.objects.filter(session=group.session).first()
+    event = EventRecord.objects.filter(session=group.session).latest("pk")
+    return {
+        "session_id": quote(group.session.session_id, safe=""),
+        "loop_id": quote(loop.loop_id, safe=""),
+        "loop": loop.pk,
+        "group": group.pk,
+        "event": event.pk,
+    }
+
+
+def keys_of(response):
+    """Return the top-level keys of a response; those of NDJSON must be the same on each line."""
+    if isinstance(response, dict):
+        return set(response)
+    if response["Content-Type"].startswith("application/x-ndjson"):
+        lines = [json.loads(line) for line in b"".join(response.streaming_content).splitlines()]
+        assert all(line.keys() == lines[0].keys() for line in lines)
+        return set(lines[0])
+    assert response["Content-Type"].startswith("text/plain")
+    return {"(text)"}
+
+
+@pytest.mark.parametrize(("path", "status", "keys"), EXAMPLES, ids=[path for path, *_ in EXAMPLES])
+def test_an_example_has_the_documented_status_and_keys(get, recorded, path, status, keys):
+    url = urlsplit(path.format(**placeholders()))
+    response = get(url.path, expect=status, **parse_qs(url.query))
+
+    assert keys_of(response) == keys
+    if "items" in keys:
+        assert response["items"]  # an example without items would show nothing
+
+
+@pytest.mark.parametrize("path", CURL)
+def test_a_curl_example_is_a_valid_request(get, recorded, path):
+    url = urlsplit(path)
+    assert get(url.path, **parse_qs(url.query)).keys() == {"items", "next", "total"}
+
+
+def test_every_endpoint_has_an_example(get):
+    paths = [path.removeprefix("/api/v1/") for path in get("openapi.json")["paths"]]
+    examples = [urlsplit(path).path for path, status, _ in EXAMPLES if status == 200]
+    missing = [
+        path
+        for path in paths
+        if not any(re.fullmatch(re.sub(r"\{[^}]+\}", "[^/]+", path), example) for example in examples)
+    ]
+    assert missing == ["lifecycle"]  # a stream, tested below
+    assert len(CURL) == 1
+
+
+@pytest.mark.django_db(transaction=True)
+async def test_the_lifecycle_example_has_the_keys_of_an_event(project):
+    token = await database_sync_to_async(tokens.issue)(project, "reads", ["read"])
+    async with subscribed(token) as subscription:
+        await play(project, build.agent_start("s.a.1", metadata={"message_id": "m1"}))
+        (event,) = await subscription.events(1)
+    documented = json.loads(FRAME[1])
+    assert event.keys() == documented.keys()
+    assert event["type"] == documented["type"]
