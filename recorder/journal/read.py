@@ -1,4 +1,9 @@
-"""Recorded lines, byte for byte: the one place that puts together what the journal stores."""
+"""Reading recorded lines byte for byte: the only module that restores the encoding of the journal's rows.
+
+One recursive query finds the rows that some lines are restored from (`delta/encoding.py` has the kinds of
+copies). It follows all copies of a line that is restored whole, the literal copies of a line of which only a
+local stretch is copied, and none of a row of which only literals are copied.
+"""
 
 from __future__ import annotations
 
@@ -9,22 +14,28 @@ from typing import NamedTuple
 from django.db import connection
 
 from recorder.database import sql
-from recorder.journal.delta.encoding import Stored, fingerprint, restore
+from recorder.journal.delta.encoding import LOCAL, OWN, WHOLE, Stored, fingerprint, restore
 
 _JOURNAL = "recorder_journalevent"
-_SOURCES = {
-    # A cast reads the number after the bracket, without a second parse.
-    "sqlite": ("JSON_EACH(j.pieces) p", "j.id - CAST(SUBSTR(p.value, 2) AS INTEGER)", "p.type = 'array'"),
+_COPIES = {
+    # A cast reads the number after the bracket, without a second parse; no copy is as short as one byte.
+    "sqlite": (
+        "JSON_EACH(j.pieces) p",
+        "j.id - CAST(SUBSTR(p.value, 2) AS INTEGER)",
+        f"CASE SUBSTR(p.value, -3) WHEN ',{OWN}]' THEN {OWN} WHEN ',{LOCAL}]' THEN {LOCAL} ELSE {WHOLE} END",
+        "p.type = 'array'",
+    ),
     "postgresql": (
         "JSON_ARRAY_ELEMENTS(j.pieces::json) p",
         "j.id - (p.value ->> 0)::bigint",
+        f"COALESCE((p.value ->> 3)::int, {WHOLE})",
         "JSON_TYPEOF(p.value) = 'array'",
     ),
 }
 
 
 class Pruned(LookupError):
-    """The body of a line that is asked for was pruned on `day`; its row and its records stay."""
+    """The body of a requested line was pruned on `day`; its row and its records stay."""
 
     def __init__(self, day: date) -> None:
         super().__init__(f"bodies pruned on {day.day} {day:%b %Y}")
@@ -32,16 +43,17 @@ class Pruned(LookupError):
 
 
 def texts(lines: Collection[int]) -> dict[int, bytes]:
-    """Return lines by their journal ids; those that are not there or pruned are left out. One query."""
+    """Return lines by their journal ids, without those that do not exist or are pruned. One query."""
     wanted = set(lines)
-    return {line: text for line, text in restore(_stored(wanted).whole) if line in wanted}
+    stored = _stored(wanted)
+    return {line: text for line, text in restore(stored.rows, stored.whole) if line in wanted}
 
 
 def fingerprints(lines: Collection[int]) -> dict[int, bytes]:
     """Return the fingerprints of lines by their journal ids, also of pruned ones. One query."""
     wanted = set(lines)
     stored = _stored(wanted)
-    prints = {line: fingerprint(text) for line, text in restore(stored.whole) if line in wanted}
+    prints = {line: fingerprint(text) for line, text in restore(stored.rows, stored.whole) if line in wanted}
     return dict(sorted((prints | stored.pruned).items()))
 
 
@@ -53,27 +65,36 @@ def pruned(lines: Collection[int]) -> date | None:
 
 
 class _Stored(NamedTuple):
-    """The rows of some lines and of all that they are made of, and the fingerprints of pruned ones."""
+    """The rows that lines are restored from, those to restore whole, and prints of pruned lines."""
 
-    whole: dict[int, Stored]
+    rows: dict[int, Stored]
+    whole: set[int]
     pruned: dict[int, bytes]
 
 
 def _stored(lines: Collection[int]) -> _Stored:
+    found = _Stored({}, set(), {})
     if not lines:
-        return _Stored({}, {})
-    each, source, is_source = _SOURCES[connection.vendor]
-    statement = f"""WITH RECURSIVE needed(id) AS (
-                  SELECT id FROM {_JOURNAL} WHERE {sql.in_list("id")}
-                  UNION
-                  SELECT {source} FROM needed n JOIN {_JOURNAL} j ON j.id = n.id CROSS JOIN {each}
-                  WHERE {is_source})
-              SELECT j.id, j.own, j.pieces, j.pruned_on IS NOT NULL FROM needed n
-              JOIN {_JOURNAL} j ON j.id = n.id"""  # noqa: S608  names
-    found = _Stored({}, {})
-    for line, own, pieces, is_pruned in sql.read(statement, sql.list_param(lines)):
+        return found
+    for line, own, pieces, is_pruned, part in sql.read(_statement(), sql.list_param(lines)):
         if is_pruned:
             found.pruned[line] = bytes(own)
-        else:
-            found.whole[line] = Stored(bytes(own), pieces)
+            continue
+        found.rows[line] = Stored(bytes(own), pieces)
+        if part == WHOLE:
+            found.whole.add(line)
     return found
+
+
+def _statement() -> str:
+    """Return the query for the rows that lines need; a row comes once, with the widest part needed of it."""
+    copies, source, part, is_copy = _COPIES[connection.vendor]
+    return f"""WITH RECURSIVE needed(id, part) AS (
+                  SELECT id, {WHOLE} FROM {_JOURNAL} WHERE {sql.in_list("id")}
+                  UNION
+                  SELECT {source}, {part} FROM needed n JOIN {_JOURNAL} j ON j.id = n.id CROSS JOIN {copies}
+                  WHERE n.part > {OWN} AND {is_copy} AND (n.part = {WHOLE} OR {part} = {OWN}))
+              SELECT j.id, j.own, CASE n.part WHEN {OWN} THEN NULL ELSE j.pieces END,
+                     j.pruned_on IS NOT NULL, n.part
+              FROM (SELECT id, MAX(part) AS part FROM needed GROUP BY id) n
+              JOIN {_JOURNAL} j ON j.id = n.id"""  # noqa: S608  names

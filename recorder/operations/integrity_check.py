@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce, Length
 from django.utils import timezone
 
 from recorder.core.records import ORIGIN_DERIVED
-from recorder.journal.delta.encoding import fault, sources
+from recorder.journal.delta.encoding import SourceSize, fault, sources
 from recorder.models import (
     Approval,
     EventRecord,
@@ -34,7 +34,7 @@ def findings() -> Iterator[str]:
     """Yield one sentence for each inconsistency; nothing if the store is consistent."""
     yield from _database()
     yield from _numbers()
-    yield from _pieces()
+    yield from _encoded_lines()
     yield from _unfiled()
     yield from _loops()
     yield from _sessions()
@@ -85,7 +85,7 @@ def _recorded_numbers(producer: Producer) -> Iterator[tuple[int | None, datetime
     return lines.union(refused, all=True).order_by("seq").iterator()
 
 
-def _pieces() -> Iterator[str]:
+def _encoded_lines() -> Iterator[str]:
     """Check that every line can be restored: its sources are earlier lines of the same producer and day."""
     columns = ("pk", "producer_id", "received_at__date", "size", "pieces", "own_size")
     every = JournalEvent.objects.annotate(own_size=Length("own"))
@@ -94,10 +94,12 @@ def _pieces() -> Iterator[str]:
     while batch := list(rows.filter(pk__gt=last)[:BATCH_LINES]):
         last = batch[-1][0]
         needed = {source for row in batch for source in sources(row[0], row[4])}
-        stored = {row[0]: row[1:4] for row in rows.filter(pk__in=needed)}
+        stored = {row[0]: row[1:] for row in rows.filter(pk__in=needed)}
         for line, producer, day, size, pieces, own in batch:
             near = {
-                pk: stored[pk][2] for pk in sources(line, pieces) if stored.get(pk, ())[:2] == (producer, day)
+                pk: SourceSize(stored[pk][2], stored[pk][4], stored[pk][3])
+                for pk in sources(line, pieces)
+                if stored.get(pk, ())[:2] == (producer, day)
             }
             if problem := fault(line, size, own, pieces, near):
                 yield f"journal: line {line} cannot be restored: {problem}"

@@ -1,86 +1,195 @@
-"""A line as it is stored: bytes of its own, and pieces of earlier lines that hold the same bytes.
+"""The stored form of a line: literals in the column `own`, a JSON list of literals and copies in `pieces`.
 
-`pieces` is JSON, so that a query can follow it: a number is so many of the row's own bytes, and
-`[back, start, size]` a part of the line whose key is so much lower.
+In `pieces` a number is a count of literal bytes, taken from `own` in order. A list is a copy of an earlier
+line of the same producer and day, whose key is `back` lower:
+
+    [back, start, size]     bytes of the restored source line: its own copies are followed
+    [back, start, size, 0]  bytes of the source row's `own`: its copies are not followed
+    [back, start, size, 1]  bytes of the restored source line inside a local stretch, which consists of
+                            literals and of copies of kind 0: only these are followed
+
+A row without `pieces` is the line itself. The window (`dedup_window`) bounds how deep copies of the first
+kind nest. Until release 0.2.0 all copies were of the first kind, without a bound; their rows stay readable.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from recorder.journal.immutability import FINGERPRINT
 
-Piece = int | list[int]
+OWN, LOCAL, WHOLE = 0, 1, 2  # what a copy addresses, in order of what has to be read for it
+
+Element = int | list[int]
+Stretch = tuple[int, bytes]  # where a local stretch begins in the restored line, and its bytes
 
 
 class Stored(NamedTuple):
-    """What a row holds of its line. Without `pieces` its own bytes are the line."""
+    """The stored form of a line, named as its columns. Without `pieces`, `own` is the line."""
 
     own: bytes
     pieces: str | None = None
 
 
+class SourceSize(NamedTuple):
+    """What `fault` needs to know of a source: the restored size, the size of `own`, and `pieces`."""
+
+    size: int
+    own: int
+    pieces: str | None = None
+
+
 def fingerprint(line: bytes) -> bytes:
-    """Return what is kept of a line whose body was pruned: by it one that comes again is known."""
+    """Return the hash that replaces a pruned body, by which a duplicate of the line is recognised."""
     return hashlib.blake2b(line, digest_size=FINGERPRINT).digest()
 
 
 def sources(line: int, pieces: str | None) -> set[int]:
-    """Return the lines that a line has pieces of."""
-    return _sources(line, json.loads(pieces or "[]"))
+    """Return the lines that a line copies from."""
+    return {line - element[0] for element in _elements(pieces) if isinstance(element, list)}
 
 
-def fault(line: int, size: int, own: int, pieces: str | None, sizes: Mapping[int, int]) -> str | None:
-    """Return why a line of `size` bytes cannot be put together of lines of these `sizes`, None if it can."""
-    parts: list[Piece] = [own] if pieces is None else json.loads(pieces)
-    for back, start, length in (part for part in parts if isinstance(part, list)):
-        if back < 1 or start + length > sizes.get(line - back, 0):
-            return f"line {line - back} of its producer and day has no {length} bytes from {start} on"
-    if sum(part for part in parts if isinstance(part, int)) != own:
-        return "it has not as many bytes of its own as its pieces say"
-    if sum(part[2] if isinstance(part, list) else part for part in parts) != size:
-        return "its pieces do not add up to its size"
+def fault(line: int, size: int, own: int, pieces: str | None, near: Mapping[int, SourceSize]) -> str | None:
+    """Return why a line of `size` bytes cannot be restored, None if it can.
+
+    `near` holds the line's sources, as far as they are of the same producer and day.
+    """
+    elements: list[Element] = [own] if pieces is None else json.loads(pieces)
+    for copy in (element for element in elements if isinstance(element, list)):
+        source = near.get(line - copy[0])
+        if copy[0] < 1 or source is None or not _is_inside(copy, source):
+            return f"line {line - copy[0]} of its producer and day has no {copy[2]} bytes from {copy[1]} on"
+    if sum(element for element in elements if isinstance(element, int)) != own:
+        return "the literals of its encoding do not add up to its stored bytes"
+    if sum(element[2] if isinstance(element, list) else element for element in elements) != size:
+        return "the literals and copies of its encoding do not add up to its size"
     return None
 
 
-def restore(rows: Mapping[int, Stored]) -> Iterator[tuple[int, bytes]]:
-    """Yield each line of `rows`, oldest first, byte for byte. What they are made of must be among them."""
+def restore(rows: Mapping[int, Stored], whole: Collection[int] | None = None) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines `whole` of `rows` (all by default), oldest first, byte for byte.
+
+    `rows` holds what they need: rows of whole sources with their own needs, and rows that are not in `whole`
+    for their literals or local stretches.
+    """
     lines = sorted(rows)
     # One list is parsed in a third of the time of as many small ones.
-    every: list[list[Piece]] = json.loads(f"[{','.join(rows[line].pieces or '[]' for line in lines)}]")
+    every: list[list[Element]] = json.loads(f"[{','.join(rows[line].pieces or '[]' for line in lines)}]")
+    elements_of = dict(zip(lines, every, strict=True))
     last = {
-        line - piece[0]: line
-        for line, pieces in zip(lines, every, strict=True)
-        for piece in pieces
-        if isinstance(piece, list)
+        line - element[0]: line
+        for line, elements in elements_of.items()
+        if whole is None or line in whole
+        for element in elements
+        if isinstance(element, list) and _part(element) != OWN
     }
     texts: dict[int, bytes] = {}
-    for line, pieces in zip(lines, every, strict=True):
-        own, packed = rows[line]
-        text = own if packed is None else _joined(line, own, pieces, texts)
+    stretches: dict[int, list[Stretch]] = {}
+    for line, elements in elements_of.items():
+        if whole is not None and line not in whole:
+            continue
+        own, pieces = rows[line]
+        if pieces is None:
+            text = own
+        else:
+            for source in _local_sources(line, elements):
+                if source not in stretches:
+                    stretches[source] = _stretches(source, elements_of[source], rows)
+            text = b"".join(_bytes(line, elements, rows, texts, stretches))
         if line in last:
             texts[line] = text
-        for piece in pieces:  # a hundred large lines, each made of the one before, are never all here
-            if isinstance(piece, list) and last[line - piece[0]] == line:
-                texts.pop(line - piece[0], None)
+        # A hundred large lines, each a copy of the one before, are never in memory together.
+        for element in elements:
+            if isinstance(element, list) and last.get(line - element[0]) == line:
+                texts.pop(line - element[0], None)
+                stretches.pop(line - element[0], None)
         yield line, text
 
 
-def _joined(line: int, own: bytes, pieces: Iterable[Piece], texts: Mapping[int, bytes]) -> bytes:
-    found: list[bytes] = []
-    at = 0
-    for piece in pieces:
-        if isinstance(piece, list):
-            back, start, size = piece
-            found.append(texts[line - back][start : start + size])
+def _elements(pieces: str | None) -> list[Element]:
+    found: list[Element] = json.loads(pieces or "[]")
+    return found
+
+
+def _part(copy: Sequence[int]) -> int:
+    return copy[3] if len(copy) > 3 else WHOLE
+
+
+def _local_sources(line: int, elements: Iterable[Element]) -> set[int]:
+    return {
+        line - element[0] for element in elements if isinstance(element, list) and _part(element) == LOCAL
+    }
+
+
+def _bytes(
+    line: int,
+    elements: Iterable[Element],
+    rows: Mapping[int, Stored],
+    texts: Mapping[int, bytes],
+    stretches: Mapping[int, list[Stretch]],
+) -> Iterator[bytes]:
+    """Yield the bytes of the literals and copies of a line, in order."""
+    own, at = rows[line].own, 0
+    for element in elements:
+        if isinstance(element, int):
+            yield own[at : at + element]
+            at += element
+            continue
+        source, start, size = line - element[0], element[1], element[2]
+        part = _part(element)
+        if part == OWN:
+            yield rows[source].own[start : start + size]
+        elif part == WHOLE:
+            yield texts[source][start : start + size]
         else:
-            found.append(own[at : at + piece])
-            at += piece
-    return b"".join(found)
+            begin, text = _stretch_at(stretches[source], start)
+            yield text[start - begin : start - begin + size]
 
 
-def _sources(line: int, pieces: Iterable[Piece]) -> set[int]:
-    return {line - piece[0] for piece in pieces if isinstance(piece, list)}
+def _stretches(line: int, elements: Iterable[Element], rows: Mapping[int, Stored]) -> list[Stretch]:
+    """Return the local stretches of a line: its literals and literal copies, joined where they touch."""
+    own, pieces = rows[line]
+    if pieces is None:
+        return [(0, own)]
+    found: list[tuple[int, list[bytes]]] = []
+    taken = at = 0
+    is_open = False
+    for element in elements:
+        is_literal = isinstance(element, int)
+        if isinstance(element, list) and _part(element) != OWN:
+            at, is_open = at + element[2], False
+            continue
+        if not is_open:
+            found.append((at, []))
+            is_open = True
+        if isinstance(element, list):
+            text = rows[line - element[0]].own[element[1] : element[1] + element[2]]
+        else:
+            text = own[taken : taken + element]
+        taken += len(text) if is_literal else 0
+        at += len(text)
+        found[-1][1].append(text)
+    return [(begin, b"".join(texts)) for begin, texts in found]
+
+
+def _stretch_at(stretches: list[Stretch], start: int) -> Stretch:
+    return stretches[bisect_right(stretches, start, key=lambda stretch: stretch[0]) - 1]
+
+
+def _is_inside(copy: Sequence[int], source: SourceSize) -> bool:
+    """Return whether the source has the bytes that a copy addresses."""
+    start, end, part = copy[1], copy[1] + copy[2], _part(copy)
+    if part != LOCAL or source.pieces is None:
+        return end <= (source.own if part == OWN else source.size)
+    at = begin = 0  # of the element, and of the local stretch it is in
+    for element in [*_elements(source.pieces), [0, 0, 0]]:
+        if isinstance(element, list) and _part(element) != OWN:
+            if begin <= start and end <= at:
+                return True
+            begin = at + element[2]
+        at += element[2] if isinstance(element, list) else element
+    return False

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from recorder.journal.delta.common_prefix import ahead, behind
 from recorder.journal.delta.dedup_window import MOST_HEADS, Window
-from recorder.journal.delta.encoding import Stored, fault, restore, sources
+from recorder.journal.delta.encoding import SourceSize, Stored, fault, restore, sources
 from recorder.journal.delta.match import COST, FINEST, STEP
 from recorder.journal.delta.window_cache import KEPT_BYTES, Windows
 from tests.phi_core.scenarios import FOLDER
@@ -111,8 +111,10 @@ def test_what_is_told_again_comes_back_byte_for_byte(lines):
     rows = store(lines)
 
     assert restored(rows) == [raw for _, _, raw in lines]
-    sizes = {n: len(raw) for n, (_, _, raw) in enumerate(lines, 1)}
-    assert not any(fault(n, sizes[n], len(row.own), row.pieces, sizes) for n, row in rows.items())
+    near = {
+        n: SourceSize(len(raw), len(rows[n].own), rows[n].pieces) for n, (_, _, raw) in enumerate(lines, 1)
+    }
+    assert not any(fault(n, near[n].size, len(row.own), row.pieces, near) for n, row in rows.items())
 
 
 @given(streams())
