@@ -185,4 +185,5 @@ def rename_fields(fields: Fields, names: Mapping[str, str]) -> Fields:
 
 
 def inverted(names: Mapping[str, str]) -> Mapping[str, str]:
+    """Return a table for the other direction: attribute to stored name."""
     return {value: name for name, value in names.items()}

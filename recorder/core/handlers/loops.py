@@ -146,26 +146,26 @@ def _adopt_prepared(context: EventContext, loop: Loop, key: str | None) -> None:
         context.touch(record)
 
 
-def _last_outcome(context: EventContext, loop: Loop, given: Json) -> Outcome:
+def _last_outcome(context: EventContext, loop: Loop, conversation: Json) -> Outcome:
     turn = context.state.last_turns.get(loop)
     if turn is not None and turn.state == "done":
         return lifecycle.outcome_of_stop(turn.stop_reason, turn.error)
-    if last := messages.first_answer(messages.reversed_messages(given)):
+    if last := messages.first_answer(messages.reversed_messages(conversation)):
         return lifecycle.outcome_of_stop(last.stop_reason, last.error)
     return "completed"
 
 
-def _set_title(context: EventContext, loop: Loop, given: Json) -> None:
+def _set_title(context: EventContext, loop: Loop, conversation: Json) -> None:
     if not loop.title:
         prompts = (
-            messages.text_of(m) for m in messages.iter_messages(given) if messages.role_of(m) == "user"
+            messages.text_of(m) for m in messages.iter_messages(conversation) if messages.role_of(m) == "user"
         )
         sessions.set_title(context, loop, next(prompts, ""))
 
 
-def _how_it_ended(loop: Loop, given: Json) -> str:
+def _how_it_ended(loop: Loop, conversation: Json) -> str:
     if loop.outcome == "completed":
-        answers = (m for m in messages.reversed_messages(given) if messages.role_of(m) == "assistant")
+        answers = (m for m in messages.reversed_messages(conversation) if messages.role_of(m) == "assistant")
         text = next(filter(None, map(messages.text_of, answers)), "")
         return strip_markdown(text) if text else _ENDED["completed"]
     reason = loop.error if loop.outcome in ("failed", "rejected", "limit") else ""

@@ -106,17 +106,19 @@ def short_model_name(model: str) -> str:
 def _parameter(config: ModelConfig, same_model: list[ModelConfig]) -> str:
     if len(same_model) == 1:
         return ""
-    mine, others = _settings(config), [_settings(other) for other in same_model if other is not config]
-    if mine in others and (name := _own_name(config)):
+    settings, others = _settings(config), [_settings(other) for other in same_model if other is not config]
+    if settings in others and (name := _own_name(config)):
         return name  # another config has the same settings
-    if mine.keys() <= {"provider"} and all(mine.items() <= other.items() for other in others):
+    if settings.keys() <= {"provider"} and all(settings.items() <= other.items() for other in others):
         return _own_name(config)  # it states no parameter that could distinguish it
-    differing = [name for name in _names(mine, others) if any(mine.get(name) != o.get(name) for o in others)]
+    differing = [
+        name for name in _names(settings, others) if any(settings.get(name) != o.get(name) for o in others)
+    ]
     for name in differing:
-        if all(mine.get(name) != other.get(name) for other in others):
-            return _format_setting(name, mine.get(name))
+        if all(settings.get(name) != other.get(name) for other in others):
+            return _format_setting(name, settings.get(name))
     if differing:
-        return ", ".join(_format_setting(name, mine.get(name)) for name in differing[:2])
+        return ", ".join(_format_setting(name, settings.get(name)) for name in differing[:2])
     return _label_by_id(config, same_model)
 
 
@@ -140,9 +142,9 @@ def _own_name(config: ModelConfig) -> str:
     return suffix.strip(".")
 
 
-def _names(mine: Mapping[str, Json], others: list[dict[str, Json]]) -> list[str]:
+def _names(settings: Mapping[str, Json], others: list[dict[str, Json]]) -> list[str]:
     """Return the names of all settings, the most significant first."""
-    names = set(mine).union(*others)
+    names = set(settings).union(*others)
     return [name for name in _DISTINGUISHING if name in names] + sorted(names.difference(_DISTINGUISHING))
 
 
