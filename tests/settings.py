@@ -10,7 +10,7 @@ from zlib import crc32
 FOLDER = tempfile.mkdtemp(prefix="loopscope-tests-")
 atexit.register(shutil.rmtree, FOLDER, ignore_errors=True)
 os.environ["LOOPSCOPE_DATA"] = FOLDER
-os.environ.setdefault("LOOPSCOPE_TESTS_SHARED", FOLDER)  # a worker is told that of the process it is of
+os.environ.setdefault("LOOPSCOPE_TESTS_SHARED", FOLDER)  # a worker inherits that of its parent process
 
 from dashboard.settings import *  # noqa: E402, F403
 from dashboard.settings import BASE, CHANNEL_LAYERS, DATABASES, REDIS_URL, STATIC_ROOT, STORAGES  # noqa: E402

@@ -62,7 +62,7 @@ class Viewers:
         self.ready = threading.Semaphore(0)
 
     async def watch(self, address: str, headers: dict[str, str], stop: asyncio.Event) -> None:
-        """Keep the pages open until told to stop."""
+        """Keep the pages open until `stop` is set."""
         tasks = [asyncio.ensure_future(self._watch(seen, address, headers)) for seen in self.seen]
         await stop.wait()
         for task in tasks:

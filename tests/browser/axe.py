@@ -1,4 +1,4 @@
-"""What axe finds on an open page: https://github.com/dequelabs/axe-core."""
+"""Accessibility violations that axe finds on an open page: https://github.com/dequelabs/axe-core."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ RUN = "rules => axe.run({runOnly: rules, resultTypes: ['violations']}).then(foun
 
 
 def serious(page) -> list[str]:
-    """Return what is serious or critical on a page as it stands."""
+    """Return the serious and critical violations on a page."""
     if not page.evaluate("'axe' in window"):
         page.evaluate(AXE)
     return [

@@ -51,13 +51,13 @@ def server(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def addresses(server):
-    """Where every page is, once something hostile has been recorded for each."""
+    """Addresses of all pages, after hostile text was recorded for each."""
     return pages.recorded(server)
 
 
 @pytest.fixture(scope="module")
 def signed_in(browser, server):
-    """What a signed-in browser keeps: its cookies."""
+    """The cookies of a signed-in browser."""
     context = browser.new_context()
     server.sign_in(context.new_page())
     state = context.storage_state()
@@ -66,7 +66,7 @@ def signed_in(browser, server):
 
 
 class Watched:
-    """A browser window of its own that notes whatever should not happen."""
+    """A browser window that notes errors and CSP violations."""
 
     def __init__(self, browser, server, state, **options) -> None:
         self.faults: list[str] = []
@@ -79,7 +79,7 @@ class Watched:
         self.page.on("pageerror", lambda error: self.faults.append(f"error: {error}"))
 
     def open(self, url: str):
-        """Open a page and return it when it is live, or when it has loaded if it never will be."""
+        """Open a page and return it once it is live, or loaded if it has no socket."""
         self.page.goto(url if url.startswith("http") else self._server.url + url)
         if self.page.locator("[data-connection]").count():
             self.page.locator("[data-connection=live]").wait_for()
@@ -91,7 +91,7 @@ class Watched:
     def _request(self, request) -> None:
         place = urlsplit(request.url)
         if place.scheme != "data" and place.netloc != urlsplit(self._server.url).netloc:
-            self.faults.append(f"asked {request.url}")
+            self.faults.append(f"requested {request.url}")
 
     def _dialog(self, dialog) -> None:
         self.faults.append(f"dialog: {dialog.message}")
@@ -100,7 +100,7 @@ class Watched:
 
 @pytest.fixture
 def window(browser, server, signed_in):
-    """Return a way to open a window, signed in unless told otherwise."""
+    """Return a function that opens a window, signed in unless `state` is None."""
     windows = []
 
     def window(*, state=signed_in, **options):

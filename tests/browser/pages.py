@@ -1,4 +1,4 @@
-"""Every page there is, with hostile words on it wherever an agent's words can stand."""
+"""Addresses of all pages, with hostile text wherever a page shows an agent's text."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ PAGES = [*ADDRESSES, *OF_RECORDS]
 
 
 def recorded(server: Server) -> dict[str, str]:
-    """Record something hostile for every page; return where each page is."""
+    """Record hostile text for every page; return the address of each page."""
     server.agent().send(*TAPE.read_text().splitlines())
     server.agent().send(*spending())
     server.agent().send(*asking("asks", MARKUP, risk=MARKUP, warnings=[MARKUP]), *failing("fails", MARKUP))
@@ -77,7 +77,7 @@ def _of_records(server: Server) -> dict[str, str]:
 
 
 def spending() -> Iterator[dict]:
-    """Return what an agent with hostile names spent a moment ago: with a price, and without."""
+    """Return calls of an agent with hostile names a moment ago, with and without a price."""
     now = datetime.now(UTC).isoformat()
     for n, model in enumerate(("claude-haiku-4-5", MARKUP)):
         name = f"spent.{n}"
@@ -92,7 +92,7 @@ def spending() -> Iterator[dict]:
         config = {"model": model, "provider": "anthropic", "api": "anthropic_messages"}
         yield build.agent_start(name, agent_id=MARKUP, timestamp=now, config_snapshot=config)
         yield build.tool_start(name)
-        yield build.tool_end(name, is_error=True)  # stands open
+        yield build.tool_end(name, is_error=True)  # a failed call
         yield build.turn_end(name, timestamp=now, message=message, usage=usage)
         yield build.agent_end(name, timestamp=now, usage=usage)
 
@@ -110,7 +110,7 @@ def learning() -> Iterator[dict]:
 
 
 def open_page(window, addresses, name, **options):
-    """Open a page, `signin` as a stranger."""
+    """Open a page; `signin` without a session."""
     state = {"state": None} if name == "signin" else {}
     watched = window(**state, **options)
     return watched, watched.open(addresses[name])

@@ -1,4 +1,4 @@
-"""A page whose socket the test plays."""
+"""A page whose WebSocket is played by the test."""
 
 import re
 from pathlib import Path
@@ -51,7 +51,7 @@ class Wire:
             self.turns_away -= 1
             socket.close(code=1001)
             return
-        socket.on_message(lambda said: self.acks.append(said))  # noqa: PLW0108  playwright marks what it is given
+        socket.on_message(lambda message: self.acks.append(message))  # noqa: PLW0108  playwright marks what it is given
         self.sockets.append(socket)
 
     def send(self, html=""):
@@ -70,7 +70,7 @@ class Wire:
 
 @pytest.fixture
 def open_page(browser):
-    """Return a way to open a page with the given content, connected."""
+    """Return a function that opens a connected page with the given content."""
     contexts = []
 
     def open_page(body, turns_away=0):
@@ -82,7 +82,9 @@ def open_page(browser):
         wire.turns_away = turns_away
         page.route_web_socket(re.compile("/live/"), wire.opened)
         page.errors = []
-        page.on("console", lambda said: page.errors.append(said.text) if said.type == "error" else None)
+        page.on(
+            "console", lambda message: page.errors.append(message.text) if message.type == "error" else None
+        )
         page.on("pageerror", lambda error: page.errors.append(str(error)))
         page.goto("http://frames.test/")
         wire.until(lambda: wire.sockets)

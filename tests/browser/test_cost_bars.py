@@ -1,4 +1,4 @@
-"""The bars of costs in the list: as long as their cost is against the dearest row's, live too."""
+"""Cost bars of the list: in proportion to the highest cost, also after live changes."""
 
 import pytest
 
@@ -9,20 +9,20 @@ SONNET = {"model": "claude-sonnet-4-6", "provider": "anthropic", "api": "anthrop
 
 def spends(name, tokens):
     """Return a loop that reads as many tokens, at $3 a million."""
-    said = build.assistant(model=SONNET["model"], provider=SONNET["provider"])
+    answer = build.assistant(model=SONNET["model"], provider=SONNET["provider"])
     usage = {"input": tokens, "output": 0}
     return [
         build.line(event).decode()
         for event in (
             build.agent_start(name, config_snapshot=SONNET),
-            {**build.turn_end(name, message=said), "usage": usage},
+            {**build.turn_end(name, message=answer), "usage": usage},
             {**build.agent_end(name), "usage": usage},
         )
     ]
 
 
 def lengths(page):
-    """Return each session's bar, in parts of what there is room for."""
+    """Return the length of each session's bar as a part of the full width."""
     return {
         row.locator("b").first.inner_text(): row.locator(".session-cost .meter").evaluate(
             "bar => bar.getBoundingClientRect().width / bar.parentElement.getBoundingClientRect().width"
@@ -31,7 +31,7 @@ def lengths(page):
     }
 
 
-def test_a_bar_is_as_long_as_its_cost_against_the_dearest(window, server):
+def test_a_bar_is_in_proportion_to_the_highest_cost(window, server):
     agent = server.agent()
     for name, tokens in (("dear.a.1", 100_000), ("half.a.1", 50_000), ("small.a.1", 4_200)):
         agent.send(*spends(name, tokens))

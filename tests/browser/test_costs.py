@@ -1,4 +1,4 @@
-"""The costs page in a browser: its readout by keyboard and pointer, and a price that another window sees."""
+"""The costs page in a browser: its readout by keyboard and pointer, a price set in another window."""
 
 import re
 from datetime import UTC, datetime
@@ -11,8 +11,8 @@ MODEL = "home-grown-7b"
 
 
 @pytest.fixture(scope="module")
-def spent(server):
-    """A model without a price was asked a moment ago."""
+def spending(server):
+    """Calls of a model without a price, a moment ago."""
     now = datetime.now(UTC).isoformat()
     usage = {"input": 2_000_000, "output": 1_000}
     message = {"role": "assistant", "content": [], "model": MODEL, "provider": "local", "usage": usage}
@@ -29,7 +29,7 @@ def spent(server):
 
 
 @pytest.mark.parametrize("has_scripts", [True, False])
-def test_keys_and_pointer_move_the_readout(window, server, spent, has_scripts):
+def test_keys_and_pointer_move_the_readout(window, server, spending, has_scripts):
     watched = window(java_script_enabled=has_scripts, viewport={"width": 1200, "height": 900})
     watched.page.goto(f"{server.url}/p/default/costs?since=7d")
     bars = watched.page.locator(".chart-bar")
@@ -47,7 +47,7 @@ def test_keys_and_pointer_move_the_readout(window, server, spent, has_scripts):
     assert [readouts.nth(n).is_visible() for n in range(7)] == [n == 3 for n in range(7)]
 
 
-def test_through_a_readout_nothing_of_the_one_below_shines(window, spent):
+def test_a_readout_hides_the_one_below_it(window, spending):
     page = window(viewport={"width": 1200, "height": 900}).open("/p/default/costs?since=7d")
     page.locator(".chart-bar").nth(3).hover()
     place = page.locator(".chart-bar").nth(3).locator(".chart-readout").bounding_box()
@@ -58,7 +58,7 @@ def test_through_a_readout_nothing_of_the_one_below_shines(window, spent):
     assert page.screenshot(clip=place) == before
 
 
-def test_a_price_of_one_window_is_seen_in_another(window, spent):
+def test_a_price_set_in_one_window_shows_in_another(window, spending):
     other = window().open("/p/default/costs")
     page = window().open("/p/default/costs")
     note = page.locator(".price-note", has_text=MODEL)

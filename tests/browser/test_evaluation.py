@@ -1,4 +1,4 @@
-"""An evaluation in two browsers: pending, running, judging, its winner; and where its branches part."""
+"""An evaluation in two browsers: pending, running, judging, winner; where branches differ."""
 
 import json
 import re
@@ -24,12 +24,12 @@ CLOCK = """() => {
 
 @pytest.fixture
 def tape():
-    """The demo's evaluation under ids of its own: the group's start, its branches, its judge, its end."""
+    """The demo's evaluation under new ids: the group's start, its branches, its judge, its end."""
     mark = f"evaluation-{time.monotonic_ns()}"
     known = EVENTS[0]["session_id"]
     judges = next(e["loop_id"] for e in EVENTS if e["type"] == "AgentStart" and e["agent_id"] == "judge")
-    told = json.dumps(EVENTS).replace(known, mark).replace(judges, f"{mark}-judge")
-    events = json.loads(told)
+    text = json.dumps(EVENTS).replace(known, mark).replace(judges, f"{mark}-judge")
+    events = json.loads(text)
     last = next(n for n, event in enumerate(events) if event["type"] == "ParallelLoopEnd")
     of_judge = [event for event in events[:last] if event.get("loop_id") == f"{mark}-judge"]
     branches = [event for event in events[1:last] if event not in of_judge]
@@ -67,7 +67,7 @@ def test_it_moves_from_pending_to_its_winner_in_two_browsers(server, window, tap
         live = page.locator("#main").inner_html()
         page.reload()
         page.locator("[data-connection=live]").wait_for()
-        assert told(page.locator("#main").inner_html()) == told(live)
+        assert without_times(page.locator("#main").inner_html()) == without_times(live)
 
 
 def streamed(judging, text):
@@ -75,8 +75,8 @@ def streamed(judging, text):
     return [build.message_start(name), build.message_update(name, text)]
 
 
-def told(html):
-    """Return what a page says: its scripts write times in the reader's words."""
+def without_times(html):
+    """Return the HTML without times, which scripts rewrite in the reader's time zone."""
     return re.sub(r"\s+", " ", re.sub(r"<time.*?</time>", "", html))
 
 
@@ -102,7 +102,7 @@ def named(session, *events):
     return json.loads(text.replace('"judge"', f'"{session}-judge"'))
 
 
-def test_a_link_leads_to_where_branches_part(server, window):
+def test_a_link_leads_to_the_first_difference_of_the_branches(server, window):
     session = f"part-{time.monotonic_ns()}"
     same = [f"read file-{n}" for n in range(40)]
     events = [

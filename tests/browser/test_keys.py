@@ -244,7 +244,7 @@ def timeline(page):
 
 
 def replay(page):
-    stands = page.locator("[data-replay]").get_attribute
+    attribute = page.locator("[data-replay]").get_attribute
     for key, number in (
         ("ArrowLeft", 62),
         ("Shift+ArrowLeft", 61),
@@ -263,7 +263,7 @@ def replay(page):
     page.locator("[data-replay]:not([data-number='1'])").wait_for()
     page.keyboard.press("Space")
     page.locator("[data-play][aria-pressed=false]").wait_for()
-    assert int(stands("data-number")) < 62
+    assert int(attribute("data-number")) < 62
     yield "Space"
 
 

@@ -1,4 +1,4 @@
-"""What is written can be read where there is little room, and however long a name is."""
+"""Text stays readable on narrow screens and with long names."""
 
 import pytest
 
@@ -48,7 +48,7 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
 
 
 @pytest.mark.usefixtures("recorded")
-def test_on_a_phone_the_choices_of_evaluations_stand_under_each_other_alike(window):
+def test_on_a_phone_the_filters_of_evaluations_form_one_column(window):
     page = window(viewport=PHONE).open("/p/default/evaluations")
     boxes = [each.bounding_box() for each in page.locator(".evaluation-filters select").all()]
     assert len(boxes) == 4

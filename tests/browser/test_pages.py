@@ -1,4 +1,4 @@
-"""Every page in a browser: at every width, without scripts, and deaf to hostile text."""
+"""Every page in a browser: at every width, without scripts, and with hostile text."""
 
 import pytest
 
@@ -8,7 +8,7 @@ WIDTHS = (390, 768, 1024, 1440)
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_text_from_events_does_nothing_but_stand_there(window, addresses, name):
+def test_text_from_events_runs_no_code(window, addresses, name):
     watched, page = open_page(window, addresses, name)
     for summary in page.locator("summary").all():
         if summary.is_visible():
@@ -37,7 +37,7 @@ def test_on_a_phone_an_address_that_names_a_view_opens_at_the_loop(window, addre
         assert box["x"] + box["width"] <= 391
 
 
-def test_on_a_phone_every_page_can_be_gone_to(window, addresses):
+def test_on_a_phone_every_page_is_reachable(window, addresses):
     page = window(viewport={"width": 390, "height": 844}).open(addresses["integrity"])
     for link in page.get_by_role("navigation", name="Main").locator(".nav-pages a").all():
         box = link.bounding_box()
@@ -49,7 +49,7 @@ def test_on_a_phone_every_page_can_be_gone_to(window, addresses):
         )
 
 
-def test_what_is_cut_tells_the_whole_by_its_title(window, addresses):
+def test_clipped_text_has_its_full_text_as_title(window, addresses):
     page = window(viewport={"width": 1024, "height": 844}).open(addresses["events"])
     cut = page.locator(".event-summary.clip").first
     assert cut.evaluate("(cell) => cell.scrollWidth > cell.clientWidth")
@@ -57,7 +57,7 @@ def test_what_is_cut_tells_the_whole_by_its_title(window, addresses):
     assert cut.get_attribute("title") == cut.inner_text()
 
 
-def test_no_row_of_the_tree_runs_over_its_edge(window, addresses):
+def test_no_row_of_the_tree_overflows(window, addresses):
     _, page = open_page(window, addresses, "session")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})

@@ -1,4 +1,4 @@
-"""A newcomer's first minute: make a token, run a program as it is shown, see its session open by itself."""
+"""The welcome page: create a token, run the shown program, its session opens without a reload."""
 
 import re
 import subprocess
@@ -8,7 +8,7 @@ import pytest
 from playwright.sync_api import expect
 
 RUNNERS = {"Python": [sys.executable, "-"], "curl": ["sh", "-s"], "WebSocket": [sys.executable, "-"]}
-SAID = {"Python": "Hello.", "curl": "Hello.", "WebSocket": "Hello, this arrives word by word."}
+ANSWERS = {"Python": "Hello.", "curl": "Hello.", "WebSocket": "Hello, this arrives word by word."}
 
 
 @pytest.fixture
@@ -35,7 +35,7 @@ def test_a_program_runs_as_it_is_shown_and_its_session_opens_by_itself(window, p
     assert done.returncode == 0, done.stderr
     assert "upto" in done.stdout
     page.wait_for_url(re.compile(rf"/p/{project}/sessions/\d+"))
-    expect(page.get_by_text(SAID[way]).first).to_be_visible()
+    expect(page.get_by_text(ANSWERS[way]).first).to_be_visible()
 
 
 def test_what_is_copied_is_what_is_shown(window):
@@ -62,7 +62,7 @@ def test_theme_and_navigation_change_at_once_and_stay(window):
     expect(page.get_by_role("link", name="Sessions")).to_be_visible()
 
 
-def test_the_menu_of_a_phone_holds_what_the_bar_cannot(window):
+def test_the_menu_of_a_phone_has_the_items_missing_in_the_bar(window):
     page = window(viewport={"width": 390, "height": 844}).open("/p/default/settings")
     expect(page.get_by_role("button", name="Sign out")).to_be_hidden()
     page.get_by_role("button", name="Menu").click()

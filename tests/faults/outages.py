@@ -1,7 +1,7 @@
 """Takes away what a server needs, under producers with ledgers, gives it back, and compares.
 
 `python -m tests.faults.outages lock --seconds 30`; the outages are `lock`, `disk` and `postgres`. Nothing
-acknowledged may be lost, and every producer must be served again with nobody's help.
+acknowledged may be lost, and every producer must be served again without a restart.
 """
 
 from __future__ import annotations

@@ -27,8 +27,8 @@ from recorder.models import Project
 from tests.support.project_digest import records
 words = "\\n".join(records(Project.objects.get(slug=sys.argv[1]).pk))
 # When a line came is not what it says: only the times of the events themselves are compared.
-said = re.sub(r'"(?!2026-02-11)20\\d\\d-\\d\\d-\\d\\d [^"]*"', '"received"', words)
-print(sha256(said.encode()).hexdigest())
+text = re.sub(r'"(?!2026-02-11)20\\d\\d-\\d\\d-\\d\\d [^"]*"', '"received"', words)
+print(sha256(text.encode()).hexdigest())
 """
 
 

@@ -1,4 +1,4 @@
-"""The journal changed as nobody may: with the database's rule taken away for a moment."""
+"""Changes of the journal in spite of its triggers, which are dropped for a moment."""
 
 from contextlib import contextmanager
 

@@ -1,4 +1,4 @@
-"""What a frame costs the page: no more than what changed, and never all at once."""
+"""Work of the page per frame: only for changed panels, and in short tasks."""
 
 from tests.browser.played_socket import panel
 

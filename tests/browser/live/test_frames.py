@@ -1,4 +1,4 @@
-"""What the page does with frames, on a page made for it: the socket is played by the test."""
+"""How a page applies frames; the test plays the server's end of the socket."""
 
 from tests.browser.played_socket import panel, turn
 
@@ -19,7 +19,7 @@ def test_a_new_panel_goes_into_its_container_at_its_place(open_page):
     assert ids == ["x-1", "x-2", "x-9", "x-10", "x-11"]
 
 
-def test_the_same_new_panel_twice_stands_there_once(open_page):
+def test_a_new_panel_sent_twice_is_inserted_once(open_page):
     page, wire = open_page('<div id="session-turns-1"></div>')
     wire.send(turn(1) + turn(1))
     wire.send(turn(1))
@@ -33,20 +33,20 @@ def test_a_panel_may_go_into_a_container_that_came_in_the_same_frame(open_page):
     assert page.locator("#x-1 #x-2").inner_text() == "text"
 
 
-def test_a_panel_that_has_no_place_here_is_left_out_quietly(open_page):
+def test_a_panel_without_a_place_on_the_page_is_ignored(open_page):
     page, wire = open_page("")
     wire.send(panel(5, "elsewhere") + turn(6) + '<div id="x-7" hx-swap-oob="delete"></div>')
     assert page.locator("section").count() == 0
     assert page.errors == []
 
 
-def test_a_removal_takes_a_panel_away(open_page):
+def test_a_deletion_removes_a_panel(open_page):
     page, wire = open_page(panel(1, "gone soon", oob=False))
     wire.send('<div id="x-1" hx-swap-oob="delete"></div>')
     assert page.locator("#x-1").count() == 0
 
 
-def test_what_is_gone_from_a_redrawn_panel_is_gone_from_the_page(open_page):
+def test_content_missing_in_a_redrawn_panel_is_removed(open_page):
     block = '<pre id="block-1">streamed</pre>'
     page, wire = open_page(panel(1, f'<div id="session-stream-1">{block}</div>', oob=False))
     wire.send(panel(1, '<div id="session-stream-1"></div><p>The message.</p>'))
@@ -111,14 +111,14 @@ def test_markup_in_a_frame_runs_nothing(open_page):
     assert page.evaluate("window.__pwned") is None
 
 
-def test_htmx_works_in_what_was_pushed(open_page):
+def test_htmx_works_in_pushed_panels(open_page):
     page, wire = open_page(panel(1, "", oob=False))
     wire.send(panel(1, '<button hx-get="/more" hx-swap="none">More</button>'))
     with page.expect_request("**/more"):
         page.get_by_text("More").click()
 
 
-def test_the_connection_line_tells_the_truth(open_page):
+def test_the_connection_line_shows_the_state_of_the_socket(open_page):
     page, wire = open_page("")
     line = page.locator("[data-connection]")
     page.get_by_text("Catching up").wait_for()
@@ -134,7 +134,7 @@ def test_the_connection_line_tells_the_truth(open_page):
     assert page.get_by_role("status").inner_text() in {"Connection lost", "Live again"}
 
 
-def test_a_connection_that_stays_away_says_since_when_the_page_is_stale(open_page):
+def test_a_lost_connection_shows_since_when_the_page_is_stale(open_page):
     page, wire = open_page("")
     page.clock.install()
     wire.send()
@@ -146,7 +146,7 @@ def test_a_connection_that_stays_away_says_since_when_the_page_is_stale(open_pag
     page.get_by_text(f"Stale since {at}").wait_for()
 
 
-def test_a_page_that_slept_says_stale_and_connects_anew(open_page):
+def test_a_page_that_slept_reconnects(open_page):
     page, wire = open_page("")
     page.clock.install()
     wire.send()
@@ -157,7 +157,7 @@ def test_a_page_that_slept_says_stale_and_connects_anew(open_page):
     assert page.locator("[data-connection]").inner_text() == "Live"
 
 
-def test_a_server_that_says_goodbye_is_waited_for(open_page):
+def test_a_server_that_shuts_down_is_reconnected_to(open_page):
     page, wire = open_page("")
     wire.send()
     wire.sockets[0].close(code=4408)
@@ -173,7 +173,7 @@ def test_a_socket_that_closes_before_it_is_open_is_tried_again(open_page):
     assert not page.errors
 
 
-def test_who_has_signed_out_is_told_so_and_does_not_come_back(open_page):
+def test_after_signing_out_the_page_says_so_and_does_not_reconnect(open_page):
     page, wire = open_page("")
     wire.send()
     wire.sockets[0].close(code=4401)
@@ -181,7 +181,7 @@ def test_who_has_signed_out_is_told_so_and_does_not_come_back(open_page):
     assert len(wire.sockets) == 1
 
 
-def test_the_one_live_region_says_at_most_one_sentence_every_five_seconds(open_page):
+def test_the_live_region_announces_at_most_once_in_five_seconds(open_page):
     page, wire = open_page('<p id="x-1" data-announce=""></p>')
     page.clock.install()
     for n in range(1, 5):

@@ -1,4 +1,4 @@
-"""What people see on open pages while agents work: at once, the same for all, and true after a crash."""
+"""Open pages while agents work: immediate, the same for all viewers, current after a crash."""
 
 import re
 import sys
@@ -49,7 +49,7 @@ def working(server):
 
 
 class Socket(threading.Thread):
-    """One more viewer, without a browser: acknowledges every frame and notes when numbers reach it."""
+    """A viewer without a browser: acknowledges every frame and notes when numbers arrive."""
 
     def __init__(self, page, server) -> None:
         super().__init__(daemon=True)
@@ -73,7 +73,7 @@ class Socket(threading.Thread):
 
 
 def delays(sent: list[float], seen: list[tuple[int, float]]) -> list[float]:
-    """Return how long each number took to be seen; a later number shows the earlier ones too."""
+    """Return the latency of each number; a later number counts for the earlier ones too."""
     found, rest = [], iter(sorted(seen))
     last, at = next(rest)
     for number, sent_at in enumerate(sent):
@@ -178,7 +178,7 @@ MAIN = """() => {
 
 
 def agrees(page, window) -> None:
-    """The page becomes, by itself, what somebody sees who opens it now."""
+    """Wait until the page equals a newly opened one."""
     fresh = window().open(page.url).evaluate(MAIN)
     for _ in range(100):
         if page.evaluate(MAIN) == fresh:
@@ -287,7 +287,7 @@ def test_a_tree_that_grows_keeps_what_the_reader_folded_and_where_the_focus_is(s
     assert top.evaluate("(item) => document.activeElement === item")
 
 
-def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_seen_it(window, server):
+def test_items_for_the_user_are_counted_on_the_tab_until_they_are_marked_read(window, server):
     watched = window()
     page = watched.open("/p/default/attention")
     page.locator("[data-feed-state]", has_text="Connected").wait_for()
@@ -311,7 +311,7 @@ def test_what_asks_for_the_reader_is_counted_on_the_tab_and_goes_when_they_have_
     assert watched.faults == watched.violations() == []
 
 
-def test_the_past_stands_still_while_the_present_goes_on(window, server, working):
+def test_an_as_of_page_does_not_change_while_the_session_continues(window, server, working):
     loop, agent, url = working
     live = window().open(url)
     shown = live.locator("#main .session-top").inner_text()

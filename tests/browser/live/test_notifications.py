@@ -1,4 +1,4 @@
-"""Notifications in a browser with two tabs: each row of the policy, every focus, one for all, clicks."""
+"""Notifications in a browser with two tabs: every row of the policy, focus, one tab for all, clicks."""
 
 import json
 from contextlib import contextmanager, nullcontext
@@ -15,17 +15,17 @@ CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"
 REAL_FOCUS = {"enabled": False}
 LISTEN = """() => {
   const show = registration.showNotification.bind(registration);
-  self.told = [];
+  self.notified = [];
   registration.showNotification = (title, options) => {
-    told.push({title, ...options});
+    notified.push({title, ...options});
     return show(title, options);
   };
   clients.openWindow = async (url) => { self.opened = url; };
   WindowClient.prototype.focus = async function () { self.focused = this.url; };
 }"""
 HEARD = """async (last) => {
-  while (!told.some(({tag}) => tag == last)) await new Promise((passed) => setTimeout(passed, 10));
-  return told.splice(0);
+  while (!notified.some(({tag}) => tag == last)) await new Promise((passed) => setTimeout(passed, 10));
+  return notified.splice(0);
 }"""
 CLICK = """async (tag) => {
   self.opened = self.focused = null;
@@ -70,7 +70,7 @@ def ends(outcome):
     return lambda loop: [build.agent_start(loop), {**build.agent_end(loop), "outcome": outcome}]
 
 
-# What an agent sends so that the last ring falls under a row: one list of events, or more than one in turn.
+# Events of an agent for each row of the policy; the last list causes the notification.
 LINES = {
     "approval-requested": [lambda loop: [build.agent_start(loop), asks(loop)]],
     "turn-finished, finish": [ends("completed")],
@@ -85,7 +85,7 @@ LINES = {
 
 
 class Browser:
-    """One browser, its tabs, its worker, and the agents it watches."""
+    """One browser with its tabs and its service worker."""
 
     def __init__(self, browser, server, state):
         self.server = server
@@ -99,7 +99,7 @@ class Browser:
         self.elsewhere.bring_to_front()
 
     def tab(self, url, *, follows=False):
-        """Open a tab; one that follows the channel is there when it hears it."""
+        """Open a tab; with `follows` wait until it is connected to the lifecycle channel."""
         page = self.context.new_page()
         with page.expect_response(CHANNEL) if follows else nullcontext():
             page.goto(url if ":" in url else self.server.url + url)
@@ -108,7 +108,7 @@ class Browser:
 
     @contextmanager
     def showing(self, url, *, in_front):
-        """Show a page in a tab of its own for a while, in front or behind."""
+        """Show a page in another tab during the block, in front or behind."""
         page = self.tab(url)
         (page if in_front else self.elsewhere).bring_to_front()
         yield page
@@ -116,14 +116,14 @@ class Browser:
         self.elsewhere.bring_to_front()
 
     def agent_does(self, *lines, loop=None):
-        """Send events of a new session and return its place."""
+        """Send events of a new session and return its loop's URL."""
         loop = loop or f"n{next(numbers)}.a.1"
         self.server.agent().send(*[event for each in lines for event in each(loop)])
         (item,) = self.server.read(f"/api/v1/loops?loop_id={loop}")["items"]
         return item["url"]
 
-    def told(self):
-        """Return what has been told by now, in order, without what marks the end."""
+    def notifications(self):
+        """Return the notifications since the last call, in order."""
         mark = session_of(self.agent_does(ends("failed")))
         return [each for each in self.worker.evaluate(HEARD, mark) if each["tag"] != mark]
 
@@ -133,7 +133,7 @@ def session_of(url):
 
 
 def answering(**instead):
-    """Return what answers as the server does, but for some fields."""
+    """Return a route handler that replaces some fields of the server's response."""
 
     def answer(route):
         response = route.fetch()
@@ -144,7 +144,7 @@ def answering(**instead):
 
 @contextmanager
 def another(browser, state, permissions=("notifications",)):
-    """Open another browser for a while."""
+    """Open another browser during the block."""
     context = browser.new_context(storage_state=state, permissions=permissions)
     yield context
     context.close()
@@ -163,13 +163,13 @@ def test_a_row_of_the_policy(tabs, row):
     loop = f"row{next(numbers)}.a.1"
     for each in before:
         tabs.agent_does(each, loop=loop)
-    tabs.told()
+    tabs.notifications()
     place = session_of(tabs.agent_does(last, loop=loop))
-    told = [(each["title"], each["body"], each["tag"]) for each in tabs.told()]
-    assert told == ([(loop.partition(".")[0], row.says, place)] if row.says else [])
+    notes = [(note["title"], note["body"], note["tag"]) for note in tabs.notifications()]
+    assert notes == ([(loop.partition(".")[0], row.says, place)] if row.says else [])
 
 
-def test_what_the_policy_does_not_know_is_silent(browser, server, signed_in, tabs):
+def test_a_type_without_a_row_in_the_policy_is_silent(browser, server, signed_in, tabs):
     url = tabs.agent_does(ends("completed"))
     of = {"session_id": "s", "url": url, "at": 0}
     unknown = [
@@ -178,11 +178,11 @@ def test_what_the_policy_does_not_know_is_silent(browser, server, signed_in, tab
         {"type": "constructor", **of},
     ]
     mark = tabs.agent_does(ends("completed"))
-    tabs.told()
+    tabs.notifications()
     frames = [*unknown, {"type": "turn-finished", "reason": "error", "session_id": "s", "url": mark, "at": 0}]
-    said = "".join(f"event: lifecycle\ndata: {json.dumps(frame)}\n\n" for frame in frames)
+    stream = "".join(f"event: lifecycle\ndata: {json.dumps(frame)}\n\n" for frame in frames)
     with another(browser, signed_in) as context:
-        context.route(CHANNEL, lambda route: route.fulfill(body=said, content_type="text/event-stream"))
+        context.route(CHANNEL, lambda route: route.fulfill(body=stream, content_type="text/event-stream"))
         context.route(NEWS, answering(waiting=[]))
         page = context.new_page()
         page.goto(server.url + LOOKS)
@@ -191,7 +191,7 @@ def test_what_the_policy_does_not_know_is_silent(browser, server, signed_in, tab
 
 
 @pytest.mark.parametrize(
-    ("shown", "in_front", "tells"),
+    ("shown", "in_front", "is_notified"),
     [
         ("the session", True, False),
         ("the session", False, True),
@@ -199,40 +199,40 @@ def test_what_the_policy_does_not_know_is_silent(browser, server, signed_in, tab
         ("another page", False, True),
     ],
 )
-def test_a_session_before_the_reader_s_eyes_is_silent_and_no_other(tabs, shown, in_front, tells):
+def test_only_the_session_in_front_is_silent(tabs, shown, in_front, is_notified):
     loop = f"focus{next(numbers)}.a.1"
     url = tabs.agent_does(*LINES["turn-started"], loop=loop)
     with tabs.showing(url if shown == "the session" else LOOKS, in_front=in_front):
         tabs.agent_does(lambda loop: [build.agent_end(loop)], loop=loop)
-        told = tabs.told()
-    assert [each["tag"] for each in told] == ([session_of(url)] if tells else [])
+        notes = tabs.notifications()
+    assert [note["tag"] for note in notes] == ([session_of(url)] if is_notified else [])
 
 
 @pytest.mark.parametrize("in_front", [True, False])
-def test_when_nobody_can_tell_a_page_of_ours_in_front_silences(tabs, in_front):
-    tabs.context.route(NEWS, answering(titles={}))  # the store no longer knows what rang
+def test_without_titles_any_page_of_ours_in_front_silences(tabs, in_front):
+    tabs.context.route(NEWS, answering(titles={}))  # the store no longer has the session
     loop = f"gone{next(numbers)}.a.1"
     with tabs.showing(LOOKS, in_front=in_front):
         with tabs.tabs[0].expect_response(NEWS):
             tabs.agent_does(ends("completed"), loop=loop)
         tabs.context.unroute(NEWS)
-        told = [each["title"] for each in tabs.told()]
-    assert told == ([] if in_front else [loop.partition(".")[0]])
+        titles = [note["title"] for note in tabs.notifications()]
+    assert titles == ([] if in_front else [loop.partition(".")[0]])
 
 
-def test_one_tab_follows_for_all_and_the_next_takes_over_without_telling_twice(tabs):
+def test_one_tab_follows_for_all_and_the_next_takes_over_without_repeating(tabs):
     first, second = tabs.tabs
     second.evaluate(LOCKED, "1 held, 1 wait")
     url = tabs.agent_does(*LINES["approval-requested"])
-    assert [each["tag"] for each in tabs.told()] == [session_of(url)]
+    assert [each["tag"] for each in tabs.notifications()] == [session_of(url)]
     with second.expect_response(CHANNEL):
         first.close()
-    assert tabs.told() == []
+    assert tabs.notifications() == []
     tabs.tabs = [second, tabs.tab(LOOKS)]
 
 
 @pytest.mark.parametrize("instead", [{"status": 503}, {"body": "{", "content_type": "application/json"}])
-def test_what_the_server_could_not_say_at_once_is_told_although_nothing_else_rings(tabs, instead):
+def test_a_failed_request_for_notes_is_repeated_without_another_event(tabs, instead):
     answers = [instead]
 
     def answer(route):
@@ -245,7 +245,7 @@ def test_what_the_server_could_not_say_at_once_is_told_although_nothing_else_rin
     assert answers == []
 
 
-def test_a_tab_whose_worker_could_not_be_had_tries_again(browser, server, signed_in):
+def test_a_failed_registration_of_the_worker_is_tried_again(browser, server, signed_in):
     with another(browser, signed_in) as context:
         context.add_init_script(REFUSED_ONCE)
         page = context.new_page()
@@ -253,13 +253,13 @@ def test_a_tab_whose_worker_could_not_be_had_tries_again(browser, server, signed
             page.goto(server.url + LOOKS)
 
 
-def test_what_was_asked_while_no_tab_was_open_is_told_once_one_is(tabs):
+def test_an_approval_requested_while_no_tab_was_open_is_notified_later(tabs):
     for page in tabs.tabs:
         page.close()
     url = tabs.agent_does(*LINES["approval-requested"])
-    tabs.agent_does(ends("failed"))  # it rang for nobody
+    tabs.agent_does(ends("failed"))  # no tab was open
     tabs.tabs = [tabs.tab(LOOKS, follows=True), tabs.tab(LOOKS)]
-    assert [each["tag"] for each in tabs.told()] == [session_of(url)]
+    assert [each["tag"] for each in tabs.notifications()] == [session_of(url)]
 
 
 def test_a_lost_channel_is_tried_again_until_the_reader_has_signed_out(browser, server, signed_in):
@@ -278,20 +278,20 @@ def test_a_click_leads_to_the_loop_in_the_tab_that_shows_its_session(tabs):
     url = tabs.agent_does(ends("completed"), loop=loop)
     with tabs.showing(url, in_front=False) as page:
         other = tabs.agent_does(ends("failed"), loop=loop.replace(".1", ".2"))
-        assert [each["data"] for each in tabs.told()] == [url, other]
+        assert [each["data"] for each in tabs.notifications()] == [url, other]
         assert tabs.worker.evaluate(CLICK, session_of(other)) == [None, tabs.server.url + url]
         page.wait_for_url(f"**{other}")
 
 
 def test_a_click_opens_a_session_that_no_tab_shows(tabs):
     url = tabs.agent_does(ends("failed"))
-    tabs.told()
+    tabs.notifications()
     assert tabs.worker.evaluate(CLICK, session_of(url)) == [url, None]
 
 
-def test_a_session_that_is_looked_at_needs_no_notification_any_more(tabs):
+def test_opening_a_session_removes_its_notification(tabs):
     url = tabs.agent_does(ends("failed"))
-    tabs.told()
+    tabs.notifications()
     assert tabs.worker.evaluate(COUNT, session_of(url)) == 1
     with tabs.showing(url, in_front=True):
         tabs.worker.evaluate(GONE, session_of(url))
@@ -300,8 +300,8 @@ def test_a_session_that_is_looked_at_needs_no_notification_any_more(tabs):
 def test_many_at_once_are_one_that_leads_to_the_attention_page(tabs):
     notes = [{"title": str(n), "says": "Failed", "url": f"/p/acme/sessions/{n}"} for n in range(1000, 1020)]
     tabs.tabs[0].evaluate(POST, notes)
-    (told,) = tabs.worker.evaluate(HEARD, "/p/acme/attention")
-    assert told["title"] == "20 sessions need a look"
+    (note,) = tabs.worker.evaluate(HEARD, "/p/acme/attention")
+    assert note["title"] == "20 sessions need a look"
     assert tabs.worker.evaluate(CLICK, "/p/acme/attention") == ["/p/acme/attention", None]
 
 
@@ -312,27 +312,27 @@ def test_a_switch_silences_its_row_and_brings_it_back(tabs):
         page.keyboard.press("Space")  # the focus is where it was
         page.locator(f'[id="notify-turn-finished-finish"][aria-checked="{checked}"]').wait_for()
         tabs.agent_does(ends("completed"))
-        assert [each["body"] for each in tabs.told()] == (["Finished"] if checked == "true" else [])
+        assert [each["body"] for each in tabs.notifications()] == (["Finished"] if checked == "true" else [])
 
 
-# A browser that has not been asked yet: one without a head answers by itself.
+# A browser without an answer to the permission request; a headless one answers by itself.
 UNASKED = """let answer = "default";
-self.asked = 0;
+self.requested = 0;
 Object.defineProperty(Notification, "permission", {get: () => answer});
-Notification.requestPermission = async () => (asked++, (answer = "granted"));"""
+Notification.requestPermission = async () => (requested++, (answer = "granted"));"""
 
 
-def test_permission_is_asked_for_on_a_click_and_only_then(browser, server, signed_in):
+def test_permission_is_requested_on_a_click_only(browser, server, signed_in):
     with another(browser, signed_in) as context:
         context.add_init_script(UNASKED)
         page = context.new_page()
         page.goto(server.url + LOOKS)
         page.evaluate(LOCKED, "0 held, 0 wait")
-        assert page.evaluate("asked") == 0
+        assert page.evaluate("requested") == 0
         with page.expect_response(CHANNEL):
             page.get_by_role("button", name="Allow notifications").click()
         page.get_by_text("Allowed").wait_for()
-        assert page.evaluate("asked") == 1
+        assert page.evaluate("requested") == 1
         page.get_by_role("button", name="Send a test").click()
         page.get_by_text("Sent.").wait_for()
         assert "This is a test notification." in page.evaluate(SHOWN, "test")
@@ -346,7 +346,7 @@ def test_permission_is_asked_for_on_a_click_and_only_then(browser, server, signe
         ("delete self.Notification", "cannot show notifications"),
     ],
 )
-def test_a_browser_that_may_not_notify_is_told_why(browser, server, signed_in, script, words):
+def test_the_page_says_why_a_browser_cannot_notify(browser, server, signed_in, script, words):
     with another(browser, signed_in, permissions=[]) as context:
         context.add_init_script(script)
         page = context.new_page()

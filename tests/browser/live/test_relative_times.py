@@ -80,9 +80,9 @@ def test_a_redraw_is_turned_again_before_it_shows(page):
     assert redrawn == "5m ago"
 
 
-def test_times_that_nobody_redrew_are_left_alone(page):
+def test_times_outside_a_redraw_are_not_read_again(page):
     shown(page, f'<time datetime="{iso(minutes=5)}" data-when>x</time>')
-    looked_at = page.evaluate(
+    reads = page.evaluate(
         """async () => {
           let times = 0;
           const { get } = Object.getOwnPropertyDescriptor(HTMLTimeElement.prototype, "dateTime");
@@ -93,4 +93,4 @@ def test_times_that_nobody_redrew_are_left_alone(page):
           return times;
         }"""
     )
-    assert looked_at == 0
+    assert reads == 0

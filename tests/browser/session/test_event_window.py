@@ -1,4 +1,4 @@
-"""The events of a loop that goes on, in a browser: the open list stays small, and all of it is at hand."""
+"""The list of events of a running loop in a browser: it stays small, and all events can be reached."""
 
 import pytest
 
@@ -14,7 +14,7 @@ RESUME = """() => {
 
 @pytest.fixture
 def loop(server, request):
-    """Return a way to send a loop's events by their numbers; what a row says ends in its event's number."""
+    """Return a function that sends a loop's events by number; a row's text ends in its event's number."""
     agent, name = server.agent(), request.node.name
 
     def send(*numbers):
@@ -32,7 +32,7 @@ def opened(one, server, loop, query="?tab=events"):
 
 
 def listed(page):
-    """Return what the list holds: events by their numbers, the start as -1, and links by their words."""
+    """Return the items of the list: events by number, the start as -1, links by text."""
     return page.evaluate(
         """() => [...document.querySelector("[data-window]").children].map((each) => {
           if ("gap" in each.dataset) return each.textContent;

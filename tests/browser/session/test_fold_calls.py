@@ -1,4 +1,4 @@
-"""A turn of many calls in a browser: its groups open, keys go into them, a redraw leaves them as they are."""
+"""A turn of many calls in a browser: groups open, keys enter them, a redraw keeps them."""
 
 from tests.support import build
 

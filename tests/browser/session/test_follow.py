@@ -1,4 +1,4 @@
-"""Following the newest turn, and being left alone when one does not."""
+"""Following the newest turn, and no scrolling without it."""
 
 from tests.browser.played_socket import turn
 

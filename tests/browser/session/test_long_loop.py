@@ -1,4 +1,4 @@
-"""A loop that goes on for long, in a browser: its open page stays as small as a reload and shows the same."""
+"""A long loop in a browser: its open page stays as small as a reload and shows the same."""
 
 from tests.support import build
 

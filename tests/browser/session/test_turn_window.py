@@ -1,4 +1,4 @@
-"""An open page of a loop that goes on: it keeps what a reload would show, and what its reader is at."""
+"""The window of turns on an open page: it equals a reload and keeps the turns that the reader uses."""
 
 from tests.browser.played_socket import turn
 
@@ -8,22 +8,22 @@ def opened(open_page, *numbers, earlier=""):
     window = f'data-window data-first="{numbers[0]}" {size} data-url="/loops/1"'
     turns = "".join(turn(n, oob=False, css="turn") for n in numbers)
     page, wire = open_page(f'<div id="session-turns-1" {window}>{earlier}{turns}</div>')
-    page.asked = []
+    page.requested = []
     page.route("**/loops/1?before=*", lambda route: answer(page, route))
     page.evaluate("document.querySelector('#session-turns-1').className = 'turns'")
     return page, wire
 
 
 def answer(page, route):
-    """Give the five turns before one, as the server does."""
+    """Respond with the five turns before one, as the server does."""
     before = int(route.request.url.split("before=")[1].split("#")[0])
-    page.asked.append(before)
+    page.requested.append(before)
     turns = "".join(turn(n, oob=False, css="turn") for n in range(max(0, before - 5), before))
     route.fulfill(body=f'<div class="turns">{turns}</div>', content_type="text/html")
 
 
 def shown(page):
-    """Return what stands in the list: turns by their number, and ways to others by their words."""
+    """Return the items of the list: turns by number, links to other turns by text."""
     return page.evaluate(
         """() => [...document.querySelector("#session-turns-1").children]
           .map((each) => ("gap" in each.dataset ? each.textContent : Number(each.dataset.order)))"""
@@ -34,7 +34,7 @@ def until(page, wire, expected):
     wire.until(lambda: page.wait_for_timeout(20) or shown(page) == expected)
 
 
-def test_who_follows_keeps_the_newest_turns_and_a_way_to_the_others(open_page):
+def test_following_keeps_the_newest_turns_and_a_link_to_the_others(open_page):
     page, wire = opened(open_page, 0, 1, 2, 3, 4)
     page.keyboard.press("f")
     for n in range(5, 60):
@@ -43,17 +43,17 @@ def test_who_follows_keeps_the_newest_turns_and_a_way_to_the_others(open_page):
     assert page.evaluate("pane.scrollTop + pane.clientHeight >= pane.scrollHeight - 1")
     assert page.locator("[data-follow]").get_attribute("aria-pressed") == "true"
 
-    wire.send(turn(12, css="turn"))  # told anew, long gone here
+    wire.send(turn(12, css="turn"))  # redrawn, but outside the window
     until(page, wire, ["Earlier turns", 55, 56, 57, 58, 59])
 
     page.get_by_text("Earlier turns").click()
     until(page, wire, ["Earlier turns", *range(50, 60)])
-    assert page.asked == [55]
+    assert page.requested == [55]
     wire.send(turn(60, css="turn"))
-    until(page, wire, ["Earlier turns", *range(50, 61)])  # the reader is up there now
+    until(page, wire, ["Earlier turns", *range(50, 61)])  # the reader has scrolled up
 
 
-def test_the_server_s_own_way_to_earlier_turns_stays_until_it_leads_elsewhere(open_page):
+def test_the_servers_link_to_earlier_turns_stays_until_its_target_changes(open_page):
     link = (
         '<div data-gap data-order="9.5"><a class="button" href="/loops/1?before=10">Earlier turns</a></div>'
     )
@@ -66,7 +66,7 @@ def test_the_server_s_own_way_to_earlier_turns_stays_until_it_leads_elsewhere(op
     assert page.get_by_text("Earlier turns").count() == 1
 
 
-def test_who_reads_further_up_is_not_disturbed_however_long_the_loop_goes_on(open_page):
+def test_reading_further_up_is_not_disturbed_by_new_turns(open_page):
     page, wire = opened(open_page, 0, 1, 2, 3, 4)
     page.evaluate("pane.scrollTop = 150")
     before = page.evaluate("document.querySelector('#x-2').getBoundingClientRect().top")
@@ -77,14 +77,14 @@ def test_who_reads_further_up_is_not_disturbed_however_long_the_loop_goes_on(ope
     there = shown(page)
     assert there[:6] == [0, 1, 2, 3, 4, 5]
     assert there[-5:] == [195, 196, 197, 198, 199]
-    (way,) = [each for each in there if isinstance(each, str)]
-    assert way.startswith("Turns 7 to ")
+    (link,) = [item for item in there if isinstance(item, str)]
+    assert link.startswith("Turns 7 to ")
     assert page.evaluate("document.querySelector('#x-2').getBoundingClientRect().top") == before
 
-    page.get_by_text(way).click()
+    page.get_by_text(link).click()
     wire.until(lambda: page.wait_for_timeout(20) or 10 in shown(page))
     assert shown(page)[:11] == list(range(11))
-    assert page.asked == [11]
+    assert page.requested == [11]
 
 
 def test_a_turn_in_which_the_reader_opened_something_stays(open_page):
@@ -99,7 +99,7 @@ def test_a_turn_in_which_the_reader_opened_something_stays(open_page):
     assert page.evaluate("document.querySelector('#x-1 details').open")
 
 
-def test_turns_that_came_while_the_connection_was_lost_are_missed_and_one_that_ran_is_told_anew(open_page):
+def test_turns_during_a_lost_connection_become_a_link_and_a_running_one_is_redrawn(open_page):
     page, wire = opened(open_page, 0, 1, 2)
     wire.send(
         turn(2, css="turn").replace("turn 2", "runs").replace("data-into", 'aria-busy="true" data-into')
@@ -107,7 +107,7 @@ def test_turns_that_came_while_the_connection_was_lost_are_missed_and_one_that_r
     wire.send("".join(turn(n, css="turn") for n in range(40, 45)))
     until(page, wire, [0, 1, 2, "Turns 4 to 40", 40, 41, 42, 43, 44])
     page.get_by_text("turn 2").wait_for()
-    assert page.asked == [3]
+    assert page.requested == [3]
     assert page.locator("#x-2").get_attribute("aria-busy") is None
 
 

@@ -1,4 +1,4 @@
-"""The fault proxy harms as it is told, and nothing else."""
+"""The fault proxy makes the faults of its settings and no others."""
 
 import socket
 import threading
