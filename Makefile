@@ -1,4 +1,4 @@
-# Every command of the house. `make` alone lists them.
+# All commands; `make` alone lists them.
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
@@ -10,25 +10,25 @@ PY := $(VENV)/bin/python
 RUNTIME := $(VENV)/.runtime$(subst $() ,,$(EXTRAS))
 DEV := $(VENV)/.dev
 
-# Installs what pyproject.toml names, at the versions of constraints.txt.
+# Installs the dependencies of pyproject.toml at the versions of constraints.txt.
 READ := import sys, tomllib; t = tomllib.load(open("pyproject.toml", "rb")); p = t["project"]; \
 	named = p["optional-dependencies"] | t["dependency-groups"]; \
 	print(*p["dependencies"], *(r for name in sys.argv[1:] for r in named[name]), sep="\n")
 INSTALL = $(PY) -c '$(READ)' $(1) > $@.names && \
 	$(PY) -m pip install --quiet --disable-pip-version-check -c constraints.txt -r $@.names && touch $@
 
-# What the formatters of templates, style sheets and scripts are for; vendored files stay as they came.
+# Files of the formatters of templates, style sheets and scripts; vendored files stay unchanged.
 TEMPLATES := git ls-files 'dashboard/templates/*.html'
 ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 
-# The tests wait for servers and browsers a third of their time: three at once keep two cores at work.
+# The tests wait for servers and browsers a third of their time: three workers keep two cores busy.
 SPREAD := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test check bench dist fmt chromium strace screenshots
+.PHONY: help run demo test test-quick check bench dist fmt chromium strace screenshots
 
 help: ## List the commands
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(RUNTIME) ## Install what is missing, then serve on http://HOST:PORT (default 127.0.0.1:8000)
 	@exec $(PY) manage.py up --host $(HOST) --port $(PORT)
@@ -41,6 +41,9 @@ test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, 
 	$(PY) -m pytest -q $(SPREAD) -m "not alone" tests/browser
 	$(PY) -m pytest -q -m alone tests/browser
 
+test-quick: $(DEV) ## Run the quick tests: no browser, no server, nothing long; about a minute
+	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"
+
 check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scripts, migrations
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
@@ -51,7 +54,7 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scrip
 	@$(ASSETS) | xargs $(VENV)/bin/biome format
 	$(PY) manage.py makemigrations --check --dry-run
 
-bench: $(DEV) ## Measure; each figure comes with the machine and the date
+bench: $(DEV) ## Run the benchmarks; each figure has the machine and the date
 	@for part in pipeline throughput live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
 
 dist: $(DEV) ## Build wheels and sdists of loopscope and loopscope-client into dist/
@@ -62,7 +65,7 @@ dist: $(DEV) ## Build wheels and sdists of loopscope and loopscope-client into d
 screenshots: $(DEV) chromium ## Take the pictures in docs/screenshots again; four minutes
 	$(PY) docs/screenshots/make.py
 
-fmt: $(DEV) ## Mend what can be mended by a program
+fmt: $(DEV) ## Format code, templates, style sheets and scripts
 	$(VENV)/bin/ruff check --fix .
 	$(VENV)/bin/ruff format .
 	$(TEMPLATES) | xargs $(VENV)/bin/djade --target-version 5.2
@@ -80,7 +83,7 @@ chromium: # A browser for the tests: Debian's, fetched when it is missing and ap
 	{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq chromium >/dev/null; } || \
 	{ echo "Chromium could not be installed; the browser tests need it." >&2; exit 1; }
 
-strace: # It shows the tests that an acknowledgement leaves after its events are on the disk
+strace: # A test uses it to check that an acknowledgement is sent after its events are synced
 	@command -v strace >/dev/null && exit 0; \
 	if ! command -v apt-get >/dev/null; then \
 		echo "The tests need strace: install it so that 'strace' is on the PATH." >&2; exit 1; \
@@ -107,5 +110,5 @@ $(RUNTIME): pyproject.toml constraints.txt | $(PY)
 	@$(call INSTALL,$(EXTRAS))
 
 $(DEV): pyproject.toml constraints.txt | $(PY)
-	@echo "Installing what the tests need into $(VENV) ..."
+	@echo "Installing the test dependencies into $(VENV) ..."
 	@$(call INSTALL,dev postgres redis)

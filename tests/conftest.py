@@ -1,6 +1,7 @@
 """Settings of every test: reproducible property tests, fast emptying of tables."""
 
 import gc
+from pathlib import Path
 
 import pytest
 from django.conf import settings as django_settings
@@ -15,6 +16,54 @@ settings.register_profile(
     "house", derandomize=True, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 settings.load_profile("house")
+
+TESTS = Path(__file__).parent
+# Files that take more than about two seconds, measured with `--durations=0`. `make test-quick` leaves them
+# out, and so it does property tests and tests of a server in a subprocess.
+LONG_FILES = {
+    "dashboard/api/test_as_of.py",
+    "dashboard/lifecycle/test_runtimes.py",
+    "dashboard/lifecycle/test_sse_endpoint.py",
+    "dashboard/live/test_push_equals_reload.py",
+    "dashboard/pages/attention/test_live.py",
+    "dashboard/pages/compactions/test_detail.py",
+    "dashboard/pages/compactions/test_list.py",
+    "dashboard/pages/costs/test_chart.py",
+    "dashboard/pages/evaluations/test_live.py",
+    "dashboard/pages/evaluations/test_page.py",
+    "dashboard/pages/session/conversation/test_approvals.py",
+    "dashboard/pages/session/conversation/test_fold_calls.py",
+    "dashboard/pages/session/conversation/test_fold_messages.py",
+    "dashboard/pages/session/replay/test_as_of.py",
+    "dashboard/pages/session/test_access.py",
+    "dashboard/pages/session/test_long_sessions.py",
+    "dashboard/pages/session/test_pruned_bodies.py",
+    "dashboard/pages/session/tree/test_group_costs.py",
+    "dashboard/pages/session/tree/test_layout.py",
+    "dashboard/pages/sessions/test_params.py",
+    "dashboard/pages/test_reachability.py",
+    "loopscope_client/test_client.py",
+    "recorder/core/formats/test_native.py",
+    "recorder/imports/test_aidaemon.py",
+    "recorder/imports/test_bad_stores.py",
+    "recorder/ingest/test_bad_input.py",
+    "recorder/ingest/test_pipeline.py",
+    "recorder/ingest/test_writer.py",
+    "recorder/insights/test_consolidate.py",
+    "recorder/insights/test_extract_facts.py",
+    "recorder/journal/test_read.py",
+    "recorder/journal/test_storage.py",
+    "recorder/operations/test_after_retention.py",
+    "recorder/operations/test_retention.py",
+    "recorder/operations/test_scheduler.py",
+    "recorder/pricing/test_rollups.py",
+    "recorder/projection/test_as_of.py",
+    "recorder/projection/test_as_of_fields.py",
+    "recorder/projection/test_rebuild.py",
+    "recorder/projection/test_store.py",
+    "recorder/pubsub/test_invalidation.py",
+    "test_first_start.py",
+}
 
 
 def pytest_make_parametrize_id(val):
@@ -51,11 +100,21 @@ def pytest_collection_finish():
     gc.freeze()
 
 
+def is_long(item):
+    """Whether `make test-quick` leaves a test out."""
+    path = item.path.relative_to(TESTS).as_posix()
+    is_property = getattr(item.obj, "is_hypothesis_test", False)
+    return path in LONG_FILES or is_property or hasattr(item.module, "Server")
+
+
 def pytest_collection_modifyitems(config, items):
     """Sort slow files first; deselect tests of SQLite alone when another database is tested.
 
     Workers take files in this order, so that no long file is left for the end.
     """
+    for item in items:
+        if is_long(item):
+            item.add_marker("long")
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
     if "sqlite" in django_settings.DATABASES["default"]["ENGINE"]:

@@ -94,8 +94,8 @@ class Sender:
             if not wait and not delivery.is_idle:
                 wait = delivery.step()
         for delivery in [delivery for delivery in self._abandoned if delivery.is_idle]:
+            delivery.locked.close()  # first, so that a caller of `drained` finds the folder removed
             self._abandoned.remove(delivery)
-            delivery.locked.close()
         if wait or not self._is_done:
             return wait
         self.counters.state = "idle"
