@@ -10,7 +10,7 @@ from pathlib import Path
 from django.urls import reverse
 
 from dashboard.pages.registry import PAGES as REGISTERED
-from tests.dashboard.pages.attention.loop_states import asking, failing
+from tests.dashboard.pages.attention.loop_states import approval_request, failing
 from tests.dashboard.pages.leaderboard.expected_standings import evaluation
 from tests.support import build
 from tests.support.server import Server
@@ -38,7 +38,9 @@ def recorded(server: Server) -> dict[str, str]:
     """Record hostile text for every page; return the address of each page."""
     server.agent().send(*TAPE.read_text().splitlines())
     server.agent().send(*spending())
-    server.agent().send(*asking("asks", MARKUP, risk=MARKUP, warnings=[MARKUP]), *failing("fails", MARKUP))
+    server.agent().send(
+        *approval_request("asks", MARKUP, risk=MARKUP, warnings=[MARKUP]), *failing("fails", MARKUP)
+    )
     turns = ("ABCD"[n % 4 :] + "ABCD"[: n % 4] for n in range(24))
     ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
     server.agent().send(*(build.line(event).decode() for events in ended for event in events))

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import expect
 from websockets.sync.client import connect
 
-from tests.dashboard.pages.attention.loop_states import asking, failing
+from tests.dashboard.pages.attention.loop_states import approval_request, failing
 from tests.support import build
 from tests.support.small_loop import Loop
 
@@ -293,7 +293,7 @@ def test_items_for_the_user_are_counted_on_the_tab_until_they_are_marked_read(wi
     page.locator("[data-feed-state]", has_text="Connected").wait_for()
     fails, asks = (f"{word}-{time.monotonic_ns()}" for word in ("fails", "asks"))
 
-    server.agent().send(*failing(fails), *asking(asks))
+    server.agent().send(*failing(fails), *approval_request(asks))
 
     expect(page).to_have_title(re.compile(r"^\(2\) Attention"))
     expect(page.locator("link[rel=icon]")).to_have_attribute("href", re.compile("^data:image/svg"))

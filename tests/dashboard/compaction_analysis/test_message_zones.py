@@ -1,4 +1,4 @@
-"""What became of each message: kept, summarised, dropped, cut. Nothing is lost and nothing is invented."""
+"""Zones of a compaction: every message is kept, summarised, dropped, truncated or new, exactly once."""
 
 from itertools import pairwise
 
@@ -50,7 +50,7 @@ def test_a_removed_middle_is_dropped():
     assert zones_of(STORY, [TASK, *STORY[3:]]) == [("first", 1, 1, 0), ("drop", 2, 0, 0), ("recent", 2, 2, 0)]
 
 
-def test_a_result_of_the_same_call_that_became_shorter_was_cut():
+def test_a_shorter_result_of_the_same_call_is_truncated():
     after = [*STORY[:2], build.tool_result("a", "AAA…"), *STORY[3:]]
     found = compare(messages(STORY), messages(after))
 
@@ -60,7 +60,7 @@ def test_a_result_of_the_same_call_that_became_shorter_was_cut():
     assert [(cut.before, cut.after) for cut in found.zones[0].cuts] == [(90, 6)]
 
 
-def test_new_messages_are_no_summary():
+def test_new_messages_are_not_a_summary():
     question, summary = build.user("And now?"), build.user("[Summary]")
 
     assert zones_of(STORY, [TASK, *STORY[3:], question], new=[question])[-1] == ("new", 0, 1, 0)
@@ -69,7 +69,7 @@ def test_new_messages_are_no_summary():
     assert put == [("first", 1, 1, 0), ("summary", 2, 1, 0), ("recent", 2, 2, 0), ("new", 0, 1, 0)]
 
 
-def test_times_and_usage_make_no_other_message():
+def test_timestamps_and_usage_do_not_make_messages_different():
     later = [{**each, "timestamp": 9, "usage": {"input": 1}} for each in STORY]
 
     assert compare(messages(STORY), messages(later)).is_whole
@@ -101,7 +101,7 @@ def test_pairs_are_equal_and_grow(before, after):
 
 
 @given(st.lists(st.integers(0, 50), unique=True, max_size=30), st.data())
-def test_whatever_is_left_out_of_different_messages_the_rest_is_found(numbers, data):
+def test_the_remaining_messages_are_found_whatever_is_removed(numbers, data):
     before = [bytes([n]) for n in numbers]
     after = [name for name in before if data.draw(st.booleans())]
 
@@ -131,7 +131,7 @@ BLOCK = {
 }
 
 
-def test_a_block_counts_groups_of_messages_and_holds_what_was_put_in():
+def test_a_block_counts_groups_of_messages_and_contains_the_inserted_ones():
     found = compared(block(BLOCK), messages(STORY))
 
     assert [len(group) for group in groups(messages(STORY))] == [1, 2, 2]
@@ -154,7 +154,7 @@ def test_a_block_without_its_messages_is_shown_by_counts():
     ]
 
 
-def test_a_block_that_names_no_group_is_none():
+def test_a_block_without_a_range_is_none():
     for content in (
         None,
         [],

@@ -1,4 +1,4 @@
-"""What a pass saved and cost, against what docs/reference/pages/compactions.md computes by hand."""
+"""Net savings of a compaction, against the hand calculation in docs/reference/pages/compactions.md."""
 
 from decimal import Decimal
 
@@ -19,7 +19,7 @@ BEFORE = call(500, 10_000, 9_500)
 AFTER = [call(1_000, 0, 5_000), call(500, 6_000, 3_500)]
 
 
-def test_it_equals_the_hand_calculation():
+def test_net_savings_equal_the_hand_calculation():
     found = payback([BEFORE], AFTER, 0)
 
     assert (found.calls, found.saved_each, found.saved) == (2, 14_000, 28_000)
@@ -30,14 +30,14 @@ def test_it_equals_the_hand_calculation():
     assert (found.after_calls, found.is_paid_back) == (1, True)
 
 
-def test_what_the_pass_itself_cost_is_to_be_paid_back_too():
+def test_the_cost_of_the_compaction_is_subtracted():
     found = payback([BEFORE], AFTER, 60_000_000)
 
     assert found.net_nano == -13_800_000
     assert (found.after_calls, found.is_paid_back) == (3, False)
 
 
-def test_a_context_that_grew_saved_nothing_and_is_no_cost():
+def test_a_context_that_grew_saves_nothing_and_costs_nothing():
     found = payback([call(4_200)], [call(5_100)], 0)
 
     assert (found.saved_each, found.saved, found.net_nano, found.after_calls) == (-900, 0, 0, None)
@@ -52,7 +52,7 @@ def test_unknown_values_stay_unknown():
     assert (unpriced.saved, unpriced.saved_nano, unpriced.net_nano) == (28_000, None, None)
 
 
-def test_a_call_that_runs_or_counted_nothing_says_no_size():
+def test_a_running_call_or_one_without_counts_has_no_size():
     assert call(500, is_done=False).prompt is None
     assert call(0).prompt is None
     failed = payback([BEFORE, call(0)], [call(500, is_done=False), call(0), *AFTER], 0)

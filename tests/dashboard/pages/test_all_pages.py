@@ -1,4 +1,4 @@
-"""Every page of the shell: nothing inline, nothing foreign, and error pages that tell nothing."""
+"""Every page: no inline code, no foreign sources, and error pages that reveal no details."""
 
 import re
 
@@ -45,7 +45,7 @@ def test_a_page_holds_nothing_inline_and_nothing_foreign(client, db, path, statu
     assert not re.search(r'(?:src|href)="(?:https?:)?//', html)
 
 
-def test_the_front_door_leads_to_the_sign_in_page(client, db):
+def test_the_start_page_redirects_to_the_sign_in_page(client, db):
     assert client.get("/")["Location"] == "/signin?next=/"
 
 
@@ -59,7 +59,7 @@ def test_an_error_page_needs_neither_database_nor_request(name):
 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize(("method", "can_repeat"), [("get", True), ("post", False)])
-def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothing(theme, method, can_repeat):
+def test_error_pages_keep_the_theme_and_reveal_no_details(theme, method, can_repeat):
     request = getattr(RequestFactory(), method)("/p/secret-name/sessions?q=secret-word")
     request.COOKIES["theme"] = theme
     bug, absent = (
@@ -80,7 +80,7 @@ def test_a_bug_and_an_absent_store_keep_the_theme_say_what_to_do_and_tell_nothin
     assert DatabaseUnavailable(lambda _: None).process_exception(request, ValueError("a bug")) is None
 
 
-def test_a_bug_in_a_page_is_answered_with_the_policy_and_no_traceback(settings):
+def test_an_exception_is_answered_with_the_csp_and_no_traceback(settings):
     settings.ROOT_URLCONF = __name__
     answer = Client(raise_request_exception=False).get("/bug")
     html = answer.content.decode()
@@ -92,7 +92,7 @@ def test_a_bug_in_a_page_is_answered_with_the_policy_and_no_traceback(settings):
         assert word not in html
 
 
-def test_an_absent_store_is_answered_with_the_policy_and_when_to_come_again(settings):
+def test_an_unavailable_database_is_answered_with_the_csp_and_retry_after(settings):
     settings.ROOT_URLCONF = __name__
     answer = Client().get("/absent")
 
@@ -102,7 +102,7 @@ def test_an_absent_store_is_answered_with_the_policy_and_when_to_come_again(sett
     assert "secret" not in answer.content.decode()
 
 
-def test_an_unknown_host_and_an_unknown_page_tell_no_path_and_no_version(client, db):
+def test_an_unknown_host_or_page_reveals_no_path_and_no_version(client, db):
     answer = Client().get("/p/%00/x")
 
     assert answer.status_code == 404
@@ -118,7 +118,7 @@ def routes_of(resolver, before=""):
 
 
 @pytest.mark.parametrize("number", ["9" * 18, "9" * 19, "9" * 40])
-def test_a_number_of_nothing_is_not_found_however_large(client, db, number):
+def test_an_unknown_number_is_not_found_however_large(client, db, number):
     Project.objects.create(slug="default")
     client.force_login(User.objects.create_superuser("root"))
     routes = list(routes_of(get_resolver()))

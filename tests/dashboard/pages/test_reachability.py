@@ -87,7 +87,7 @@ def listed(reader, url):
 
 
 def fields(value, name=""):
-    """Return the leaves of a JSON value, each with the name it stands under."""
+    """Return the leaves of a JSON value, each with its name."""
     if isinstance(value, dict):
         return {leaf for key, each in value.items() for leaf in fields(each, RENAMED.get(key, key))}
     if isinstance(value, list):
@@ -113,9 +113,9 @@ def rows(path):
 
 
 @pytest.mark.parametrize("path", STREAMS)
-@pytest.mark.parametrize("door", ["import", "stream"])
-def test_every_line_of_a_stream_is_reached(reader, project, path, door):
-    if door == "import":
+@pytest.mark.parametrize("source", ["import", "stream"])
+def test_every_line_of_a_stream_is_reached(reader, project, path, source):
+    if source == "import":
         bring_in(path)
     else:
         ingest(Batch(project.pk, "p", 0, tape(path), "cagent"))
@@ -138,11 +138,11 @@ def test_every_frame_of_a_channel_is_reached(reader, project):
 @pytest.mark.parametrize("path", STORES)
 def test_every_field_of_every_row_of_a_store_is_reached(reader, project, path):
     bring_in(path)
-    told = {leaf for raw in reached(reader) for leaf in fields(parsed(raw))}
+    shown = {leaf for raw in reached(reader) for leaf in fields(parsed(raw))}
     wrote = {leaf for row in rows(path) for leaf in fields(row)}
 
     assert len(wrote) > 30
-    assert {(name, value) for name, value in wrote - told if value != "null"} == set()
+    assert {(name, value) for name, value in wrote - shown if value != "null"} == set()
     assert nothing_is_odd()
 
 

@@ -1,4 +1,4 @@
-"""Markdown from agents: rendered for people, harmless whatever it holds."""
+"""Markdown from agents: rendering, sanitizing, limits."""
 
 import re
 
@@ -77,14 +77,14 @@ def test_hostile_text_stays_text(text):
         "http://[broken/x",
     ],
 )
-def test_an_address_that_is_script_or_ours_is_no_link(address):
+def test_script_urls_and_urls_of_this_site_are_no_links(address):
     assert "href" not in markdown(f"[x](<{address}>)")
 
 
 @pytest.mark.parametrize(
     "address", ["https://example.org/a?b=c", "http://example.org", "mailto:a@example.org"]
 )
-def test_an_outside_link_opens_elsewhere_and_tells_nobody(address):
+def test_an_external_link_opens_a_new_tab_without_referrer(address):
     html = markdown(f"[x]({address})")
     assert f'href="{address}"' in html
     assert 'target="_blank"' in html
@@ -114,12 +114,12 @@ def test_the_work_for_nested_and_huge_text_grows_linearly(text):
     assert count_calls(markdown, text * 2) <= 3 * count_calls(markdown, text)
 
 
-def test_what_is_too_large_is_shown_whole_as_plain_text():
+def test_a_text_that_is_too_large_is_shown_in_full_as_plain_text():
     text = "<b>" + "word " * 50_000
     assert markdown(text) == f"<pre>&lt;b&gt;{'word ' * 50_000}</pre>"
 
 
-def test_the_cache_forgets_the_oldest_when_it_is_full():
+def test_a_full_cache_evicts_the_oldest_entry():
     cache = _Cache(10)
     cache.put(b"a", "12345")
     cache.put(b"b", "12345")
@@ -131,5 +131,5 @@ def test_the_cache_forgets_the_oldest_when_it_is_full():
     assert cache.get(b"d") is None
 
 
-def test_headings_of_a_message_stand_below_those_of_the_page():
+def test_headings_of_a_message_are_below_those_of_the_page():
     assert markdown("# A\n\n## B\n\n###### C") == "<h4>A</h4>\n<h5>B</h5>\n<h6>C</h6>\n"

@@ -1,4 +1,4 @@
-"""Figures as people read them."""
+"""Formatting of figures."""
 
 from datetime import timedelta
 
@@ -83,7 +83,7 @@ def test_a_timedelta_reads_like_its_milliseconds(ms):
         ([], []),
     ],
 )
-def test_the_marks_of_an_axis_differ(seconds, words):
+def test_the_ticks_of_an_axis_differ(seconds, words):
     assert number_format.ticks([timedelta(seconds=each) for each in seconds]) == words
 
 
@@ -125,12 +125,12 @@ def test_a_number_agrees_with_its_noun(count, words, text):
     assert number_format.plural(count, words) == text
 
 
-def test_what_people_compare_has_one_decimal():
+def test_win_rates_have_one_decimal():
     assert [number_format.rate(share) for share in (41 / 80, 0, 1)] == ["51.3%", "0.0%", "100.0%"]
     assert (number_format.points(0.40493), number_format.rate(None)) == ("40.5", number_format.NONE)
 
 
-def test_a_chance_is_never_written_as_nothing():
+def test_a_p_value_is_never_formatted_as_zero():
     assert [number_format.odds(p) for p in (1, 0.0574, 0.00004)] == ["1.0000", "0.0574", "<0.0001"]
     assert number_format.odds(None) == number_format.NONE
 
@@ -159,5 +159,5 @@ def test_a_chance_is_never_written_as_nothing():
         (None, 0, number_format.NONE),
     ],
 )
-def test_an_amount_is_as_exact_as_it_is_small(nano, unpriced, text):
+def test_smaller_amounts_have_more_decimals(nano, unpriced, text):
     assert number_format.money(nano, unpriced) == text

@@ -1,4 +1,4 @@
-"""Texts of tools: folded JSON, differences, colours of terminals, images; what agents write stays text."""
+"""Texts of tools: JSON trees, diffs, terminal colours, images; all escaped."""
 
 import base64
 import json
@@ -20,15 +20,15 @@ def shown(html):
     """Return the text that a browser would show."""
     root = parse(html)
 
-    def said(element):
-        return "".join(child if isinstance(child, str) else said(child) for child in element.children)
+    def text(element):
+        return "".join(child if isinstance(child, str) else text(child) for child in element.children)
 
-    return said(root)
+    return text(root)
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"]), max_size=300), st.booleans())
-def test_nothing_written_becomes_markup(said, is_whole):
-    tags = {element.tag for element in parse(tool_text.text(said, is_whole=is_whole)).walk()}
+def test_no_text_becomes_markup(content, is_whole):
+    tags = {element.tag for element in parse(tool_text.text(content, is_whole=is_whole)).walk()}
 
     assert tags <= {"root", "pre", "span", "ins", "del", "div", "details", "summary", "ul", "li", "code"}
 
@@ -48,7 +48,7 @@ ESCAPES = st.sampled_from(
 
 
 @given(st.lists(st.one_of(ESCAPES, st.text("ab<&\n", max_size=5)), max_size=30))
-def test_escapes_change_the_look_and_never_the_words(parts):
+def test_escapes_change_the_style_and_never_the_text(parts):
     words = "".join(part for part in parts if not part.startswith("\x1b"))
     html = tool_text.text("".join(parts), is_whole=False)
 
@@ -72,11 +72,11 @@ def test_colours_are_classes_and_end():
     ]
 
 
-def test_what_a_carriage_return_overwrote_is_left_out():
+def test_text_overwritten_by_a_carriage_return_is_left_out():
     assert ansi.plain("\x1b[32m10%\r50%\r100%\r\ndone") == "100%\ndone"
 
 
-def test_a_difference_is_coloured_line_by_line():
+def test_a_diff_is_coloured_line_by_line():
     html = tool_text.text("diff --git a b\n@@ -1,2 +1,2 @@\n same\n-<old>\n+<new>", is_whole=False)
 
     assert "<del>-&lt;old&gt;</del>" in html
@@ -97,12 +97,12 @@ def test_json_folds_and_keeps_every_value():
     assert tool_text.text(json.dumps(value), is_whole=False).startswith("<pre>")
 
 
-@pytest.mark.parametrize("said", ["[" * 100_000, '{"a":' * 2_000 + "1" + "}" * 2_000, "{not json}", "[]"])
-def test_what_is_no_structure_or_too_deep_stays_text(said):
-    assert shown(tool_text.text(said, is_whole=True)).startswith(said[:1])
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"a":' * 2_000 + "1" + "}" * 2_000, "{not json}", "[]"])
+def test_invalid_or_deeply_nested_json_stays_text(content):
+    assert shown(tool_text.text(content, is_whole=True)).startswith(content[:1])
 
 
-def test_a_huge_structure_draws_only_so_many_nodes():
+def test_huge_json_renders_a_limited_number_of_nodes():
     html = tool_text.text(json.dumps([[n, n] for n in range(20_000)]), is_whole=True)
 
     assert html.count("<details") <= tool_text.NODES_MAX
@@ -143,7 +143,7 @@ WEBP = b"RIFF\x00\x00\x00\x00WEBPVP8X" + b"\x00" * 8 + (8).to_bytes(3, "little")
         (b"", None),
     ],
 )
-def test_an_image_is_what_its_bytes_say(raw, found):
+def test_an_image_is_identified_by_its_bytes(raw, found):
     assert images.identify(raw) == found
     if raw:
         assert images.identify_base64(base64.b64encode(raw).decode()) == found
@@ -153,12 +153,12 @@ def test_an_image_is_what_its_bytes_say(raw, found):
     st.binary(max_size=80),
     st.sampled_from([b"\x89PNG\r\n\x1a\n", b"GIF89a", b"RIFF____WEBPVP8 ", b"\xff\xd8\xff"]),
 )
-def test_nonsense_is_no_image_and_no_error(rest, begun):
+def test_invalid_bytes_are_no_image_and_no_error(rest, begun):
     found = images.identify(begun + rest)
 
     assert found is None or (found.width > 0 and found.height > 0)
 
 
-def test_too_much_is_not_decoded():
+def test_too_long_base64_is_not_decoded():
     assert images.decode_base64("A" * (images.BYTES_MAX * 2)) is None
     assert images.decode_base64("not base64!") is None

@@ -1,4 +1,4 @@
-"""Who may see what: pages, the API and sockets ask the same few questions."""
+"""Access checks of pages, the API and sockets."""
 
 import pytest
 from django.contrib.auth.models import AnonymousUser, User
@@ -44,18 +44,18 @@ def test_a_member_sees_their_projects_and_no_others(ada, mine, other):
             project_for(ask(ada), slug)
 
 
-def test_a_superuser_sees_all_and_a_stranger_none(mine, other):
+def test_a_superuser_sees_all_projects_and_a_non_member_none(mine, other):
     assert list(projects_of(User.objects.create_superuser("root"))) == [mine, other]
     assert not projects_of(AnonymousUser())
 
 
-def test_who_may_no_longer_enter_sees_none(ada):
+def test_an_inactive_user_sees_no_projects(ada):
     ada.is_active = False
 
     assert not projects_of(ada)
 
 
-def test_a_page_sends_strangers_to_sign_in(mine):
+def test_a_page_redirects_anonymous_users_to_the_sign_in_page(mine):
     answer = member(lambda request, project: HttpResponse(project.slug))(
         ask(path="/p/mine/sessions?q=1"), slug="mine"
     )
@@ -63,7 +63,7 @@ def test_a_page_sends_strangers_to_sign_in(mine):
     assert (answer.status_code, answer["Location"]) == (302, "/signin?next=/p/mine/sessions%3Fq%3D1")
 
 
-def test_a_page_is_given_its_project(ada):
+def test_a_view_gets_the_project_of_its_url(ada):
     answer = member(lambda request, project: HttpResponse(project.slug))(ask(ada), slug="mine")
 
     assert answer.content == b"mine"
@@ -77,13 +77,13 @@ def test_a_token_reads_its_own_project_only(mine, other):
         reader(ask(path="/?project=other", authorization=bearer))
 
 
-def test_a_token_outranks_whoever_is_signed_in(ada, other):
+def test_a_token_takes_precedence_over_the_signed_in_user(ada, other):
     bearer = f"Bearer {tokens.issue(other, 'reader', ['read'])}"
 
     assert reader(ask(ada, authorization=bearer)).project == other
 
 
-def test_what_gives_no_leave_to_read(ada, mine, other):
+def test_requests_that_may_not_read_are_refused(ada, mine, other):
     with pytest.raises(NotSignedIn):
         reader(ask())
     with pytest.raises(NotSignedIn):

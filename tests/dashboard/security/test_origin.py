@@ -1,4 +1,4 @@
-"""Hosts and origins that a connection may come from."""
+"""Checks of the Host and Origin headers."""
 
 import pytest
 
@@ -22,7 +22,7 @@ from dashboard.security.origin import host_allowed, origin_allowed
         (b"\xff", False),
     ],
 )
-def test_only_our_own_hosts_are_answered(settings, host, is_ours):
+def test_only_allowed_hosts_are_answered(settings, host, is_ours):
     settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost", "[::1]"]
 
     assert host_allowed([(b"host", host)]) is is_ours
@@ -51,14 +51,14 @@ def test_a_request_with_two_hosts_or_none_is_refused():
         (None, False),
     ],
 )
-def test_a_socket_is_opened_by_our_own_pages_only(settings, origin, is_ours):
+def test_only_pages_of_this_site_open_a_socket(settings, origin, is_ours):
     settings.ALLOWED_HOSTS = ["127.0.0.1", "localhost"]
     given = [] if origin is None else [(b"origin", origin)]
 
     assert origin_allowed({"headers": [(b"host", b"localhost:8000"), *given]}) is is_ours
 
 
-def test_behind_a_proxy_that_speaks_https_the_origin_is_https(settings):
+def test_behind_an_https_proxy_the_origin_is_https(settings):
     settings.ALLOWED_HOSTS = ["loops.example"]
     settings.SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     headers = [(b"host", b"loops.example"), (b"x-forwarded-proto", b"https")]

@@ -1,4 +1,4 @@
-"""The list of what is live now, beside every page."""
+"""The list of live sessions in the navigation."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_a_running_session_is_live_until_it_ends(project):
     assert titles(project) == []
 
 
-def test_who_waits_stands_first(project):
+def test_waiting_sessions_are_listed_first(project):
     waits, runs = Loop(), Loop()
     feed(project, waits.start(title="Waits"), waits.tool("t1", command="rm"), waits.approval("t1", "rm"))
     feed(project, runs.start(title="Runs"))
@@ -44,7 +44,7 @@ def test_who_waits_stands_first(project):
     assert [line.state for line in live_now([project.pk])[project.pk].lines] == ["waiting", "running"]
 
 
-def test_who_was_answered_no_longer_says_that_it_waits(project):
+def test_an_answered_session_is_not_waiting(project):
     loop = Loop()
     asks = [
         {**loop.approval(call, command), "approval_id": call} for call, command in (("a", "ls"), ("b", "rm"))
@@ -75,7 +75,7 @@ def test_the_list_leads_to_each_session(project):
     assert "&lt;b&gt;Bold&lt;/b&gt;" in html
 
 
-def test_nothing_live_says_so(project):
+def test_without_live_sessions_the_list_shows_that(project):
     assert "No running sessions" in LIVE_NOW.draw([project.pk])[project.pk]
 
 

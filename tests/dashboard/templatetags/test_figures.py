@@ -1,4 +1,4 @@
-"""What templates draw: icons, states, times and bars, from any text whatever."""
+"""Icons, states, times and bars in templates, with any text."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -46,7 +46,7 @@ def test_a_large_amount_shows_the_exact_one_on_hover():
     assert drawn("{% amount 12 %}") == "12"
 
 
-def test_a_moment_reads_without_script_and_does_not_depend_on_the_clock():
+def test_a_time_is_readable_without_javascript_and_does_not_depend_on_the_clock():
     assert drawn("{{ at|when }}", at=START) == (
         '<time datetime="2026-11-04T14:02:24Z" title="4 Nov 2026, 14:02:24 UTC" data-when>4 Nov 14:02</time>'
     )
@@ -54,7 +54,7 @@ def test_a_moment_reads_without_script_and_does_not_depend_on_the_clock():
     assert drawn("{{ at|when }}", at=None) == "–"  # noqa: RUF001  the sign on screen
 
 
-def test_what_runs_counts_from_its_start_and_what_ended_has_a_length():
+def test_a_running_loop_counts_up_and_an_ended_one_has_a_duration():
     assert "data-start>since 14:02</time>" in drawn("{% elapsed at %}", at=START)
     ended = START + timedelta(seconds=64)
     assert drawn("{% elapsed at end %}", at=START, end=ended) == "1m 04s"
@@ -92,27 +92,32 @@ def test_segments_fill_the_bar_with_gaps_between_them():
     assert all(b.x >= a.x + a.width for a, b in pairwise(laid))
 
 
-def test_every_token_is_of_one_kind_where_it_is_known_which():
-    told = {"input_tokens": 17_903, "cache_read_tokens": 17_817, "output_tokens": 30, "reasoning_tokens": 20}
-    known = SimpleNamespace(**vars(Used(**told)), uncached_tokens=86, visible_tokens=10, unreconciled=0)
+def test_reconciled_tokens_are_counted_in_one_kind_each():
+    used = {
+        "input_tokens": 17_903,
+        "cache_read_tokens": 17_817,
+        "output_tokens": 30,
+        "reasoning_tokens": 20,
+    }
+    known = SimpleNamespace(**vars(Used(**used)), uncached_tokens=86, visible_tokens=10, unreconciled=0)
     partly = SimpleNamespace(**{**vars(known), "unreconciled": 1})
 
     assert [kind.count for kind in usage_bar.kinds(known)] == [17_817, 86, 0, 20, 10]
     assert [kind.count for kind in usage_bar.kinds(partly)] == [17_817, 17_903, 0, 20, 10]
 
 
-def test_reasoning_inside_output_is_cut_out_and_reasoning_beside_it_is_not():
+def test_reasoning_is_subtracted_from_output_only_if_it_is_included():
     inside = {kind.name: kind.count for kind in usage_bar.kinds(Used(output_tokens=30, reasoning_tokens=20))}
     beside = {kind.name: kind.count for kind in usage_bar.kinds(Used(output_tokens=10, reasoning_tokens=20))}
     assert (inside["reasoning"], inside["output"]) == (20, 10)
     assert (beside["reasoning"], beside["output"]) == (20, 10)
 
 
-def test_nothing_used_is_an_empty_bar():
+def test_no_usage_is_an_empty_bar():
     assert "<rect" not in drawn("{% meter used %}", used=Used())
 
 
-def test_a_legend_and_a_line_draw_without_inline_style():
+def test_a_legend_and_a_sparkline_have_no_inline_style():
     html = drawn(
         "{% legend used %}{% spark values %}{% bar 1 4 'config-3' %}", used=Used(5), values=[0, 3, 1]
     )

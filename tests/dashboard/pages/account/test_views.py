@@ -1,4 +1,4 @@
-"""Signing in: one-time links, passwords, throttling; and how the pages look."""
+"""Signing in by one-time link and password, throttling, and the theme."""
 
 from datetime import timedelta
 
@@ -28,22 +28,22 @@ def signed_in(client):
     return "_auth_user_id" in client.session
 
 
-def tried(client, username="ada", password="wrong", **extra):
+def post_sign_in(client, username="ada", password="wrong", **extra):
     return client.post("/signin", {"username": username, "password": password}, **extra)
 
 
-def test_a_link_shows_a_button_and_only_pressing_it_signs_in(client, ada):
+def test_a_link_shows_a_button_and_only_its_post_signs_in(client, ada):
     path = f"/signin/{signin_links.issue(ada)}"
 
-    looked = client.get(path)
-    assert looked.status_code == 200
+    response = client.get(path)
+    assert response.status_code == 200
     assert not signed_in(client)
-    assert looked["Cache-Control"] == "no-store"
-    assert looked["Referrer-Policy"] == "no-referrer"
+    assert response["Cache-Control"] == "no-store"
+    assert response["Referrer-Policy"] == "no-referrer"
 
-    pressed = client.post(path)
-    assert (pressed.status_code, pressed["Location"]) == (302, "/")
-    assert pressed["Cache-Control"] == "no-store"
+    redirect = client.post(path)
+    assert (redirect.status_code, redirect["Location"]) == (302, "/")
+    assert redirect["Cache-Control"] == "no-store"
     assert signed_in(client)
 
 
@@ -56,7 +56,7 @@ def test_a_link_works_once(client, ada):
     assert not signed_in(client)
 
 
-def test_a_link_runs_out(client, ada):
+def test_a_link_expires(client, ada):
     path = f"/signin/{signin_links.issue(ada)}"
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
@@ -64,7 +64,7 @@ def test_a_link_runs_out(client, ada):
     assert not signed_in(client)
 
 
-def test_a_link_of_someone_who_may_no_longer_enter_is_refused(client, ada):
+def test_a_link_of_an_inactive_user_is_refused(client, ada):
     path = f"/signin/{signin_links.issue(ada)}"
     User.objects.update(is_active=False)
 
@@ -81,7 +81,7 @@ def test_an_unknown_link_looks_like_a_used_one(client, ada):
     assert without_tokens(used.content.decode()) == without_tokens(unknown.content.decode())
 
 
-def test_of_a_link_only_a_hash_is_kept(ada):
+def test_only_the_hash_of_a_link_is_stored(ada):
     secret = signin_links.issue(ada)
     kept = SignInLink.objects.get()
 
@@ -89,7 +89,7 @@ def test_of_a_link_only_a_hash_is_kept(ada):
     assert len(kept.secret_hash) == 64
 
 
-def test_links_that_ran_out_are_swept_away_by_the_next(ada):
+def test_creating_a_link_deletes_expired_links(ada):
     signin_links.issue(ada)
     SignInLink.objects.update(expires_at=timezone.now() - timedelta(minutes=1))
     signin_links.issue(ada)
@@ -106,7 +106,7 @@ def test_signing_in_gives_a_new_session(client, ada):
     assert client.session.session_key != before
 
 
-def test_a_password_signs_in_and_leads_on(client, ada):
+def test_a_password_signs_in_and_redirects(client, ada):
     answer = client.post(
         "/signin", {"username": "ada", "password": PASSWORD, "next": "/p/default/settings?a=1"}
     )
@@ -118,14 +118,14 @@ def test_a_password_signs_in_and_leads_on(client, ada):
 @pytest.mark.parametrize(
     "after", ["https://evil.example/", "//evil.example", "javascript:alert(1)", "/\\evil.example"]
 )
-def test_nobody_is_led_to_another_site(client, ada, after):
+def test_sign_in_never_redirects_to_another_site(client, ada, after):
     answer = client.post("/signin", {"username": "ada", "password": PASSWORD, "next": after})
 
     assert answer["Location"] == "/"
 
 
 def test_a_wrong_password_and_an_unknown_user_get_the_same_answer(client, ada):
-    wrong, unknown = tried(client), tried(client, username="bob")
+    wrong, unknown = post_sign_in(client), post_sign_in(client, username="bob")
 
     assert wrong.status_code == unknown.status_code == 403
     assert without_tokens(wrong.content.decode().replace("ada", "bob")) == without_tokens(
@@ -140,26 +140,26 @@ def without_tokens(html):
 
 
 @pytest.mark.parametrize("username", ["ada", "nobody"])
-def test_the_sixth_try_in_a_minute_waits_whether_the_user_exists_or_not(client, ada, username):
-    answers = [tried(client, username=username) for _ in range(6)]
+def test_the_sixth_attempt_in_a_minute_is_throttled_for_existing_and_unknown_users(client, ada, username):
+    answers = [post_sign_in(client, username=username) for _ in range(6)]
 
     assert [answer.status_code for answer in answers] == [403] * 5 + [429]
     assert answers[-1]["Retry-After"] == "60"
-    assert tried(client, username="carol").status_code == 403
-    assert tried(client, username=username, REMOTE_ADDR="10.0.0.9").status_code == 403
+    assert post_sign_in(client, username="carol").status_code == 403
+    assert post_sign_in(client, username=username, REMOTE_ADDR="10.0.0.9").status_code == 403
 
 
-def test_the_right_password_waits_too_once_there_were_too_many_tries(client, ada):
+def test_the_right_password_is_throttled_too(client, ada):
     for _ in range(5):
-        tried(client, username="ADA")
+        post_sign_in(client, username="ADA")
 
-    assert tried(client, password=PASSWORD).status_code == 429
+    assert post_sign_in(client, password=PASSWORD).status_code == 429
     assert not signed_in(client)
 
 
 @pytest.mark.parametrize("username", ["a\x00b", "x" * 5_000, "<script>alert(1)</script>"])
-def test_hostile_names_are_only_wrong(client, db, username):
-    answer = tried(client, username=username)
+def test_hostile_user_names_are_wrong_user_names(client, db, username):
+    answer = post_sign_in(client, username=username)
 
     assert answer.status_code == 403
     assert b"<script>alert" not in answer.content
@@ -174,21 +174,21 @@ def test_signing_out_needs_a_post_and_ends_the_session(client, ada):
     assert not signed_in(client)
 
 
-def test_whoever_is_signed_in_is_led_on_from_the_sign_in_page(client, ada):
+def test_the_sign_in_page_redirects_a_signed_in_user(client, ada):
     client.force_login(ada)
 
     assert client.get("/signin?next=/p/default/settings")["Location"] == "/p/default/settings"
 
 
 @pytest.mark.parametrize("path", ["/signin", "/signin/abc", "/signout", "/theme"])
-def test_a_post_without_the_form_s_token_is_refused(path, db):
+def test_a_post_without_a_csrf_token_is_refused(path, db):
     answer = Client(enforce_csrf_checks=True).post(path)
 
     assert answer.status_code == 403
     assert b"This form has expired" in answer.content
 
 
-def test_a_theme_is_kept_in_a_cookie_and_drawn_by_the_server(client, db):
+def test_a_theme_is_stored_in_a_cookie_and_rendered_by_the_server(client, db):
     answer = client.post("/theme", {"theme": "dark", "next": "/signin"})
 
     assert answer["Location"] == "/signin"
@@ -198,7 +198,7 @@ def test_a_theme_is_kept_in_a_cookie_and_drawn_by_the_server(client, db):
     assert b"data-theme" not in client.get("/signin").content
 
 
-def test_a_cookie_cannot_put_anything_else_into_the_page(client, db):
+def test_an_invalid_theme_cookie_is_ignored(client, db):
     client.cookies["theme"] = '"><script>'
 
     assert b'<html lang="en">' in client.get("/signin").content

@@ -1,4 +1,4 @@
-"""A project with somebody who reads its attention page."""
+"""A project with a user who opens its attention page."""
 
 import json
 

@@ -1,4 +1,4 @@
-"""Loops that fail, wait or finish now: the page shows what happened lately."""
+"""Loops that fail, wait or finish now: the page shows recent sessions only."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,11 +17,11 @@ def failing(session, error="the disk is full", **end):
     return [start, {**build.agent_end(loop, timestamp=ago(seconds=1)), **how}]
 
 
-def asking(session, command="rm -rf build", **asked):
+def approval_request(session, command="rm -rf build", **fields):
     """Return a loop that waits for an answer."""
     loop, at = f"{session}.a.1", ago(seconds=5)
-    asks = build.ours("ApprovalRequested", loop, kind="command", command=command, timestamp=at, **asked)
-    return [build.agent_start(loop, timestamp=ago(seconds=9)), asks]
+    request = build.ours("ApprovalRequested", loop, kind="command", command=command, timestamp=at, **fields)
+    return [build.agent_start(loop, timestamp=ago(seconds=9)), request]
 
 
 def finishing(session, text="Done."):

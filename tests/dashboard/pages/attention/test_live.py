@@ -1,7 +1,7 @@
-"""The open attention page, and the count on every other: what is pushed is what a reload shows."""
+"""The open attention page, and the count on every other page: a push equals a reload."""
 
 from tests.dashboard.open_page import in_thread
-from tests.dashboard.pages.attention.loop_states import asking, failing, finishing
+from tests.dashboard.pages.attention.loop_states import approval_request, failing, finishing
 from tests.support import build
 
 ATTENTION = "/p/default-project/attention"
@@ -15,9 +15,9 @@ def count(page):
     )
 
 
-async def test_an_open_page_shows_what_asks_fails_and_finishes(place, open_page):
+async def test_an_open_page_shows_new_questions_failures_and_finished_sessions(place, open_page):
     page = await open_page(ATTENTION)
-    for events in (asking("s"), failing("t"), finishing("u"), [build.agent_end("s.a.1")]):
+    for events in (approval_request("s"), failing("t"), finishing("u"), [build.agent_end("s.a.1")]):
         await in_thread(place.feed, *events)
         await page.agree()
     assert count(page) == "2"
@@ -27,7 +27,7 @@ async def test_an_open_page_shows_what_asks_fails_and_finishes(place, open_page)
     assert count(page) == "1"
 
 
-async def test_what_is_marked_as_seen_leaves_the_count_of_every_open_page_of_its_reader(place, open_page):
+async def test_marking_as_read_updates_the_count_of_every_open_page_of_the_user(place, open_page):
     await in_thread(place.feed, *failing("s"))
     attention, other = await open_page(ATTENTION), await open_page("/p/default-project/costs")
     assert [count(attention), count(other)] == ["1", "1"]
@@ -46,9 +46,9 @@ async def test_what_is_marked_as_seen_leaves_the_count_of_every_open_page_of_its
 
 
 async def test_a_later_page_of_a_list_stays_while_others_move(place, open_page):
-    await in_thread(place.feed, *asking("s"))
+    await in_thread(place.feed, *approval_request("s"))
     page = await open_page(f"{ATTENTION}?waiting=999")
     assert "No more open questions." in page.shown.root.html()
 
-    await in_thread(place.feed, *asking("t"), *finishing("u"))
+    await in_thread(place.feed, *approval_request("t"), *finishing("u"))
     await page.agree()

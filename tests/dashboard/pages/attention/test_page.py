@@ -1,4 +1,4 @@
-"""The attention page: what waits, what failed and was seen or not, what just finished."""
+"""The attention page: open questions, read and unread failures, finished sessions."""
 
 import re
 
@@ -10,7 +10,7 @@ from dashboard.pages.attention.queries import ended_sessions, waiting
 from dashboard.rendering import approvals
 from recorder.models import Approval, Project, Seen, Session
 from recorder.projection.rebuild import rebuild
-from tests.dashboard.pages.attention.loop_states import ago, asking, failing, finishing
+from tests.dashboard.pages.attention.loop_states import ago, approval_request, failing, finishing
 from tests.support import build
 
 QUERIES = 21
@@ -29,7 +29,7 @@ def badge(html):
     return re.search(r'data-attention="(.*?)"', html)[1]
 
 
-def test_an_empty_project_says_that_nothing_asks_for_anybody(see):
+def test_an_empty_project_has_no_questions_and_no_failures(see):
     page = see()
 
     assert "No open questions." in page
@@ -39,10 +39,12 @@ def test_an_empty_project_says_that_nothing_asks_for_anybody(see):
     assert badge(page) == ""
 
 
-def test_a_question_is_shown_with_all_that_was_told_of_it(feed, see):
+def test_a_question_is_shown_with_all_its_details(feed, see):
     feed(
         build.ours("SessionInfo", None, session_id="s", title="Tidy up", working_dir="/home/mira/app"),
-        *asking("s", risk="high", warnings=["deletes files", {"n": 1}], options=["approve", "reject"]),
+        *approval_request(
+            "s", risk="high", warnings=["deletes files", {"n": 1}], options=["approve", "reject"]
+        ),
     )
 
     waits = section(see(), "waiting")
@@ -60,8 +62,8 @@ def test_a_question_is_shown_with_all_that_was_told_of_it(feed, see):
     assert f'href="/p/default/sessions/{Session.objects.get().pk}/loops/' in waits
 
 
-def test_a_tool_that_waits_is_named(feed, see):
-    start, asks = asking("s", command="ls", tool_call_id="t1")
+def test_the_waiting_tool_is_named(feed, see):
+    start, asks = approval_request("s", command="ls", tool_call_id="t1")
     feed(start, build.tool_start("s.a.1", "t1"), asks)
 
     assert "<b>bash</b> ls" in section(see(), "waiting")
@@ -76,8 +78,8 @@ def test_a_tool_that_waits_is_named(feed, see):
         ({**build.agent_end("s.a.1"), "outcome": "cancelled"}, True),
     ],
 )
-def test_an_answer_of_any_kind_ends_the_waiting(feed, see, answer, inferred):
-    feed(*asking("s"))
+def test_any_resolution_closes_the_question(feed, see, answer, inferred):
+    feed(*approval_request("s"))
     if answer["type"] == "AgentStart":
         feed(build.agent_end("s.a.1"))
     assert badge(see()) == "1"
@@ -89,8 +91,8 @@ def test_an_answer_of_any_kind_ends_the_waiting(feed, see, answer, inferred):
     assert Approval.objects.get().inferred is (inferred or answer["type"] == "AgentStart")
 
 
-def test_a_question_stays_open_after_the_turn_that_it_blocks_ended(feed, see):
-    feed(*asking("s"), build.agent_end("s.a.1", timestamp=ago(seconds=1)))
+def test_a_question_stays_open_after_the_end_of_its_turn(feed, see):
+    feed(*approval_request("s"), build.agent_end("s.a.1", timestamp=ago(seconds=1)))
 
     page = see()
 
@@ -98,9 +100,9 @@ def test_a_question_stays_open_after_the_turn_that_it_blocks_ended(feed, see):
     assert "No sessions finished" in page
 
 
-def test_what_an_agent_wrote_is_text_and_cannot_fill_the_page(feed, see):
-    asked = {"risk": HOSTILE, "warnings": {HOSTILE: [HOSTILE] * 50}, "options": [HOSTILE] * 500}
-    feed(*asking("s", command=HOSTILE + "x" * 100_000, **asked), *failing("t", error=HOSTILE))
+def test_agent_text_is_escaped_and_limited_in_length(feed, see):
+    fields = {"risk": HOSTILE, "warnings": {HOSTILE: [HOSTILE] * 50}, "options": [HOSTILE] * 500}
+    feed(*approval_request("s", command=HOSTILE + "x" * 100_000, **fields), *failing("t", error=HOSTILE))
     feed(build.ours("SessionInfo", None, session_id="s", title=HOSTILE, working_dir=HOSTILE))
 
     page = see()
@@ -125,8 +127,14 @@ def test_warnings_and_options_may_be_anything(given, shown):
     assert list(approvals.as_lines(given)) == shown
 
 
-def test_more_questions_than_fit_have_pages(feed, see):
-    feed(*(event for n in range(waiting.PAGE + 3) for event in asking(f"s{n:02}", command=f"do {n:02}")))
+def test_questions_are_paginated(feed, see):
+    feed(
+        *(
+            event
+            for n in range(waiting.PAGE + 3)
+            for event in approval_request(f"s{n:02}", command=f"do {n:02}")
+        )
+    )
 
     first = section(see(), "waiting")
     after = re.search(r'href="\?waiting=(\d+)"', first)[1]
@@ -139,7 +147,7 @@ def test_more_questions_than_fit_have_pages(feed, see):
     assert badge(see()) == "23"
 
 
-def test_a_failure_is_new_until_its_reader_marks_it(feed, see, client):
+def test_a_failure_is_unread_until_the_user_marks_it(feed, see, client):
     feed(*failing("s"))
     page = see()
     assert "Failed: the disk is full" in page
@@ -156,7 +164,7 @@ def test_a_failure_is_new_until_its_reader_marks_it(feed, see, client):
     assert badge(page) == ""
 
 
-def test_what_one_person_has_seen_is_new_to_another(feed, see, client, project):
+def test_read_markers_are_per_user(feed, see, client, project):
     feed(*failing("s"))
     see()
     client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
@@ -167,7 +175,7 @@ def test_what_one_person_has_seen_is_new_to_another(feed, see, client, project):
     assert "1, all unread" in other.get("/p/default/attention").content.decode()
 
 
-def test_a_session_that_fails_again_is_new_again(feed, see, client):
+def test_a_session_that_fails_again_is_unread_again(feed, see, client):
     feed(*failing("s"))
     see()
     client.post("/p/default/attention/seen", {"session": Session.objects.get().pk})
@@ -178,7 +186,7 @@ def test_a_session_that_fails_again_is_new_again(feed, see, client):
     assert "1, all unread" in see()
 
 
-def test_a_session_that_goes_on_has_not_failed(feed, see):
+def test_a_session_that_continues_is_not_a_failure(feed, see):
     feed(*failing("s"))
     feed(build.agent_start("s.a.2", session="s", timestamp=ago()))
 
@@ -186,7 +194,7 @@ def test_a_session_that_goes_on_has_not_failed(feed, see):
     assert badge(see()) == ""
 
 
-def test_all_are_marked_but_what_failed_after_the_page_was_shown(feed, see, client):
+def test_mark_all_leaves_later_failures_unread(feed, see, client):
     feed(*failing("a"), *failing("b"))
     upto = re.search(r'name="upto" value="(.*?)"', see())[1]
     feed(*failing("late"))
@@ -201,7 +209,7 @@ def test_all_are_marked_but_what_failed_after_the_page_was_shown(feed, see, clie
 @pytest.mark.parametrize(
     "form", [{}, {"session": "x"}, {"upto": "x"}, {"upto": "c5-1"}, {"session": "9" * 30}]
 )
-def test_a_mark_of_nothing_is_refused(see, client, form):
+def test_a_mark_without_a_session_or_time_is_refused(see, client, form):
     see()
     answer = client.post("/p/default/attention/seen", form)
 
@@ -209,7 +217,7 @@ def test_a_mark_of_nothing_is_refused(see, client, form):
     assert b"The parameter session or upto" in answer.content
 
 
-def test_nobody_marks_in_a_project_that_is_not_theirs(feed, see, client):
+def test_only_members_mark_failures_as_read(feed, see, client):
     other = Project.objects.create(slug="other")
     feed(*failing("s"), into=other)
     see()
@@ -243,20 +251,20 @@ def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, cl
         ({"outcome": "completed"}, False),
     ],
 )
-def test_what_counts_as_failed(feed, see, end, is_shown):
+def test_only_failed_outcomes_are_listed_as_failures(feed, see, end, is_shown):
     feed(*failing("s", **end))
 
     assert ("No failures." not in see()) is is_shown
 
 
-def test_what_was_cut_off_has_failed(feed, see):
+def test_an_interrupted_session_is_a_failure(feed, see):
     feed(build.agent_start("s.a.1", timestamp=ago(seconds=2)))
     feed(flush=True)
 
     assert "Aborted" in section(see(), "failed")
 
 
-def test_what_an_import_brings_in_of_the_past_asks_for_nobody(feed, see):
+def test_imported_past_sessions_do_not_count(feed, see):
     old = [{**each, "timestamp": ago(days=30)} for each in failing("s")]
     feed(*old, producer="import:x")
     assert "No failures." in see()
@@ -265,7 +273,7 @@ def test_what_an_import_brings_in_of_the_past_asks_for_nobody(feed, see):
     assert "No failures." not in see()
 
 
-def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
+def test_failures_of_sub_agents_are_not_listed(feed, see):
     start, end = failing("s")
     role = {"loop_id": "s.sub.1", "parent_loop_id": "s.a.1"}
     feed(build.agent_start("s.a.1", timestamp=ago(seconds=5)))
@@ -275,7 +283,7 @@ def test_sub_agents_report_to_their_parent_not_to_a_person(feed, see):
     assert "No failures." in see()
 
 
-def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):
+def test_failures_are_paginated_unread_first(feed, see, client):
     feed(*(event for n in range(ended_sessions.PAGE + 5) for event in failing(f"s{n:02}")))
     see()
     for session in Session.objects.order_by("-pk")[:10]:
@@ -294,21 +302,21 @@ def test_more_failures_than_fit_have_pages_unseen_first(feed, see, client):
 @pytest.mark.parametrize(
     "query", ["?waiting=x", "?failed=x", "?failed=1.x", "?waiting=-1&failed=2.1-1", "?failed=0.c1-1"]
 )
-def test_a_place_that_is_none_shows_the_first_page(feed, see, query):
-    feed(*asking("s"), *failing("t"))
+def test_an_invalid_position_shows_the_first_page(feed, see, query):
+    feed(*approval_request("s"), *failing("t"))
 
     assert "rm -rf build" in see(query)
     assert "the disk is full" in see(query)
 
 
-def test_what_just_finished_is_shown_with_its_last_words(feed, see):
+def test_a_finished_session_is_shown_with_its_last_text(feed, see):
     feed(*finishing("s", "All tests pass."))
 
     assert "All tests pass." in section(see(), "finished")
 
 
-def test_the_count_stands_first_on_every_page(feed, see):
-    feed(*asking("s"), *failing("t"))
+def test_every_page_shows_the_count_in_its_title(feed, see):
+    feed(*approval_request("s"), *failing("t"))
 
     for page in ("sessions", "costs", "evaluations", "leaderboard", "integrity", "settings"):
         html = see(page=page)
@@ -316,18 +324,18 @@ def test_the_count_stands_first_on_every_page(feed, see):
         assert badge(html) == "2"
 
 
-def test_more_than_a_hundred_are_not_counted(feed, see):
-    feed(*(event for n in range(101) for event in asking(f"s{n}")))
+def test_counts_stop_at_a_hundred(feed, see):
+    feed(*(event for n in range(101) for event in approval_request(f"s{n}")))
 
     assert badge(see()) == "99+"
 
 
-def test_the_page_asks_as_often_for_fifty_as_for_one(feed, see, client, django_assert_num_queries):
-    feed(*asking("s", tool_call_id="t"), *failing("t"), *finishing("u"))
+def test_fifty_rows_take_as_many_queries_as_one(feed, see, client, django_assert_num_queries):
+    feed(*approval_request("s", tool_call_id="t"), *failing("t"), *finishing("u"))
     see()
     with django_assert_num_queries(QUERIES):
         see()
     for n in range(50):
-        feed(*asking(f"a{n}", tool_call_id="t"), *failing(f"b{n}"), *finishing(f"c{n}"))
+        feed(*approval_request(f"a{n}", tool_call_id="t"), *failing(f"b{n}"), *finishing(f"c{n}"))
     with django_assert_num_queries(QUERIES):
         see()

@@ -1,4 +1,4 @@
-"""Whatever fails, goes on and is marked, in any order: new is what failed after it was last marked."""
+"""Read markers in any order of events: a failure is unread if it is newer than its marker."""
 
 from itertools import count
 
@@ -28,8 +28,8 @@ STEPS = st.lists(
 )
 
 
-class Told:
-    """What should be: the state of each session, and what one person has seen."""
+class Model:
+    """Expected state of each session, and what one user has read."""
 
     def __init__(self):
         self.project = Project.objects.create(slug=f"p{next(NUMBERS)}")
@@ -72,14 +72,14 @@ class Told:
 
 @given(STEPS)
 @settings(max_examples=25)
-def test_what_failed_is_new_until_it_is_marked(db, steps):
-    told = Told()
+def test_a_failure_is_unread_until_it_is_marked(db, steps):
+    model = Model()
     for what, session in steps:
-        told.step(what, session)
+        model.step(what, session)
 
-    failures = FailuresOf(told.project.pk, None)([told.user.pk])[told.user.pk]
+    failures = FailuresOf(model.project.pk, None)([model.user.pk])[model.user.pk]
     shown = {each.title: "seen" if each.has_seen else "fails" for each in failures.rows}
-    assert shown == {name: state for name, state in told.states.items() if state in ("fails", "seen")}
-    unseen = sum(state == "fails" for state in told.states.values())
-    assert failures.unseen.value == Counts(told.project.pk)([told.user.pk])[told.user.pk].unseen == unseen
+    assert shown == {name: state for name, state in model.states.items() if state in ("fails", "seen")}
+    unseen = sum(state == "fails" for state in model.states.values())
+    assert failures.unseen.value == Counts(model.project.pk)([model.user.pk])[model.user.pk].unseen == unseen
     assert [each.has_seen for each in failures.rows] == sorted(each.has_seen for each in failures.rows)

@@ -1,4 +1,4 @@
-"""The lifecycle feed of the attention page: the rings of the channel, drawn as rows, for who may see them."""
+"""The lifecycle feed of the attention page: events of the channel as rows, for members of the project."""
 
 import re
 
@@ -54,24 +54,24 @@ class Feed:
         assert await self._page.receive_nothing(0.5)
 
 
-async def test_what_happens_is_drawn_in_its_order(place):
+async def test_lifecycle_events_are_rendered_in_order(place):
     asks = build.ours("ApprovalRequested", "s.a.1", kind="command", command="rm")
     async with Feed(HOST, place.cookie) as feed:
         start = build.agent_start("s.a.1", agent_id="<b>coder</b>")
         title = build.ours("SessionInfo", None, session_id="s", title="Tidy <i>up</i>\nnow")
         await in_thread(place.feed, start, title, asks, build.agent_end("s.a.1"))
-        started, asked, ended = await feed.rows(3)
+        started, requested, ended = await feed.rows(3)
 
-    types = [re.search("<code>(.*?)</code>", each)[1] for each in (started, asked, ended)]
+    types = [re.search("<code>(.*?)</code>", each)[1] for each in (started, requested, ended)]
     assert types == ["turn-started", "approval-requested", "turn-finished"]
-    assert ["data-quiet" in each for each in (started, asked, ended)] == [True, False, True]
+    assert ["data-quiet" in each for each in (started, requested, ended)] == [True, False, True]
     assert "pending approval" in ended
     assert "Tidy &lt;i&gt;up&lt;/i&gt; now" in started
     assert "&lt;b&gt;coder&lt;/b&gt;" in started
     assert re.search(r'href="/p/default-project/sessions/\d+/loops/\d+"', started)
 
 
-async def test_nobody_hears_another_project_and_a_stranger_nothing(place):
+async def test_events_of_other_projects_are_not_sent(place):
     other = await in_thread(lambda: Project.objects.create(slug="other"))
     async with Feed(HOST) as feed:
         assert feed.status == 401
@@ -88,7 +88,7 @@ async def test_nobody_hears_another_project_and_a_stranger_nothing(place):
         await feed.silence()
 
 
-async def test_of_a_burst_the_latest_are_drawn(place):
+async def test_only_the_latest_events_of_a_burst_are_rendered(place):
     async with Feed(HOST, place.cookie) as feed:
         await in_thread(place.feed, *(build.agent_start(f"s{n}.a.1") for n in range(CHUNK)))
         rows = await feed.rows(SHOWN)
@@ -108,7 +108,7 @@ async def test_of_a_burst_the_latest_are_drawn(place):
         ({**END, "reason": "of a later version"}, "running", "of a later version", True),
     ],
 )
-def test_a_ring_is_shown_as_what_it_is(frame, glyph, words, is_quiet):
+def test_a_row_shows_the_glyph_and_text_of_its_event(frame, glyph, words, is_quiet):
     drawn = row(frame, None)
 
     assert (drawn.glyph, drawn.words, drawn.is_quiet) == (glyph, words, is_quiet)

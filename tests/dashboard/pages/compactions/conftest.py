@@ -1,4 +1,4 @@
-"""Compactions as a signed-in reader sees them; events go in through the real ingest."""
+"""Compaction pages of a signed-in user; events are sent through the real ingest."""
 
 import pytest
 
@@ -22,10 +22,10 @@ def compaction(see):
     return compaction
 
 
-def asks(call, path):
-    said = build.assistant(f"Reading {path}.", stop="toolUse")
+def read_call(call, path):
+    message = build.assistant(f"Reading {path}.", stop="toolUse")
     arguments = {"type": "toolCall", "id": call, "name": "read_file", "arguments": {"path": path}}
-    return {**said, "content": [*said["content"], arguments]}
+    return {**message, "content": [*message["content"], arguments]}
 
 
 def turn(index, sent, answer, counts, result="", before=(), loop=LOOP):
@@ -34,9 +34,9 @@ def turn(index, sent, answer, counts, result="", before=(), loop=LOOP):
     ran = []
     for part in calls:
         given = {"call": part["id"], "name": part["name"]}
-        said = build.tool_result(part["id"], result, part["name"])
+        message = build.tool_result(part["id"], result, part["name"])
         ran += [build.tool_start(loop, args=part["arguments"], **given), build.tool_end(loop, **given)]
-        ran.append(build.message_end(loop, said))
+        ran.append(build.message_end(loop, message))
     request = {**build.turn_request(loop, index, at=index * 10 + 4), "payload": {"messages": sent}}
     usage = {"input": counts[0], "output": 20, "cache_read": counts[1], "cache_write": counts[2]}
     end = {**build.turn_end(loop, message=answer, at=index * 10 + 9), "usage": usage}
@@ -47,9 +47,9 @@ def turn(index, sent, answer, counts, result="", before=(), loop=LOOP):
 def reread():
     """Return a loop that reads a.py, compacts, and reads a.py again: the documented example."""
     task, summary = build.user("Fix the parser."), build.user("[Summary] a.py holds the parser.")
-    first = asks("c1", "a.py"), build.tool_result("c1", "A" * 4_000, "read_file")
-    second = asks("c2", "b.py"), build.tool_result("c2", "B" * 4_000, "read_file")
-    third = asks("c3", "a.py"), build.tool_result("c3", "A" * 4_000, "read_file")
+    first = read_call("c1", "a.py"), build.tool_result("c1", "A" * 4_000, "read_file")
+    second = read_call("c2", "b.py"), build.tool_result("c2", "B" * 4_000, "read_file")
+    third = read_call("c3", "a.py"), build.tool_result("c3", "A" * 4_000, "read_file")
     short = [task, summary, *second]
     compacted = [
         build.compaction_started(LOOP, 20_100, 5, at=22),

@@ -1,4 +1,4 @@
-"""The context of each call as bars: the geometry is the data."""
+"""Geometry of the chart of context sizes."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -11,7 +11,7 @@ def call(event, uncached, read=0, loop=1, state="done"):
     return Call(event, loop, event, None, event, None, uncached, read, 0, 0, state)
 
 
-def test_bars_are_as_high_as_the_requests_and_the_compaction_is_between_them():
+def test_bars_have_the_height_of_requests_with_the_compaction_between_them():
     drawn = chart([call(1, 100, 300), call(2, 50, 350), call(4, 200)], 3, [3], {1: 7}, None, None)
 
     assert [level.tokens for level in drawn.levels] == [0, 100, 200, 300, 400]
@@ -23,7 +23,7 @@ def test_bars_are_as_high_as_the_requests_and_the_compaction_is_between_them():
     assert [span.number for span in drawn.loops] == [7]
 
 
-def test_a_near_limit_is_drawn_and_a_far_one_is_written():
+def test_a_near_limit_is_a_line_and_a_far_one_is_text():
     near = chart([call(1, 100)], 2, [2], {1: 1}, 200, 150)
     far = chart([call(1, 100)], 2, [2], {1: 1}, 2_000, None)
 
@@ -33,7 +33,7 @@ def test_a_near_limit_is_drawn_and_a_far_one_is_written():
     assert far.here is not None
 
 
-def test_of_many_calls_those_around_the_pass_are_drawn():
+def test_only_the_calls_around_the_compaction_are_drawn():
     calls = [call(n, 10) for n in range(1, 1_001)]
     drawn = chart(calls, 500, [500], {1: 1}, None, None)
 
@@ -42,7 +42,7 @@ def test_of_many_calls_those_around_the_pass_are_drawn():
     assert drawn.bars[0].call.event < 500 < drawn.bars[-1].call.event
 
 
-def test_calls_without_a_size_are_left_out_and_without_any_there_is_no_chart():
+def test_calls_without_a_size_are_left_out():
     assert chart([call(1, None), call(2, 5, state="open")], 3, [3], {1: 1}, None, None) is None
     assert len(chart([call(1, None), call(2, 5)], 3, [3], {1: 1}, None, None).bars) == 1
 
@@ -51,7 +51,7 @@ SIZES = st.tuples(st.integers(0, 2**53), st.integers(0, 2**53), st.integers(1, 4
 
 
 @given(st.lists(SIZES, min_size=1, max_size=120), st.integers(0, 130), st.integers(1, 2**53) | st.none())
-def test_whatever_was_sent_it_fits(sizes, position, limit):
+def test_all_bars_are_inside_the_chart(sizes, position, limit):
     calls = [call(n, *size) for n, size in enumerate(sizes, 1)]
     drawn = chart(calls, position, [position, 50], {}, limit, None)
     if drawn is None:

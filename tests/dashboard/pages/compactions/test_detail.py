@@ -1,4 +1,4 @@
-"""One compaction before and after: every number, zone and text is what was recorded."""
+"""One compaction before and after: every number, zone and text equals what was recorded."""
 
 from datetime import timedelta
 from pathlib import Path
@@ -26,7 +26,7 @@ def verdict(page):
     return found
 
 
-def test_a_pass_whose_claim_the_next_request_refutes(feed, compaction):
+def test_a_reported_reduction_that_the_next_request_contradicts(feed, compaction):
     feed(tape="06")
     page = compaction(1)
 
@@ -40,7 +40,7 @@ def test_a_pass_whose_claim_the_next_request_refutes(feed, compaction):
     assert "Saved since, 2 calls nothing, the context grew Net savings $0" in page.text
 
 
-def test_a_pass_on_its_own_and_the_request_of_the_loop_that_goes_on(feed, compaction):
+def test_a_compaction_loop_is_compared_with_the_request_of_the_next_loop(feed, compaction):
     feed(tape="06")
     page = compaction(2)
 
@@ -60,9 +60,7 @@ def test_a_pass_on_its_own_and_the_request_of_the_loop_that_goes_on(feed, compac
     assert "Saved since, 1 call 700 tokens, $0.0021 Net savings $0.0021, without cost" in page.text
 
 
-def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
-    feed, project, compaction, see, tmp_path
-):
+def test_an_imported_block_is_a_source_of_its_compaction(feed, project, compaction, see, tmp_path):
     live = tmp_path / "live.jsonl"
     live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
     for path in (live, AGENT_SIDE):
@@ -79,7 +77,7 @@ def test_the_block_of_the_agents_own_session_is_a_source_of_its_pass(
     assert see("/p/default/compactions").html.count('class="compaction-row"') == 2
 
 
-def test_every_event_of_a_pass_leads_to_it(project, reader, tmp_path):
+def test_every_event_of_a_compaction_links_to_it(project, reader, tmp_path):
     live = tmp_path / "live.jsonl"
     live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
     for path in (live, AGENT_SIDE):
@@ -97,7 +95,7 @@ def test_every_event_of_a_pass_leads_to_it(project, reader, tmp_path):
     assert reader.get("/p/default/events/1/compaction").status_code == 404
 
 
-def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
+def test_the_read_api_equals_the_page(project, client, tmp_path):
     live = tmp_path / "live.jsonl"
     live.write_bytes((TAPES / "06-compaction-block-based.events.jsonl").read_bytes())
     for path in (live, AGENT_SIDE):
@@ -109,7 +107,7 @@ def test_the_read_api_says_what_the_page_says(project, client, tmp_path):
     assert summary_text == [("request", 9, 5_100), ("block", 7, 1_900)]
 
 
-def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction):
+def test_a_block_is_compared_with_the_messages_of_its_loop(project, compaction):
     call_command("import_runs", str(AGENT_SIDE), project="default", verbosity=0)
     page = compaction(1)
 
@@ -119,7 +117,7 @@ def test_a_block_alone_is_laid_over_the_messages_of_its_loop(project, compaction
     assert "Kept recent 5.0 kB → 801 B 3 messages, 1 truncated log 4.9 kB to 730 B" in page.text
 
 
-def test_a_pass_without_effect_and_one_that_claims_fewer_tokens_in_as_many_messages(feed, compaction):
+def test_compactions_without_effect_or_with_fewer_tokens_in_as_many_messages(feed, compaction):
     feed(tape="07")
 
     idle, refuted = compaction(1), compaction(2)
@@ -128,7 +126,7 @@ def test_a_pass_without_effect_and_one_that_claims_fewer_tokens_in_as_many_messa
     assert "reports 6,286 to 1,076 tokens, but the next request held all 11 messages" in refuted.text
 
 
-def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_calculation(feed, compaction):
+def test_a_repeated_read_is_listed_and_net_savings_equal_the_hand_calculation(feed, compaction):
     feed(*reread())
     page = compaction()
 
@@ -144,7 +142,7 @@ def test_a_file_that_is_read_again_is_listed_and_the_pay_back_equals_the_hand_ca
     assert {link.partition("turn=")[2][0] for link in links} >= {"1", "3"}
 
 
-def test_counts_only_says_so_and_unknown_counts_stay_unknown(feed, compaction):
+def test_a_compaction_without_content_shows_counts_only(feed, compaction):
     feed(
         build.agent_start(),
         build.turn_start(),
@@ -158,7 +156,7 @@ def test_counts_only_says_so_and_unknown_counts_stay_unknown(feed, compaction):
     assert "The context size of the calls around this compaction is unknown." in page.text
 
 
-def test_a_summary_of_another_runtime_is_named_as_its(feed, compaction):
+def test_a_summary_names_the_runtime_that_reported_it(feed, compaction):
     feed(tape="all-event-types")
     page = compaction()
 
@@ -167,7 +165,7 @@ def test_a_summary_of_another_runtime_is_named_as_its(feed, compaction):
     assert "User wants build cleaned but keep b.o; rm was rejected." in page.text
 
 
-def test_two_megabytes_of_summary_are_folded(feed, compaction, reader):
+def test_a_summary_of_two_megabytes_is_folded(feed, compaction, reader):
     text = "<script>alert(1)</script> é " * 80_000
     feed(build.agent_start(), build.compaction_started(), build.compaction_ended(summary=text))
     page = compaction()
@@ -180,12 +178,12 @@ def test_two_megabytes_of_summary_are_folded(feed, compaction, reader):
 
 def test_thousands_of_messages_are_folded_into_a_few_rows(feed, compaction):
     many = [build.user(f"message {n}") for n in range(3_000)]
-    said = build.assistant("Done.")
+    done = build.assistant("Done.")
     passed = [build.compaction_started(), build.compaction_ended()]
     feed(
         build.agent_start(),
-        *turn(0, many, said, (9, 0, 0)),
-        *turn(1, many[2_990:], said, (9, 0, 0), before=passed),
+        *turn(0, many, done, (9, 0, 0)),
+        *turn(1, many[2_990:], done, (9, 0, 0), before=passed),
     )
     page = compaction()
 
@@ -194,7 +192,7 @@ def test_thousands_of_messages_are_folded_into_a_few_rows(feed, compaction):
     assert len(page.html) < 60_000
 
 
-def test_the_page_takes_as_many_queries_however_many_passes_there_are(feed, reader):
+def test_the_number_of_queries_does_not_depend_on_the_number_of_compactions(feed, reader):
     counts = []
     for passes in (1, 40):
         name = f"s{passes}.a.1"
@@ -210,7 +208,7 @@ def test_the_page_takes_as_many_queries_however_many_passes_there_are(feed, read
     assert counts[1] <= 40
 
 
-def test_a_pass_of_another_session_or_project_is_not_found(feed, reader):
+def test_a_compaction_of_another_session_or_project_is_not_found(feed, reader):
     feed(*reread())
     pk = Compaction.objects.get().pk
 
@@ -220,7 +218,7 @@ def test_a_pass_of_another_session_or_project_is_not_found(feed, reader):
     assert reader.get(f"/p/default/sessions/1/compactions/{pk}").status_code == 302
 
 
-async def test_a_running_pass_becomes_what_it_did_while_one_looks(place, open_page):
+async def test_an_open_page_updates_when_the_compaction_ends(place, open_page):
     events = reread()
     at = next(n for n, event in enumerate(events) if event["type"] == "CompactionEnded")
     await in_thread(place.feed, *events[:at])
@@ -238,7 +236,7 @@ def _path():
     return f"/p/default-project/sessions/{found.loop.session_id}/compactions/{found.pk}"
 
 
-def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
+def test_the_tab_lists_the_compactions_on_the_context_chain(feed, loop):
     feed(tape="06")
     page = loop("sonnet-4-6.1", query="?tab=compactions")
 
@@ -250,7 +248,7 @@ def test_the_tab_lists_the_passes_that_shaped_the_loop(feed, loop):
     assert "but the next request held all 9 messages unchanged." in part
 
 
-def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
+def test_the_model_calls_of_a_compaction_are_subtracted(feed, compaction):
     """100,000 tokens at $3 a million and 20 at $15 cost $0.3003; 18,000 saved cost $0.054 a call."""
     name, requests = "s.a.1", build.user("Shorten this.")
     first = turn(0, [build.user()], build.assistant("Read."), (20_000, 0, 0))
@@ -270,7 +268,7 @@ def test_a_pass_that_asks_a_model_is_to_be_paid_back_too(feed, compaction):
     assert "Net savings -$0.246, paid back after 6 calls" in page.text
 
 
-def test_a_call_that_failed_before_the_pass_counts_no_tokens_and_hides_no_request(feed, compaction):
+def test_a_failed_call_before_the_compaction_is_skipped(feed, compaction):
     task, summary = build.user("Fix the parser."), build.user("[Summary]")
     overflow = build.assistant("", stop="error", error="prompt is too long")
     passed = [
@@ -318,7 +316,7 @@ def test_the_tab_as_of_an_event_shows_that_state(feed, loop):
     assert "No request was recorded after this compaction" in done
 
 
-async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, open_page):
+async def test_the_tab_shows_a_compaction_while_it_runs_and_when_it_has_ended(place, open_page):
     events = reread()
     at = next(n for n, event in enumerate(events) if event["type"] == "CompactionStarted")
     await in_thread(place.feed, *events[:at])
@@ -330,7 +328,7 @@ async def test_the_tab_shows_a_pass_while_it_runs_and_when_it_is_done(place, ope
     assert "1 compaction shaped the context of this loop." in page.shown.root.html()
 
 
-def test_a_session_without_passes_says_so(feed, loop):
+def test_a_session_without_compactions_has_an_empty_tab(feed, loop):
     feed(build.agent_start(LOOP), build.turn_start(LOOP))
 
     assert "No compaction was recorded in this session." in loop("a.1", query="?tab=compactions").part("loop")

@@ -1,4 +1,4 @@
-"""Rows, cards and ribbons of one comparison share one grid, whatever was compared."""
+"""Rows, cards and ribbons of any comparison share one grid."""
 
 import re
 from pathlib import Path
@@ -43,7 +43,7 @@ def test_rows_are_beside_the_card_of_their_zone():
 
 
 @given(SOME, SOME)
-def test_whatever_is_compared_it_fits(before, after):
+def test_rows_cards_and_ribbons_fit_the_grid(before, after):
     drawn = flow(compare(messages(before), messages(after)))
 
     assert len(drawn.lines) <= ROWS_MAX

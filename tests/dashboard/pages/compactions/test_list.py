@@ -1,4 +1,4 @@
-"""The list of compactions: what they come to, filters, pages, and what an open list is sent."""
+"""The list of compactions: totals, filters, pages, and live updates."""
 
 import pytest
 from django.db import connection
@@ -28,11 +28,11 @@ def whole(n, model="claude-sonnet-4-6"):
     ]
 
 
-def test_an_empty_project_says_when_one_begins(see):
+def test_an_empty_project_explains_when_compactions_are_recorded(see):
     assert "No compactions recorded yet." in see("/p/default/compactions").text
 
 
-def test_what_they_come_to_by_config_and_agent(feed, see):
+def test_totals_are_by_config_and_agent(feed, see):
     feed(tape="06")
     feed(tape="07")
     feed(*reread())
@@ -70,7 +70,7 @@ def test_filters_are_in_the_query_string(feed, see, query, expected):
     assert expected or "No matching compactions." in page.text
 
 
-def test_pages_lead_on_and_back(feed, see):
+def test_pages_link_forward_and_back(feed, see):
     name = "s.a.1"
     story = [build.compaction_started(name), build.compaction_ended(name)] * 120
     feed(build.agent_start(name), *story)
@@ -86,7 +86,7 @@ def test_pages_lead_on_and_back(feed, see):
     assert not [link for link in third.links if "before=" in link]
 
 
-def test_50_rows_take_as_many_queries_as_one(feed, reader):
+def test_fifty_rows_take_as_many_queries_as_one(feed, reader):
     counts = []
     for first, last in ((0, 1), (1, 50)):
         feed(*(event for n in range(first, last) for event in whole(n)))
@@ -98,7 +98,7 @@ def test_50_rows_take_as_many_queries_as_one(feed, reader):
     assert counts[1] <= 40
 
 
-def test_who_is_not_a_member_sees_no_list(reader):
+def test_only_members_see_the_list(reader):
     assert reader.get("/p/other/compactions").status_code == 404
     reader.logout()
     assert reader.get("/p/default/compactions").status_code == 302
@@ -111,7 +111,7 @@ def test_names_of_agents_are_text(feed, see):
     assert "<img src=x>" not in see("/p/default/compactions").html
 
 
-async def test_new_passes_wait_behind_the_strip_and_rows_follow(place, open_page):
+async def test_new_compactions_are_counted_and_rows_are_updated(place, open_page):
     events = reread()
     at = next(n for n, event in enumerate(events) if event["type"] == "CompactionEnded")
     await in_thread(place.feed, *events[:at])

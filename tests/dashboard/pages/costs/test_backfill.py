@@ -42,7 +42,7 @@ def test_one_click_changes_every_past_figure_of_the_price_and_only_those(feed, s
     assert "by reader: 1 of 2 calls has a new cost, $0.150 more in all." in page
 
 
-def test_each_repricing_leaves_its_line_and_the_old_price_stays_readable(feed, see, client, set_price):
+def test_each_repricing_is_listed_and_the_old_price_stays_visible(feed, see, client, set_price):
     set_price()
     feed(*loop(tokens=1_000_000, snapshot=QWEN))
     set_price(input="0.05")
@@ -60,14 +60,14 @@ def test_each_repricing_leaves_its_line_and_the_old_price_stays_readable(feed, s
     assert Price.objects.filter(is_own=True).count() == 2
 
 
-def test_while_it_runs_the_page_says_how_far_it_is(feed, see, client, set_price):
+def test_the_page_shows_the_progress_of_a_repricing(feed, see, client, set_price):
     feed(*loop(snapshot=QWEN), *loop("t.a.1", snapshot=QWEN))
     client.post(PATH)
 
     assert "Repricing by reader: 0 of 2 calls" in words(see())
 
 
-def test_a_second_click_requests_nothing_more(feed, see, client):
+def test_a_second_request_does_nothing_while_one_waits(feed, see, client):
     feed(*loop())
     see()
     client.post(PATH)

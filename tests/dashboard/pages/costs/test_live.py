@@ -1,4 +1,4 @@
-"""An open costs page is, after every push, what a reload shows."""
+"""An open costs page: a push equals a reload."""
 
 from dashboard.pages.costs import live
 from tests.dashboard.open_page import in_thread

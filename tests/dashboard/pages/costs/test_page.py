@@ -26,7 +26,7 @@ def _texts(element):
             yield from _texts(child)
 
 
-def test_a_page_without_data_says_so(see):
+def test_a_page_without_data_has_empty_states(see):
     page = see()
 
     assert "No costs in the last 14d." in page
@@ -75,7 +75,7 @@ def test_the_table_can_be_grouped_by_every_key(feed, see, by):
     assert "$2.25" in shown
 
 
-def test_filters_leave_out_what_does_not_match(feed, see):
+def test_filters_exclude_other_rows(feed, see):
     feed(
         *loop(tokens=1_000_000),
         *loop("t.a.1", tokens=500_000, snapshot=GPT),
@@ -100,7 +100,7 @@ def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
     assert 'name="input.1"' in page
 
 
-def test_a_sum_that_leaves_something_out_says_so(feed, see):
+def test_a_sum_without_unpriced_calls_has_a_plus_sign(feed, see):
     feed(
         *loop(tokens=1_000_000),
         *loop("t.a.1", snapshot=QWEN),
@@ -162,7 +162,7 @@ def test_fifty_rows_take_as_many_queries_as_one(feed, see, django_assert_num_que
     assert ("other sessions 11 11" in shown) is (by == "session")
 
 
-def test_the_times_are_of_the_loops_of_the_period(feed, see, monkeypatch):
+def test_durations_are_of_the_loops_of_the_period(feed, see, monkeypatch):
     for n in range(20):
         feed(*loop(f"s{n}.a.1", at=0, end=n + 1), producer=f"p{n}")
 

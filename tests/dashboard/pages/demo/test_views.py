@@ -1,4 +1,4 @@
-"""The demo's buttons: who may press them, what they need, and that removing leaves what is real."""
+"""Start and removal of the demo: roles, requirements, and that other data stays."""
 
 import json
 
@@ -33,14 +33,14 @@ def record(project, session, *, is_demo):
 
 
 @pytest.mark.parametrize("path", ["demo", "demo/remove"])
-def test_a_viewer_may_neither_play_nor_remove_the_demo(client, sign_in, path):
+def test_a_viewer_may_not_play_or_remove_the_demo(client, sign_in, path):
     sign_in("viewer")
 
     assert client.post(f"/p/acme/{path}", {"name": "acme"}).status_code == 403
     assert client.get(f"/p/acme/{path}").status_code == 405
 
 
-def test_a_server_that_does_not_know_its_address_cannot_play(client, sign_in, monkeypatch):
+def test_the_demo_needs_the_address_of_the_server(client, sign_in, monkeypatch):
     monkeypatch.setattr(server_info, "address", lambda: None)
     sign_in("member")
 
@@ -50,7 +50,7 @@ def test_a_server_that_does_not_know_its_address_cannot_play(client, sign_in, mo
     assert "The address of this server is unknown" in answer.content.decode()
 
 
-def test_removing_the_demo_leaves_what_is_real(client, sign_in, project):
+def test_removing_the_demo_leaves_other_sessions(client, sign_in, project):
     sign_in("member")
     record(project, "real", is_demo=False)
     record(project, "played", is_demo=True)

@@ -1,4 +1,4 @@
-"""Evaluations as a signed-in reader sees them; events go in through the real ingest."""
+"""Evaluation pages of a signed-in user; events are sent through the real ingest."""
 
 import pytest
 

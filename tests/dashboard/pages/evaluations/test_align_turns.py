@@ -1,4 +1,4 @@
-"""Turns side by side."""
+"""Alignment of turns in table rows."""
 
 import random
 

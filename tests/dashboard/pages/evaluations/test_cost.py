@@ -1,4 +1,4 @@
-"""What an evaluation cost: its judge counted once, nothing unpriced the cheapest."""
+"""Costs of an evaluation: its judge is counted once, unpriced branches are never the cheapest."""
 
 import json
 from decimal import Decimal
@@ -37,7 +37,7 @@ def nano(dollars):
     return money(int(dollars * 10**9))
 
 
-def test_what_has_no_price_is_never_the_cheapest_and_never_free(feed, evaluation):
+def test_an_unpriced_branch_is_never_the_cheapest_and_never_free(feed, evaluation):
     unknown = [json.loads(json.dumps(e).replace("claude-sonnet-4-6", "model-2")) for e in branch(2, "Two.")]
     feed(start(1, 2), *branch(1, "One.", tokens=1_000_000), *unknown, *judge("1"), end(1))
 

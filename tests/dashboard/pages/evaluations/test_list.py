@@ -1,4 +1,4 @@
-"""The list of evaluations: filters, pages, what is there and what is not."""
+"""The list of evaluations: filters, pages, empty states."""
 
 import pytest
 from django.db import connection
@@ -23,7 +23,7 @@ def found(page):
     return sorted(int(row.id.rpartition("-")[2]) for row in rows)
 
 
-def test_a_project_without_evaluations_says_what_one_is(see):
+def test_an_empty_project_explains_evaluations(see):
     assert "No evaluations recorded yet." in see("/p/default/evaluations").text
 
 
@@ -68,7 +68,7 @@ def test_filters_are_in_the_query_string(three, see, query, expected):
     assert expected or "No matching evaluations." in page.text
 
 
-def test_pages_lead_on_and_back(feed, see):
+def test_pages_link_forward_and_back(feed, see):
     feed(*(build.parallel_start(f"s{n}.a.1", f"s{n}.b.2") for n in range(120)))
 
     first = see("/p/default/evaluations")
@@ -82,7 +82,7 @@ def test_pages_lead_on_and_back(feed, see):
     assert not [link for link in first.links if "after=" in link]
 
 
-def test_50_rows_take_as_many_queries_as_one(feed, reader):
+def test_fifty_rows_take_as_many_queries_as_one(feed, reader):
     counts = []
     for first, last in ((0, 1), (1, 50)):
         feed(*(event for n in range(first, last) for event in whole(n)))
@@ -102,7 +102,7 @@ def whole(n):
     ]
 
 
-def test_who_is_not_a_member_sees_no_list(reader):
+def test_only_members_see_the_list(reader):
     assert reader.get("/p/other/evaluations").status_code == 404
     reader.logout()
     assert reader.get("/p/default/evaluations").status_code == 302

@@ -1,4 +1,4 @@
-"""Open evaluations while branches run: what is pushed is what a reload shows."""
+"""Open evaluations while branches run: a push equals a reload."""
 
 import pytest
 
@@ -68,7 +68,7 @@ async def test_the_judges_text_streams_into_its_lane(place, open_page):
 
 
 @pytest.mark.parametrize("query", ["?only=diff&answer=raw", "?branches=2,5&answer=rendered"])
-async def test_every_way_to_look_at_it_is_live(place, open_page, query):
+async def test_every_display_mode_is_live(place, open_page, query):
     numbers = range(1, 9)
     page = await opened(place, open_page, start(*numbers), query=query)
 
@@ -81,7 +81,7 @@ async def test_every_way_to_look_at_it_is_live(place, open_page, query):
     assert "model-5 won." in shown(page, "header")
 
 
-async def test_a_group_that_breaks_off_says_so_on_the_open_page(place, open_page):
+async def test_an_aborted_group_is_shown_on_the_open_page(place, open_page):
     page = await opened(place, open_page, start(1, 2), build.agent_start(loop_id(1)))
 
     await in_thread(place.flush)
@@ -90,7 +90,7 @@ async def test_a_group_that_breaks_off_says_so_on_the_open_page(place, open_page
     assert "Ended without a selection." in shown(page, "header")
 
 
-async def test_what_a_session_does_afterwards_leaves_the_lanes_away(place, open_page):
+async def test_later_loops_of_the_session_do_not_render_the_lanes(place, open_page):
     page = await opened(place, open_page, start(1, 2), *branch(1, "One."), *branch(2, "Two."), end(1))
 
     await in_thread(place.feed, *build.small_loop("s.later.1", parent=loop_id(1), kind="Default"))

@@ -1,4 +1,4 @@
-"""The turns of an evaluation's branches beside each other: where they part, and what each took."""
+"""Turns of branches side by side: divergence and usage."""
 
 from recorder.models import LoopRecord
 from tests.dashboard.pages.evaluations.branches import SAME, branch, end, judge, loop_id, start
@@ -85,7 +85,7 @@ def test_turns_show_their_usage_relative_to_the_winner(feed, evaluation):
     assert "+50 tokens, +$0.00015" in other
 
 
-def test_a_branch_that_still_runs_has_not_parted(feed, evaluation):
+def test_a_running_branch_has_not_diverged(feed, evaluation):
     running = [e for e in branch(2, *SAME) if e["type"] != "AgentEnd"]
     feed(start(1, 2), *branch(1, *SAME, "edit b"), *running)
 

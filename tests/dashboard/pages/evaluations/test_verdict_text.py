@@ -59,7 +59,7 @@ def test_a_rule_that_selected_the_more_expensive_of_two_says_so():
         ((2,), "The judge's reply names branch 2, not the one selected, so model-1 was selected by a rule."),
     ],
 )
-def test_a_fallback_is_no_win(named, why):
+def test_a_fallback_is_not_a_win(named, why):
     assert verdict("fallback", 1, standing(1), standing(2), named=named).startswith(f"No win. {why}")
 
 

@@ -1,4 +1,4 @@
-"""A project that has learned something, and people of every role who look at it."""
+"""A project with insights, and users of every role."""
 
 import pytest
 from django.contrib.auth.models import User
@@ -31,7 +31,7 @@ def learn(project, monkeypatch):
 
 
 @pytest.fixture
-def known(learn):
+def insights(learn):
     learn(
         *(working(f"s{n}.a.1", "read a", "test!", "edit a", "test", title=f"Session {n}") for n in range(3))
     )

@@ -1,4 +1,4 @@
-"""The insights page: what it shows, how it is narrowed and turned, and who may dismiss."""
+"""The insights page: figures, evidence, filters, pages, dismissal, roles."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -26,11 +26,11 @@ def rows(html):
 
 
 def words(html):
-    """Return what stands there without markup."""
+    """Return the text without markup."""
     return " ".join(re.sub(r"<[^>]+>", " ", html).split())
 
 
-def test_an_empty_project_says_when_loops_are_read(see, person):
+def test_an_empty_project_shows_when_the_analysis_runs(see, person):
     page = words(see())
 
     assert "No insights yet." in page
@@ -40,7 +40,7 @@ def test_an_empty_project_says_when_loops_are_read(see, person):
     assert "Run now" in words(person("admin").get("/p/default/insights").content.decode())
 
 
-def test_each_insight_has_its_figures_and_its_evidence(see, known):
+def test_each_insight_has_its_figures_and_its_evidence(see, insights):
     page = see()
 
     procedure, solution = see("?kind=procedure"), see("?kind=solution")
@@ -53,7 +53,7 @@ def test_each_insight_has_its_figures_and_its_evidence(see, known):
         assert f'href="/p/default/sessions/{loop.session_id}/loops/{loop.pk}">{loop.session.title}<' in page
 
 
-def test_its_links_lead_to_the_events(see, known):
+def test_evidence_links_to_its_events(see, insights):
     page = see("?kind=solution")
 
     links = re.findall(r'<a class="link nowrap" href="(/p/default/events/\d+)">(the error|retry)</a>', page)
@@ -62,7 +62,7 @@ def test_its_links_lead_to_the_events(see, known):
         assert see.browser.get(href).status_code in (200, 302)
 
 
-def test_evidence_from_another_runtime_leads_to_its_event(see, project):
+def test_evidence_from_another_runtime_links_to_its_event(see, project):
     lines = CAGENT.read_bytes().splitlines()
     ingest(Batch(project.pk, "cagent", None, lines, "cagent", flush=True))
     consolidate(project, quiet)
@@ -74,14 +74,14 @@ def test_evidence_from_another_runtime_leads_to_its_event(see, project):
         assert (answer.status_code, f'id="event-{event}"' in answer.content.decode()) == (200, True)
 
 
-def test_what_is_rare_or_did_not_work_is_not_shown(see, learn):
+def test_rare_or_unsuccessful_steps_are_not_shown(see, learn):
     learn(working("s.a.1", "read a", "test!", "edit a", "test!"))
 
     assert rows(see()) == []
     assert Insight.objects.exists()
 
 
-def test_it_is_narrowed_by_kind_and_agent(see, known, learn):
+def test_insights_are_filtered_by_kind_and_agent(see, insights, learn):
     learn(*(working(f"o{n}.b.1", "search", "note", agent="writer") for n in range(3)))
 
     assert len(rows(see("?agent=writer"))) == 1
@@ -92,14 +92,14 @@ def test_it_is_narrowed_by_kind_and_agent(see, known, learn):
     assert len(rows(see("?kind=nonsense&before=c5-5&undo=x&agent="))) == len(rows(see()))
 
 
-def test_facts_say_how_to_have_them(see, settings):
+def test_an_empty_list_of_facts_explains_the_configuration(see, settings):
     assert "Fact extraction is not configured." in see("?kind=fact")
 
     settings.LOOPSCOPE_FACTS_URL, settings.LOOPSCOPE_FACTS_MODEL = "http://127.0.0.1:1/v1", "small"
     assert "No matching insights." in see("?kind=fact")
 
 
-def test_a_fact_stands_there_with_the_events_it_cites(see, learn, speaker):
+def test_a_fact_is_shown_with_the_events_it_cites(see, learn, speaker):
     speaker.answers = [saying(true)]
     learn(talk("s.a.1"))
 
@@ -111,7 +111,7 @@ def test_a_fact_stands_there_with_the_events_it_cites(see, learn, speaker):
     assert "100%" not in page
 
 
-def test_the_list_turns_by_the_time_last_seen(see, learn):
+def test_insights_are_paginated_newest_first(see, learn):
     at = datetime(2026, 1, 1, tzinfo=UTC)
     learn(*(working(f"s{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 52)))
     shown = Insight.objects.filter(times__gte=3).order_by("pk")
@@ -131,21 +131,21 @@ def test_the_list_turns_by_the_time_last_seen(see, learn):
     assert "52 insights" in words(first)
 
 
-def test_a_page_of_fifty_asks_as_much_as_one_of_one(see, learn, django_assert_num_queries):
+def test_fifty_rows_take_as_many_queries_as_one(see, learn, django_assert_num_queries):
     learn(*(working(f"s{n}.a.1", "one", "two") for n in range(3)))
     see()
     with CaptureQueriesContext(
         connection,
-    ) as asked:
+    ) as captured:
         see()
     learn(*(working(f"t{n}.a.1", f"one{n // 3}", f"two{n // 3}") for n in range(3 * 49)))
 
-    with django_assert_num_queries(len(asked)):
+    with django_assert_num_queries(len(captured)):
         assert len(rows(see())) == 50
-    assert len(asked) <= QUERIES
+    assert len(captured) <= QUERIES
 
 
-def test_who_dismisses_may_undo_it_and_finds_it_again(see, known):
+def test_a_dismissed_insight_can_be_restored(see, insights):
     (pk,) = rows(see("?kind=solution"))
     answer = see.browser.post(f"/p/default/insights/{pk}/dismiss", {"kind": "solution"})
 
@@ -161,7 +161,7 @@ def test_who_dismisses_may_undo_it_and_finds_it_again(see, known):
     assert rows(see("?kind=solution")) == [pk]
 
 
-def test_what_was_dismissed_stays_so_and_counts_on(see, known, learn):
+def test_a_dismissed_insight_stays_dismissed_and_keeps_counting(see, insights, learn):
     (pk,) = rows(see("?kind=solution"))
     see.browser.post(f"/p/default/insights/{pk}/dismiss")
 
@@ -175,7 +175,7 @@ def test_what_was_dismissed_stays_so_and_counts_on(see, known, learn):
     ("role", "dismiss", "read"),
     [("", 404, 404), ("viewer", 403, 403), ("member", 302, 403), ("admin", 302, 302)],
 )
-def test_who_may_do_what(project, known, person, role, dismiss, read):
+def test_roles_limit_who_dismisses_and_who_runs_the_analysis(project, insights, person, role, dismiss, read):
     browser = person(role)
     pk = Insight.objects.filter(kind="solution").get().pk
 
@@ -186,7 +186,7 @@ def test_who_may_do_what(project, known, person, role, dismiss, read):
     assert browser.get(f"/p/default/insights/{pk}/dismiss").status_code == 405
 
 
-def test_an_insight_of_another_project_is_as_one_that_is_not_there(see, learn, known):
+def test_an_insight_of_another_project_is_not_found(see, learn, insights):
     other = Project.objects.create(slug="other")
     learn(*(working(f"x{n}.a.1", "secret", "thing", title="A secret") for n in range(3)), into=other)
     foreign = Insight.objects.filter(project=other).get()
@@ -195,7 +195,7 @@ def test_an_insight_of_another_project_is_as_one_that_is_not_there(see, learn, k
     assert "secret" not in see() + see(f"?undo={foreign.pk}") + see(f"?undo={foreign.pk}&dismissed=1")
 
 
-def test_an_admin_has_loops_read_now(project, person):
+def test_an_admin_runs_the_analysis_now(project, person):
     browser = person("admin")
 
     assert browser.post("/p/default/insights/consolidate")["Location"] == "/p/default/insights"
@@ -213,7 +213,7 @@ def test_an_admin_has_loops_read_now(project, person):
     assert "Last analysis" in browser.get("/p/default/insights").content.decode()
 
 
-def test_hostile_names_stand_there_as_text(see, learn):
+def test_hostile_names_are_text(see, learn):
     learn(
         *(
             working(f"s{n}.a.1", f"{HOSTILE} a", "test", agent=HOSTILE, title=f"{HOSTILE} {n}")
@@ -228,7 +228,7 @@ def test_hostile_names_stand_there_as_text(see, learn):
     assert page.count("&lt;img") > 5
 
 
-def test_evidence_whose_loop_is_gone_says_so(see, known):
+def test_evidence_of_a_deleted_loop_is_labelled(see, insights):
     LoopRecord.objects.all().delete()
 
     page = see("?kind=solution")

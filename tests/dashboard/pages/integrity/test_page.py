@@ -1,4 +1,4 @@
-"""The integrity page: what was refused, what waits for its loop, what did not fit."""
+"""The integrity page: rejected lines, orphan events, inconsistencies."""
 
 import json
 
@@ -38,13 +38,13 @@ def see(client, project):
     return see
 
 
-def test_a_clean_project_says_so(feed, see):
+def test_a_project_without_problems_shows_that(feed, see):
     feed(*build.small_loop())
 
     assert "No problems." in see()
 
 
-def test_a_refused_line_is_shown_with_its_reason_and_as_text(feed, see):
+def test_a_rejected_line_is_shown_as_text_with_its_reason(feed, see):
     feed(b'{"type":"<script>alert(1)</script>', b"\xff\x00\x1b[31m")
 
     page = see()
@@ -56,7 +56,7 @@ def test_a_refused_line_is_shown_with_its_reason_and_as_text(feed, see):
     assert "<script>alert" not in page
 
 
-def test_an_event_without_its_loop_waits_here_and_leaves_when_the_loop_starts(feed, see):
+def test_an_orphan_event_is_listed_until_its_loop_starts(feed, see):
     feed(build.turn_start("never.started.1"))
     assert "never.started.1" in see()
 
@@ -74,15 +74,13 @@ def test_each_list_has_pages(feed, see):
     assert see(f"?refused={older}").count('id="refused-') == 10
 
 
-def test_what_happened_in_another_project_is_not_shown(feed, see):
+def test_other_projects_are_not_shown(feed, see):
     feed(b"{", build.turn_start("other.1"), into=Project.objects.create(slug="other"))
 
     assert "No problems." in see()
 
 
-def test_the_page_asks_the_database_as_often_for_fifty_lines_as_for_one(
-    feed, see, client, django_assert_max_num_queries
-):
+def test_fifty_lines_take_as_many_queries_as_one(feed, see, client, django_assert_max_num_queries):
     feed(*(b"{%d" % n for n in range(50)), *(build.turn_start(f"orphan{n}.1") for n in range(50)))
 
     with django_assert_max_num_queries(16):

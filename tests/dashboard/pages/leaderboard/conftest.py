@@ -1,4 +1,4 @@
-"""A project with evaluations, fed through the real ingest, and its leaderboard as a member sees it."""
+"""A project with evaluations, and its leaderboard for a signed-in member."""
 
 import json
 import re
@@ -38,14 +38,14 @@ def four(feed):
 
 
 class Page:
-    """One answer, and what stands in it."""
+    """One response and its content."""
 
     def __init__(self, html):
         self.html = html
         self.text = re.sub(r"\s+", " ", unescape(re.sub(r"<[^>]+>", " ", html)))
 
     def section(self, name):
-        """Return the rows of the table that a heading stands over, cell by cell."""
+        """Return the rows of the table below a heading, cell by cell."""
         part = self.html.split(f'id="{name}"', 1)[1].split("</section>", 1)[0]
         return rows(part)
 

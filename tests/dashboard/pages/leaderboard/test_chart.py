@@ -1,4 +1,4 @@
-"""Where points, labels and lines of the chart stand."""
+"""Geometry of points, labels and lines of the chart."""
 
 import pytest
 from hypothesis import given
@@ -18,7 +18,7 @@ def test_without_points_there_is_no_chart():
     assert chart([]) is None
 
 
-def test_dearer_is_further_right_and_better_is_higher():
+def test_higher_cost_is_further_right_and_a_better_rate_is_higher():
     drawn = chart([point(0, COST, 5), point(1, 2 * COST, 10), point(2, 4 * COST, 15)])
     marks = sorted(drawn.marks, key=lambda mark: mark.at)
 
@@ -40,7 +40,7 @@ def test_the_step_line_follows_the_frontier_to_the_right_edge():
     assert (end.x1, end.x2, end.y1) == (at[2].x, 100, at[2].y)
 
 
-def test_something_free_makes_the_scale_even():
+def test_a_cost_of_zero_makes_the_scale_linear():
     drawn = chart([point(0, 0), point(1, COST)])
 
     assert not drawn.is_log
@@ -68,7 +68,7 @@ POINTS = st.lists(st.tuples(st.integers(1, 10**15), st.integers(0, 40)), min_siz
 
 
 @given(POINTS)
-def test_everything_stays_inside_and_no_label_covers_another(points):
+def test_points_stay_inside_and_labels_do_not_overlap(points):
     drawn = chart(points)
 
     for mark in drawn.marks:

@@ -1,4 +1,4 @@
-"""The leaderboard as a page, as a file and in the API, against what was added up by hand (see four.py)."""
+"""The leaderboard as page, CSV and API, against the hand calculation in expected_standings.py."""
 
 import csv
 import json
@@ -24,7 +24,7 @@ OPUS, SONNET, HAIKU, GPT = MODELS.values()
 QUERIES = 12
 
 
-def test_the_table_is_what_was_added_up_by_hand(see, four):
+def test_the_table_equals_the_hand_calculation(see, four):
     assert see().table == [
         ["1", OPUS, "47.5% 32.9-62.5", "", "19", "40", "5 of 5", "$0.0300", "$0.0632", "9.0s", "75%"],
         ["2", SONNET, "43.3% 31.6-55.9", "", "26", "60", "0 of 5", "$0.0180", "$0.0415", "9.0s", "75%"],
@@ -41,7 +41,7 @@ def test_the_verdict_comes_first_in_words(see, four):
     assert f"The cheapest wins are those of {HAIKU} , at $0.0300." in text
 
 
-def test_always_one_config_is_what_was_added_up_by_hand(see, four):
+def test_single_config_costs_equal_the_hand_calculation(see, four):
     assert see().section("instead") == [
         [OPUS, "40", "$2.73", "$1.20", "2.3", "48% 19 of 40"],
         [SONNET, "60", "$3.27", "$1.08", "3.0", "43% 26 of 60"],
@@ -111,7 +111,7 @@ def test_the_api_gives_pages(get, four):
     assert get("configs", cursor=99)["items"] == []
 
 
-def test_nothing_recorded_and_nothing_ended(see, feed, get):
+def test_a_project_without_ended_evaluations_has_an_empty_board(see, feed, get):
     assert "No evaluations yet." in see().text
     feed(*evaluation(1, "AB", 0)[:-1])
     assert "No evaluations yet." in see().text
@@ -127,7 +127,7 @@ def test_without_a_judge_there_is_no_leader(see, feed):
     assert page.table[1][6] == "1 of 1"
 
 
-def test_a_fallback_is_no_win(see, feed):
+def test_a_fallback_is_not_a_win(see, feed):
     feed(*evaluation(1, "AB", 0, reply="I like both."))
 
     assert [row[4:6] for row in see().table] == [["0", "0"], ["0", "0"]]
@@ -143,7 +143,7 @@ def test_few_evaluations_give_no_rank(see, feed):
     assert [row[0] for row in see().table] == ["1", "2"]
 
 
-def test_one_config_alone(see, feed):
+def test_a_single_config_has_a_board(see, feed):
     feed(*chain.from_iterable(evaluation(n, "A", 0) for n in range(20)))
     page = see()
 
@@ -198,7 +198,7 @@ def test_a_judge_that_favours_a_position_is_named_unless_it_may_be_the_config(se
     )
 
 
-def test_filters_live_in_the_address(see, feed, member):
+def test_filters_are_in_the_query_string(see, feed, member):
     feed(*evaluation(1, "AB", 0), *evaluation(2, "CD", 0, judge="another-judge"))
     key = ModelConfig.objects.get(model="another-judge").key
 
@@ -223,7 +223,7 @@ def test_the_api_takes_the_same_filters(get, feed):
     assert get("configs", since="soon", expect=400)["code"] == "bad_query"
 
 
-def test_hostile_names_stay_text_and_start_no_formula(see, feed, member):
+def test_hostile_names_are_text_and_not_formulas(see, feed, member):
     model = '=HYPERLINK("x")<script>alert(1)'
     events = evaluation(1, "AB", 0)
     for event in events:
@@ -236,7 +236,7 @@ def test_hostile_names_stay_text_and_start_no_formula(see, feed, member):
     assert b"\"'=HYPERLINK" in member.get("/p/default/leaderboard?format=csv").content
 
 
-def test_amounts_of_hostile_size_do_not_run_over(see, feed):
+def test_huge_amounts_do_not_overflow(see, feed):
     costs = dict.fromkeys(COST_NANO, 2 * 10**18)
     feed(*chain.from_iterable(evaluation(n, "AB", 0, costs=costs) for n in range(5)))
 
@@ -281,13 +281,13 @@ def test_fifty_configs_take_as_many_queries_as_two(see, feed, django_assert_num_
     assert len(page.table) == 52
 
 
-def test_forty_one_wins_of_eighty_read_as_they_should(see, feed):
+def test_forty_one_of_eighty_is_rounded_half_up(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", int(n >= 41)) for n in range(80)))
 
     assert see().table[0][1:3] == [OPUS, "51.3% 40.5-61.9"]
 
 
-def test_what_phi_core_recorded_is_few_and_a_rule_is_no_judge(see, feed, get):
+def test_evaluations_of_phi_core_without_a_judge_give_no_rank(see, feed, get):
     for scenario in ("03-parallel-judge", "12-total-tokens-zero"):
         feed(*map(json.loads, (TAPES / f"{scenario}.events.jsonl").read_text().splitlines()))
     page = see()

@@ -1,4 +1,4 @@
-"""The palette's search: what it finds, that it finds nothing of others, and in how many queries."""
+"""The search: results, access, number of queries."""
 
 import json
 import re
@@ -40,7 +40,7 @@ def found(client, q, **headers):
     return re.findall(r'role="option".*?<span class="clip"[^>]*>(.*?)</span>', html, re.S)
 
 
-def test_sessions_evaluations_and_agents_are_found_by_their_words(client, project, reader):
+def test_sessions_evaluations_and_agents_are_found_by_words(client, project, reader):
     record(project, *Loop("one").whole("migrate the webhooks"), *Loop("two").whole("draft the notes"))
     start = build.agent_start("g.a.1", agent_id="webber", continuation_kind="Initial")
     record(project, build.parallel_start("g.a.1", "g.a.2"), start, *build.small_loop("g.a.1")[1:])
@@ -51,7 +51,7 @@ def test_sessions_evaluations_and_agents_are_found_by_their_words(client, projec
     assert "Fix the parser." in found(client, "parser")
 
 
-def test_without_words_the_latest_and_every_page_are_offered(client, project, reader):
+def test_without_words_the_latest_rows_and_all_pages_are_listed(client, project, reader):
     record(project, *Loop("one").whole("first"), *Loop("two").whole("second"))
 
     words = found(client, "")
@@ -61,7 +61,7 @@ def test_without_words_the_latest_and_every_page_are_offered(client, project, re
     assert not any(each.startswith("Filter") for each in words)
 
 
-def test_what_was_typed_is_text_and_a_way_to_the_list(client, project, reader):
+def test_the_query_is_escaped_and_links_to_the_filtered_list(client, project, reader):
     words = found(client, '"><b>x\x00')
 
     assert [unescape(each) for each in words] == ['Filter sessions by “"><b>x\ufffd”']
@@ -69,7 +69,7 @@ def test_what_was_typed_is_text_and_a_way_to_the_list(client, project, reader):
     assert "<b>x" not in html
 
 
-def test_others_learn_nothing(client, project, reader):
+def test_only_members_can_search(client, project, reader):
     other = Project.objects.create(slug="other")
     record(other, *Loop("secret").whole("secret words"))
 

@@ -1,4 +1,4 @@
-"""The list of sessions as a signed-in reader sees it; events go in through the real ingest."""
+"""The list of sessions of a signed-in user; events are sent through the real ingest."""
 
 import json
 import re
@@ -36,7 +36,7 @@ def feed(project, django_capture_on_commit_callbacks):
 
 
 class Page:
-    """One answer, and what stands in it."""
+    """One response and its content."""
 
     def __init__(self, html: str) -> None:
         self.html = html

@@ -1,4 +1,4 @@
-"""Two sessions side by side."""
+"""Comparison of two sessions."""
 
 from recorder.models import Project, Session
 from tests.support import build
@@ -12,7 +12,7 @@ def two(feed):
     return [Session.objects.get(session_id=name).pk for name in ("one", "two")]
 
 
-def test_two_sessions_stand_side_by_side_and_what_is_the_same_is_dimmed(client, see, feed):
+def test_equal_figures_of_two_sessions_are_dimmed(client, see, feed):
     first, second = two(feed)
     see()
 
@@ -24,7 +24,7 @@ def test_two_sessions_stand_side_by_side_and_what_is_the_same_is_dimmed(client, 
     assert any(not row.startswith(" class") and "Turns" in row for row in rows)
 
 
-def test_there_must_be_two_and_both_here(client, see, feed, django_assert_num_queries):
+def test_a_comparison_needs_two_sessions_of_the_project(client, see, feed, django_assert_num_queries):
     first, second = two(feed)
     feed(build.agent_start("far.x.1"), into=Project.objects.create(slug="other"))
     far = Session.objects.get(session_id="far").pk

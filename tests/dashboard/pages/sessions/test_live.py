@@ -1,4 +1,4 @@
-"""The open list: what is pushed to it is what a reload shows, and new sessions wait."""
+"""The open list of sessions: a push equals a reload, and new sessions are counted."""
 
 import re
 from urllib.parse import urlsplit
@@ -61,7 +61,7 @@ def test_what_is_pushed_is_what_a_reload_shows(see, feed, opened, invalidations)
         assert without_mark(html) in reloaded
 
 
-def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
+def test_on_connect_every_panel_is_rendered(see, feed, opened):
     for name in "abc":
         feed(Loop(name).start())
     seen = see("?status=running&since=24h")
@@ -80,7 +80,7 @@ def test_on_connect_every_panel_of_the_page_is_drawn(see, feed, opened):
         assert without_mark(html) in page
 
 
-def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed, opened):
+def test_a_reconnect_renders_the_shown_rows_not_the_newest(see, feed, opened):
     feed(Loop("old").start())
     seen = see()
     old = Session.objects.get()
@@ -93,7 +93,7 @@ def test_a_reconnect_draws_the_rows_the_page_shows_and_not_the_newest(see, feed,
 @pytest.mark.parametrize(
     ("query", "strip"), [("", "Show 2 new sessions"), ("?agent=nobody", ""), ("?q=b2", "Show 1 new")]
 )
-def test_new_sessions_wait_behind_the_strip_if_they_match(see, feed, opened, invalidations, query, strip):
+def test_new_sessions_that_match_are_counted(see, feed, opened, invalidations, query, strip):
     feed(Loop("a1").start())
     seen = see(query)
     page = opened(seen)
@@ -106,23 +106,21 @@ def test_new_sessions_wait_behind_the_strip_if_they_match(see, feed, opened, inv
     assert not [name for name in pushed if "row" in name]
 
 
-def test_the_first_session_of_all_waits_too(see, feed, opened, invalidations):
+def test_the_first_session_of_a_project_is_counted(see, feed, opened, invalidations):
     page = opened(see())
     feed(Loop("s").start())
     pushed = drawn(want for touched in invalidations for want in page.dirty_panels(touched))
     assert "Show 1 new session<" in pushed["shared-new-items-0"]
 
 
-def test_a_bell_for_sessions_elsewhere_draws_no_row(see, feed, opened):
+def test_an_invalidation_of_other_sessions_renders_no_row(see, feed, opened):
     feed(Loop("a").start())
     page = opened(see())
     dirty_panels = page.dirty_panels(Invalidation(page.project, sessions={999}))
     assert [pks for panel, pks in dirty_panels if panel.name == "sessions/row"] == [[]]
 
 
-def test_asking_and_drawing_takes_as_many_queries_for_fifty_rows(
-    see, feed, opened, django_assert_num_queries
-):
+def test_rendering_fifty_rows_takes_as_many_queries_as_one(see, feed, opened, django_assert_num_queries):
     for n in range(50):
         feed(Loop(f"s{n}").start())
     page = opened(see())
@@ -135,7 +133,7 @@ def test_asking_and_drawing_takes_as_many_queries_for_fifty_rows(
         row.draw(rows[row])
 
 
-def test_a_socket_cannot_ask_for_rows_of_another_project(project, feed):
+def test_a_socket_gets_no_rows_of_another_project(project, feed):
     other = Project.objects.create(slug="other")
     feed(Loop("theirs").start(), into=other)
     theirs = Session.objects.get().pk
@@ -148,24 +146,24 @@ def test_a_socket_cannot_ask_for_rows_of_another_project(project, feed):
     ]
 
 
-def test_a_row_that_went_while_the_page_was_away_is_asked_for_so_that_it_is_removed(see, feed, opened):
+def test_a_row_deleted_while_disconnected_is_removed_on_reconnect(see, feed, opened):
     feed(Loop("a").start())
     seen = see()
     gone = Session.objects.get().pk
     Session.objects.all().delete()
-    asked = {panel.name: pks for panel, pks in opened(seen).dirty_panels(None)}
-    assert asked["sessions/row"] == [gone]
+    rendered = {panel.name: pks for panel, pks in opened(seen).dirty_panels(None)}
+    assert rendered["sessions/row"] == [gone]
 
 
 @pytest.mark.parametrize(
     "query", ["rows=a.b.-1.99999999999999999999.%00&newest=x", "", "rows=...&newest=-5", "q=%00"]
 )
-def test_a_senseless_socket_url_opens_an_empty_page(project, query):
+def test_an_invalid_socket_url_opens_an_empty_page(project, query):
     page = open_page(project, None, QueryDict(query))
     assert (page.list.rows, page.list.newest) == ((), 0)
     assert drawn(page.dirty_panels(None))
 
 
-def test_pages_that_ask_the_same_share_their_drawings(project):
+def test_pages_with_equal_parameters_share_their_panels(project):
     one, two = (open_page(project, None, QueryDict("status=running&newest=1")) for _ in range(2))
     assert one.dirty_panels(None) == two.dirty_panels(None)

@@ -1,4 +1,4 @@
-"""The list of sessions: what each row says, what narrows it, how pages follow each other."""
+"""The list of sessions: rows, order, pages."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -14,7 +14,7 @@ from tests.support.small_loop import Loop, assistant
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in TAPES.glob("*.events.jsonl"))
 
 
-def test_a_session_is_called_by_its_first_prompt_and_shows_what_it_used(see, feed):
+def test_a_session_is_titled_by_its_first_prompt_and_shows_its_usage(see, feed):
     feed(*Loop("one").whole("why is the build red?"))
     page = see()
 
@@ -26,7 +26,7 @@ def test_a_session_is_called_by_its_first_prompt_and_shows_what_it_used(see, fee
     assert "10 input" in page.html
 
 
-def test_a_session_without_a_prompt_is_called_by_its_id(see, feed):
+def test_a_session_without_a_prompt_is_titled_by_its_id(see, feed):
     feed(Loop("the-id").start())
     assert see().titles == ["the-id"]
 
@@ -37,15 +37,15 @@ LOCAL = {"model": "qwen2.5-coder:14b", "provider": "local", "api": "open_ai_comp
 
 def spending(name, tokens, config=SONNET):
     """Return a loop of one call; a million tokens of Sonnet's cost three dollars."""
-    said = build.assistant(model=config["model"], provider=config["provider"])
+    answer = build.assistant(model=config["model"], provider=config["provider"])
     return [
         build.agent_start(name, config_snapshot=config),
-        build.turn_end(name, tokens=tokens, message=said),
+        build.turn_end(name, tokens=tokens, message=answer),
         build.agent_end(name, tokens=tokens),
     ]
 
 
-def test_a_row_says_what_its_session_cost_and_when_that_is_not_known(see, feed):
+def test_a_row_shows_the_cost_or_that_it_is_unknown(see, feed):
     feed(*spending("a.x.1", 150_000), *spending("a.x.2", 9, LOCAL), *spending("b.x.1", 9, LOCAL))
     feed(build.agent_start("c.x.1"))
     page = see(sort="-created")
@@ -55,7 +55,7 @@ def test_a_row_says_what_its_session_cost_and_when_that_is_not_known(see, feed):
     assert "$0.450 + 2 calls without a price" in page.text
 
 
-def test_the_list_is_sorted_and_narrowed_by_cost(see, feed):
+def test_the_list_is_sorted_and_filtered_by_cost(see, feed):
     feed(*spending("a.x.1", 10_000), *spending("b.x.1", 900_000), *spending("c.x.1", 400_000))
     feed(*spending("d.x.1", 9, LOCAL))
 
@@ -68,7 +68,7 @@ def test_the_list_is_sorted_and_narrowed_by_cost(see, feed):
     assert see("?cost=-1").titles == list("dcba")
 
 
-def test_what_an_agent_wrote_is_text(see, feed):
+def test_agent_text_is_escaped(see, feed):
     feed(*Loop("s").whole("<script>alert(1)</script><img src=x onerror=alert(1)>{{ 7|add:7 }}"))
     page = see(q="<script>")
     assert "<script>alert" not in page.html
@@ -84,7 +84,7 @@ ENDS = {
 
 
 @pytest.mark.parametrize("outcome", ENDS)
-def test_a_session_that_did_not_end_well_never_looks_as_if(see, feed, outcome):
+def test_a_session_that_failed_is_not_shown_as_completed(see, feed, outcome):
     loop = Loop("s")
     message = assistant([]) | ENDS[outcome]
     feed(
@@ -96,7 +96,7 @@ def test_a_session_that_did_not_end_well_never_looks_as_if(see, feed, outcome):
     assert see().states == [outcome]
 
 
-def test_a_rejected_session_says_so_and_why(see, feed):
+def test_a_rejected_session_shows_the_reason(see, feed):
     loop = Loop("s")
     feed(loop.start(), loop.end() | {"rejection": "personal data"})
     assert see().states == ["rejected"]
@@ -107,7 +107,7 @@ def test_a_flushed_session_is_aborted(see, feed):
     assert see().states == ["aborted"]
 
 
-def test_a_running_session_counts_up_and_a_waiting_one_says_since_when(see, feed):
+def test_a_running_session_counts_up_and_a_waiting_one_shows_since_when(see, feed):
     running, waiting = Loop("r"), Loop("w")
     feed(
         running.start(), waiting.start(), waiting.turn(), waiting.tool("t"), waiting.approval("t", "rm -r /")
@@ -126,7 +126,7 @@ def test_every_scenario_is_listed(see, feed, scenario):
     assert len(see().titles) == Session.objects.count()
 
 
-def test_small_flags_say_what_a_session_holds(see, feed):
+def test_flags_show_what_a_session_contains(see, feed):
     for scenario in (
         "03-parallel-judge",
         "05-sub-agents",
@@ -150,7 +150,7 @@ def fill(feed, number):
         feed(*Loop(f"s{n:03}").whole(f"{n:03}"), received_at=begin + timedelta(seconds=n // 2))
 
 
-def test_pages_of_fifty_follow_each_other_both_ways(see, feed):
+def test_pages_of_fifty_link_forward_and_back(see, feed):
     fill(feed, 120)
     first = see()
     second = see(first.link("Next"))
@@ -175,7 +175,7 @@ def test_a_new_session_does_not_shift_the_pages(see, feed):
     assert see(older).titles == before
 
 
-def test_a_project_without_sessions_says_how_to_send_the_first(see):
+def test_an_empty_project_links_to_the_welcome_page(see):
     page = see()
     assert "Nothing has been recorded" in page.text
     assert page.link("Send the first event").endswith("/p/default/welcome")
@@ -187,7 +187,7 @@ def test_the_list_of_another_project_does_not_exist(see, feed, client):
     assert client.get("/p/other/sessions").status_code == 404
 
 
-def test_who_is_not_signed_in_is_asked_to(client, project):
+def test_an_anonymous_user_is_sent_to_the_sign_in_page(client, project):
     answer = client.get("/p/default/sessions?q=a")
     assert (answer.status_code, answer["Location"]) == (302, "/signin?next=/p/default/sessions%3Fq%3Da")
 
@@ -208,7 +208,7 @@ def test_a_page_of_fifty_takes_as_many_queries_as_a_page_of_one(see, feed, clien
 QUERIES = 24
 
 
-def test_the_figures_above_add_up(see, feed):
+def test_the_totals_add_up(see, feed):
     first = Loop("a")
     fails = Loop("b")
     message = assistant([]) | ENDS["failed"]
@@ -236,7 +236,7 @@ def test_the_figures_above_add_up(see, feed):
 
 
 @pytest.mark.parametrize("most", ["SESSIONS_MAX", "LOOPS_MAX"])
-def test_of_too_many_loops_the_newest_are_measured_and_no_line_is_drawn(see, feed, monkeypatch, most):
+def test_with_too_many_loops_the_newest_are_measured_without_sparklines(see, feed, monkeypatch, most):
     at = datetime(2026, 1, 1, tzinfo=UTC)
     for place, name in enumerate("abcdef", start=1):
         loop = Loop(name)

@@ -1,4 +1,4 @@
-"""The list of sessions: what narrows it, and what makes no sense is left out and said."""
+"""Query parameters of the list of sessions: filters, and notes on invalid ones."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -40,7 +40,7 @@ from tests.support.small_loop import Loop
         ("?q=_", set()),
     ],
 )
-def test_the_list_is_narrowed_by(see, feed, query, expected):
+def test_the_list_is_filtered(see, feed, query, expected):
     two = Loop("b")
     feed(*Loop("a").whole("about über-builds"), two.start(), two.turn())
     page = see(query)
@@ -48,14 +48,14 @@ def test_the_list_is_narrowed_by(see, feed, query, expected):
     assert {names[int(pk)] for pk in re.findall(r'id="sessions-row-(\d+)"', page.html)} == expected
 
 
-def test_a_given_title_can_be_found_and_so_can_the_first_prompt_it_replaced(see, feed):
+def test_a_session_is_found_by_its_title_and_by_its_first_prompt(see, feed):
     loop = Loop("s")
     title = {"type": "SessionInfo", "session_id": "s", "title": "A better name"}
     feed(*loop.whole("the old words"), title)
     assert see(q="better").titles == see(q="OLD WORDS").titles == ["A better name"]
 
 
-def test_sessions_of_long_ago_are_outside_the_hour(see, feed, project):
+def test_old_sessions_are_outside_of_the_last_hour(see, feed, project):
     feed(*Loop("old").whole("old"), received_at=datetime.now(UTC) - timedelta(hours=2))
     assert see("?since=1h").titles == []
     assert "No session matches" in see("?since=1h").text
@@ -66,7 +66,7 @@ SENSELESS = ["?status=asleep", "?since=1y", "?sort=dear", "?before=now", "?view=
 
 
 @pytest.mark.parametrize("query", SENSELESS)
-def test_what_makes_no_sense_is_left_out_and_said(see, feed, query):
+def test_invalid_parameters_are_ignored_with_a_note(see, feed, query):
     feed(Loop("s").start())
     page = see(query)
     assert page.titles == ["s"]
@@ -105,7 +105,7 @@ def test_no_query_string_breaks_the_page(see, feed, params):
     assert "<h1>Sessions</h1>" in page.html
 
 
-def test_a_token_takes_itself_away_and_nothing_else(see, feed):
+def test_the_link_of_a_filter_removes_only_that_filter(see, feed):
     feed(Loop("s").start())
     page = see("?q=s&status=running&outcome=failed&since=24h&sort=created")
     without = re.findall(r'href="(\?[^"]*)" aria-label="Remove', page.html)

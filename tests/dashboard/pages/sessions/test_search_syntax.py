@@ -64,7 +64,7 @@ def three(feed):
         ("dear has:error", set()),
     ],
 )
-def test_a_typed_condition_narrows_the_list(see, typed_in, expected):
+def test_a_typed_condition_filters_the_list(see, typed_in, expected):
     page = see(q=typed_in)
     names = dict(Session.objects.values_list("pk", "session_id"))
     assert {names[int(pk)] for pk in re.findall(r'id="sessions-row-(\d+)"', page.html)} == expected
@@ -95,14 +95,14 @@ def test_a_session_that_runs_counts_up_to_now(see, feed):
         ("duration:>999999d", "Ignored duration “999999d”: write it as duration:>5m."),
     ],
 )
-def test_a_condition_that_makes_no_sense_says_what_would(see, feed, typed_in, words):
+def test_an_invalid_condition_is_answered_with_the_valid_values(see, feed, typed_in, words):
     feed(Loop("s").start())
     page = see(q=typed_in)
     assert words in page.text
     assert page.titles == ["s"]
 
 
-def test_what_only_looks_like_a_condition_is_a_word(see, feed):
+def test_an_unknown_condition_name_is_a_word(see, feed):
     feed(Loop("s").start(), *Loop("t").whole_turn("http://host"))
     for words in ("http://host", "foo:bar", "agent:"):
         page = see(q=words)
@@ -111,7 +111,7 @@ def test_what_only_looks_like_a_condition_is_a_word(see, feed):
 
 
 @pytest.mark.usefixtures("three")
-def test_what_was_typed_is_a_token_that_the_form_keeps(see):
+def test_a_typed_condition_becomes_a_token_of_the_form(see):
     page = see(q="rest tool:bash has:error duration:>5s tokens:>1k since")
     assert 'name="q" value="rest since"' in page.html
     for name, value in (("tool", "bash"), ("has", "error"), ("duration", "5s"), ("tokens", "1k")):
@@ -131,7 +131,7 @@ def test_tokens_are_counted_as_the_rows_show_them(feed, project):
 
 
 @given(st.text(alphabet='status:has cost">=12.kM \0ü', max_size=40))
-def test_whatever_is_typed_can_be_read(text):
+def test_any_text_can_be_parsed(text):
     params = QueryDict(mutable=True)
     params["q"] = text
     read = Filters.parse(params)
@@ -141,5 +141,5 @@ def test_whatever_is_typed_can_be_read(text):
 @pytest.mark.parametrize(
     ("text", "length"), [("400ms", timedelta(milliseconds=400)), ("1.5h", timedelta(minutes=90)), ("5", None)]
 )
-def test_a_length_of_time_has_a_unit(text, length):
+def test_a_duration_has_a_unit(text, length):
     assert search_syntax.duration(text) == length

@@ -1,4 +1,4 @@
-"""The figures above the list."""
+"""Totals and sparklines above the list."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,24 +17,24 @@ def loop(start_s, length_s=10, session=1, tokens=5, has_error=False):
     return LoopFigures(session, started, ended, tokens, Measured(length_ms, has_error))
 
 
-def test_a_percentile_is_a_length_that_occurred():
+def test_a_percentile_is_a_duration_that_occurred():
     lengths = list(range(1, 101))
     assert percentile(lengths, 95) == 95
     assert percentile(lengths[:1], 95) == 1
     assert percentile([], 50) is None
 
 
-def test_open_loops_count_but_have_no_length():
+def test_open_loops_are_counted_without_a_duration():
     found = totals([Measured(None, has_error=False), Measured(8_000, has_error=True)])
     assert (found.loops, found.with_errors, found.share, found.p95) == (2, 1, 0.5, 8_000)
 
 
-def test_nothing_recorded_is_no_share_and_no_line():
+def test_without_loops_there_is_no_share_and_no_sparkline():
     assert totals([]).share is None
     assert lines([], None, NOW).tokens == ()
 
 
-def test_a_line_stands_where_things_happened():
+def test_a_sparkline_has_its_values_at_the_times_of_the_loops():
     day = timedelta(days=1)
     drawn = lines(
         [loop(86_000), loop(85_900), loop(100, session=2), loop(90, None, session=2)], NOW - day, NOW
@@ -43,12 +43,12 @@ def test_a_line_stands_where_things_happened():
     assert (drawn.sessions[0], drawn.sessions[-1], drawn.running[-1]) == (1, 1, 1)
 
 
-def test_loops_outside_the_window_are_not_drawn():
+def test_loops_outside_of_the_time_range_are_not_drawn():
     day = timedelta(days=1)
     assert lines([loop(10**7 + n) for n in range(9)], NOW - day, NOW).tokens == ()
 
 
 @given(st.lists(st.tuples(st.integers(-(10**6), 10**8), st.integers(-100, 10**6) | st.none()), max_size=40))
-def test_no_times_break_the_lines(spans):
+def test_any_times_give_valid_sparklines(spans):
     drawn = lines([loop(start, length) for start, length in spans], None, NOW)
     assert {len(line) for line in (drawn.running, drawn.sessions, drawn.tokens, drawn.errors)} <= {0, BUCKETS}

@@ -1,4 +1,4 @@
-"""Settings: tokens made and revoked, who may do what, and the same few queries however long the lists."""
+"""Settings: tokens, roles, retention, and a fixed number of queries."""
 
 import re
 from datetime import timedelta
@@ -35,7 +35,7 @@ def someone(client, acme):
     return sign_in
 
 
-def test_an_outsider_learns_nothing(client, acme):
+def test_only_members_see_the_settings(client, acme):
     assert client.get(PAGE)["Location"] == f"/signin?next={PAGE}"
     client.force_login(User.objects.create_user("outsider"))
 
@@ -45,7 +45,7 @@ def test_an_outsider_learns_nothing(client, acme):
     assert not AccessToken.objects.exists()
 
 
-def test_an_admin_renames_the_project_and_its_address_stays(client, someone, acme):
+def test_an_admin_renames_the_project_and_its_url_stays(client, someone, acme):
     someone("admin")
     client.post(f"{PAGE}/title", {"title": "  Acme\x00 <b>\nplatform  "})
 
@@ -68,7 +68,7 @@ def test_a_new_token_is_shown_once_and_works(client, someone):
 
 
 @pytest.mark.parametrize("scopes", [[], ["admin"], ["ingest", "everything"]])
-def test_a_token_needs_scopes_that_exist(client, someone, scopes):
+def test_a_token_needs_valid_scopes(client, someone, scopes):
     someone("member")
 
     assert client.post(f"{PAGE}/tokens", {"name": "ci", "scope": scopes}).status_code == 400
@@ -106,7 +106,7 @@ def test_what_each_role_may_do(client, someone, acme, role, title, token, revoke
     assert client.post(f"{PAGE}/tokens/{key}/revoke").status_code == revoke
 
 
-def test_what_a_role_may_not_do_is_not_offered(client, someone, acme):
+def test_actions_that_a_role_may_not_do_are_not_shown(client, someone, acme):
     tokens.issue(acme, "laptops", ["ingest"])
     someone("viewer")
     html = client.get(PAGE).content.decode()
@@ -116,7 +116,7 @@ def test_what_a_role_may_not_do_is_not_offered(client, someone, acme):
     assert "Save" not in html
 
 
-def test_names_are_only_text(client, someone):
+def test_names_are_escaped(client, someone):
     someone("member")
     client.post(f"{PAGE}/tokens", {"name": '"><img src=x onerror=alert(1)>', "scope": "ingest"})
 
@@ -132,7 +132,7 @@ def test_names_are_only_text(client, someone):
         ("demo/remove", {"name": "other"}, "Type the name of the project"),
     ],
 )
-def test_a_refused_form_is_answered_with_a_page_that_says_why(client, someone, path, form, why):
+def test_an_invalid_form_is_answered_with_the_reason(client, someone, path, form, why):
     someone("admin")
     answer = client.post(f"/p/acme/{path}", form)
 
@@ -140,12 +140,12 @@ def test_a_refused_form_is_answered_with_a_page_that_says_why(client, someone, p
     assert_refused(answer.content.decode(), why)
 
 
-def test_a_switch_that_there_is_not_is_refused_with_a_page(client, someone):
+def test_an_unknown_switch_is_refused(client, someone):
     someone("viewer")
     answer = client.post("/notifications/mute", {"row": "none"})
 
     assert answer.status_code == 400
-    assert_refused(answer.content.decode(), "no such row")
+    assert_refused(answer.content.decode(), "No such notification")
 
 
 def assert_refused(html, why):
@@ -176,7 +176,7 @@ def test_the_queries_do_not_grow_with_the_rows(client, someone, acme, rows, djan
         assert client.get(PAGE).status_code == 200
 
 
-def test_an_admin_says_how_long_bodies_are_kept(client, someone, acme):
+def test_an_admin_sets_the_retention(client, someone, acme):
     someone("admin")
     page = client.get(PAGE).content.decode()
     assert '<option value="30" selected>30 days</option>' in page
@@ -191,7 +191,7 @@ def test_an_admin_says_how_long_bodies_are_kept(client, someone, acme):
 
 
 @pytest.mark.parametrize("days", ["0", "-1", "1.5", "36501", "0000000011999999", "9" * 30, "many", "٣"])
-def test_a_senseless_retention_is_refused_and_nothing_changes(client, someone, acme, days):
+def test_an_invalid_retention_is_refused(client, someone, acme, days):
     someone("admin")
     answer = client.post(f"{PAGE}/retention", {"days": days})
 
@@ -201,7 +201,7 @@ def test_a_senseless_retention_is_refused_and_nothing_changes(client, someone, a
 
 
 @pytest.mark.parametrize("role", ["viewer", "member"])
-def test_only_an_admin_says_how_long_bodies_are_kept(client, someone, acme, role):
+def test_only_an_admin_sets_the_retention(client, someone, acme, role):
     someone(role)
     assert client.post(f"{PAGE}/retention", {"days": "7"}).status_code == 403
     assert "settings/retention" not in client.get(PAGE).content.decode()
@@ -209,7 +209,7 @@ def test_only_an_admin_says_how_long_bodies_are_kept(client, someone, acme, role
     assert acme.retention_days == 30
 
 
-def test_the_page_says_what_the_last_pruning_did_and_what_it_waits_for(client, someone, acme):
+def test_the_page_shows_the_last_pruning_and_unanalysed_lines(client, someone, acme):
     someone("viewer")
     long_ago = timezone.now() - timedelta(days=40)
     ended = [line(event) for event in small_loop()]

@@ -1,4 +1,4 @@
-"""The first run: a token shown once, programs with it in them, and a page that waits."""
+"""The welcome page: a token shown once, programs that contain it, and the wait for the first event."""
 
 import html
 import re
@@ -33,7 +33,7 @@ def programs(answer):
     ]
 
 
-def test_a_newcomer_sees_programs_for_this_very_server(client, member):
+def test_the_programs_have_the_url_of_this_server(client, member):
     answer = client.get(PAGE, headers={"host": "localhost:8123"})
     python, curl, socket = programs(answer)
 
@@ -43,7 +43,7 @@ def test_a_newcomer_sees_programs_for_this_very_server(client, member):
     assert all("YOUR_TOKEN" in program for program in (python, curl, socket))
 
 
-def test_a_token_is_made_put_into_every_program_and_not_shown_again(client, member, acme):
+def test_a_new_token_is_in_every_program_and_not_shown_again(client, member, acme):
     answer = client.post(f"{PAGE}/token")
     made = AccessToken.objects.get()
     shown = re.search(r"lsk_\w+", answer.content.decode())[0]
@@ -55,7 +55,7 @@ def test_a_token_is_made_put_into_every_program_and_not_shown_again(client, memb
     assert shown not in client.get(PAGE).content.decode()
 
 
-def test_a_viewer_makes_no_token_and_an_outsider_finds_no_page(client, member, acme):
+def test_a_viewer_creates_no_token_and_a_non_member_gets_404(client, member, acme):
     Membership.objects.update(role="viewer")
     assert client.post(f"{PAGE}/token").status_code == 403
     Membership.objects.all().delete()
@@ -75,7 +75,7 @@ def test_the_python_programs_are_python(program):
     compile(program.text, program.key, "exec")
 
 
-def test_the_page_asks_the_same_few_queries(client, member, django_assert_num_queries):
+def test_the_number_of_queries_is_fixed(client, member, django_assert_num_queries):
     client.get(PAGE)
     with django_assert_num_queries(9):
         client.get(PAGE)
