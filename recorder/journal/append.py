@@ -37,8 +37,8 @@ from recorder.journal.batch import (
     Superseded,
     Unstored,
 )
+from recorder.journal.delta.dedup_window import Encoded
 from recorder.journal.delta.encoding import fingerprint
-from recorder.journal.delta.match import Own
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.read import fingerprints
 from recorder.journal.translation import ProjectTranslator
@@ -204,7 +204,7 @@ class Journal:
         sender.written[seq] = raw
         return fed
 
-    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Own) -> None:
+    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Encoded) -> None:
         own, pieces = stored
         self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
 

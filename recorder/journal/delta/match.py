@@ -1,119 +1,116 @@
-"""What a line has in common with earlier ones: runs of bytes, found by how lines repeat each other."""
+"""Finding matches of a line with earlier ones, by the ways in which lines of agents repeat each other."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from recorder.journal.delta.common_prefix import ahead, behind
+from recorder.journal.delta.common_prefix import common_prefix, common_suffix
+from recorder.journal.delta.encoding import OWN, WHOLE
 
-LEAST = 48  # bytes of a run
-FINEST = 14  # of a large line runs are larger: there are at most 2 to the power of this
+LEAST = 48  # bytes of a match
+FINEST = 14  # matches of a large line are longer: there are at most 2 to the power of this
 LARGE = LEAST << FINEST
-COST, STEP = 128 * 1024 * 1024, 128 * 1024  # bytes to put a line together, and what each line on the way adds
-TEXT = re.compile(rb'": ?"(?![\w$.:+/=-]{0,80}")')  # where a text begins, that is no name and no id
-KEY = 40  # bytes of a text by which it is known again
+TEXT = re.compile(rb'": ?"(?![\w$.:+/=-]{0,80}")')  # where a text begins that is no name and no id
+KEY = 40  # bytes of a text by which it is looked up
 QUOTE = b'"'
 
 _QUOTES = 4  # bytes that a text begins after
-_BRACES = 2  # that a line ends with: its message's and its own
-_APART = 512  # bytes between two messages
+_BRACES = 2  # closing braces at the end of a line: of its message and its own
+_GAP = 512  # bytes between two repeated messages
 _SAME, _NEAR, _MUCH = 24, 64, 1000
 _TRIES = 16
 
-# These are tuples, as the collector of garbage does not go through those.
-Run = tuple[int, int, int, int, int]  # where, how many bytes, in which line they stand, from where, its cost
-# A line to make others of: key, bytes, cost, where its message begins, and the last run of several.
-Kept = tuple[int, bytes, int, int, Run | None]
-Own = tuple[bytes, str | None]  # what a row holds of its line: its own bytes and, if it has any, its pieces
+# These are tuples, as the garbage collector does not traverse tuples of numbers and bytes.
+Match = tuple[int, int, int, int, int]  # begin and size in the line; source line, start in it, part of it
+Row = tuple[int, bytes]  # a line's key and the literals of its row
+Message = tuple[int, bytes, int]  # a line's key, its bytes, and where its message begins
 
 
-def kept(line: int, raw: bytes, runs: Sequence[Run], message: int = 0) -> Kept:
-    """Return what others may be made of, once its own runs are known."""
-    most = 0
-    for _, _, _, _, cost in runs:
-        if cost > most:
-            most = cost
-    return line, raw, len(raw) + STEP + most, message, runs[-1] if len(runs) > 1 else None
+def shortest_match(size: int) -> int:
+    """Return the fewest bytes of a match in a line of `size` bytes."""
+    return LEAST if size < LARGE else size >> FINEST
 
 
-def stored(line: int, raw: bytes, runs: Sequence[Run]) -> Own:
-    """Return how a line is stored that has these runs."""
-    if not runs:
+def encode(line: int, raw: bytes, matches: Sequence[Match]) -> tuple[bytes, str | None]:
+    """Return the columns `own` and `pieces` of a line. `matches` are in order and do not overlap."""
+    if not matches:
         return raw, None
-    if len(runs) == 1 and not runs[0][0]:  # most lines have a head and nothing else that is known
-        _, size, held_by, start, _ = runs[0]
-        return raw[size:], f"[[{line - held_by},{start},{size}],{len(raw) - size}]"
+    if len(matches) == 1 and not matches[0][0]:  # most lines have a head and no other match
+        _, size, source, start, part = matches[0]
+        kind = "]" if part == WHOLE else f",{part}]"
+        return raw[size:], f"[[{line - source},{start},{size}{kind},{len(raw) - size}]"
     own: list[bytes] = []
-    pieces: list[str] = []
+    elements: list[str] = []
     at = 0
-    for begin, size, held_by, start, _ in runs:
+    for begin, size, source, start, part in matches:
+        kind = "]" if part == WHOLE else f",{part}]"
         if begin > at:
             own.append(raw[at:begin])
-            pieces.append(f"{begin - at},[{line - held_by},{start},{size}]")
+            elements.append(f"{begin - at},[{line - source},{start},{size}{kind}")
         else:
-            pieces.append(f"[{line - held_by},{start},{size}]")
+            elements.append(f"[{line - source},{start},{size}{kind}")
         at = begin + size
     if at < len(raw):
         own.append(raw[at:])
-        pieces.append(f"{len(raw) - at}")
-    return b"".join(own), f"[{','.join(pieces)}]"
+        elements.append(f"{len(raw) - at}")
+    return b"".join(own), f"[{','.join(elements)}]"
 
 
-def around(raw: bytes, at: int, begin: int, end: int, found: tuple[Kept, int]) -> Run:
-    """Return the run between `at` and `end` around a text that begins there and was found in another line."""
-    (held_by, old, cost, _, last), start = found
-    if cost >= COST:
-        return begin, 0, held_by, start, cost
+def extend(raw: bytes, at: int, begin: int, end: int, row: Row, start: int) -> Match:
+    """Return the match in `raw[at:end]` around a text at `begin`, which is at `start` in a row's literals."""
+    source, old = row
     close = old.find(QUOTE, start + KEY) + 1
     stop = begin + close - start
+    # Most texts are equal to their end: that is one comparison, and what follows them another.
     if close == 0 or not raw.startswith(old[start:close], begin):
-        stop = begin + ahead(raw, begin, old, start)
+        stop = begin + common_prefix(raw, begin, old, start)
     elif raw[stop : stop + _NEAR] == old[close : close + _NEAR]:
-        stop += ahead(raw, stop, old, close)
-    first = begin - behind(raw, begin, old, start, begin - at) if begin > at else at
+        stop += common_prefix(raw, stop, old, close)
+    first = begin - common_suffix(raw, begin, old, start, begin - at) if begin > at else at
     if stop > end:
         stop = end
-    start += first - begin
-    size = stop - first
-    if last is not None and last[0] <= start and start + size <= last[0] + last[1]:
-        start, held_by, cost = start - last[0] + last[3], last[2], last[4]  # from where that line has it
-    return first, size, held_by, start, cost
+    return first, stop - first, source, start + first - begin, OWN
 
 
-def retold(raw: bytes, at: int, said: Sequence[Kept]) -> list[Run]:
-    """Return what a line repeats of messages, in their order, from `at` on: its head may end in the first."""
-    runs: list[Run] = []
-    shortest = LEAST if len(raw) < LARGE else len(raw) >> FINEST
+def repeated(raw: bytes, at: int, messages: Sequence[Message]) -> list[Match]:
+    """Return the matches from `at` on with messages that a line repeats in their order.
+
+    The line's head may end inside the first message. Each message is looked for right after the one before
+    and compared whole: one match, or two where the line adds a field to the message.
+    """
+    matches: list[Match] = []
+    shortest = shortest_match(len(raw))
     look = 0
-    for held_by, old, cost, begin, _ in said:
-        first = raw.find(old[begin : begin + LEAST], look, at + _APART)
-        if first < 0 or cost >= COST:
+    for source, old, message in messages:
+        begin = message
+        first = raw.find(old[begin : begin + LEAST], look, at + _GAP)
+        if first < 0:
             continue
-        if first < at:
-            begin, first = begin + at - first, at  # noqa: PLW2901  as if it began there
+        if first < at:  # the head has the beginning of the message
+            begin, first = begin + at - first, at
         end = len(old) - _BRACES
         is_whole = raw.startswith(old[begin:end], first)
-        size = end - begin if is_whole else ahead(raw, first, old, begin)
+        size = end - begin if is_whole else common_prefix(raw, first, old, begin)
         if size < shortest:
             continue
-        runs.append((first, size, held_by, begin, cost))
+        matches.append((first, size, source, begin, WHOLE))
         look = at = first + size
+        # The rest of the message, after an added field.
         rest = old[begin + size : end]
-        if len(rest) >= shortest and (first := raw.find(rest, at, at + _APART + len(rest))) >= 0:
-            runs.append((first, len(rest), held_by, begin + size, cost))  # after what was put in
+        if len(rest) >= shortest and (first := raw.find(rest, at, at + _GAP + len(rest))) >= 0:
+            matches.append((first, len(rest), source, begin + size, WHOLE))
             look = at = first + len(rest)
-    return runs
+    return matches
 
 
-def alike(raw: bytes, like: Kept) -> Iterator[Run]:
-    """Yield what a line has in common with one of its kind, in order."""
-    held_by, old, cost, _, _ = like
+def compare(raw: bytes, source: int, old: bytes) -> Iterator[Match]:
+    """Yield the matches of a line with an earlier one of its kind, in order."""
     at = start = common = 0
     for _ in range(_TRIES):
-        size = ahead(raw, at, old, start)
+        size = common_prefix(raw, at, old, start)
         if size >= LEAST:
-            yield at, size, held_by, start, cost
+            yield at, size, source, start, WHOLE
         at, start, common = at + size, start + size, common + size
         if len(raw) - at < LEAST:
             return
@@ -123,7 +120,7 @@ def alike(raw: bytes, like: Kept) -> Iterator[Run]:
 
 
 def text_begin(raw: bytes, low: int, at: int) -> int:
-    """Return where to look for texts after a run: where it ends, or where the text begins that it ends in."""
+    """Return where to look for texts after a match: at its end, or at the text in which it ends."""
     if raw.find(QUOTE, at, at + _NEAR) >= 0:
         return max(at - _QUOTES, low)
     begin = raw.rfind(b'":', low, at)
@@ -131,7 +128,7 @@ def text_begin(raw: bytes, low: int, at: int) -> int:
 
 
 def _resume(raw: bytes, at: int, old: bytes, start: int, *, has_much: bool) -> tuple[int, int] | None:
-    """Return where two lines that differ here go on alike: after another value, or after what was put in."""
+    """Return where two lines that differ at a place are equal again: after another value or an insertion."""
     after, before = raw.find(b',"', at, at + _NEAR), old.find(b',"', start, start + _NEAR)
     if after >= 0 <= before and raw[after : after + _SAME] == old[before : before + _SAME]:
         return after, before

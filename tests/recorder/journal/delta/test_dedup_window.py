@@ -1,18 +1,17 @@
-"""Bytes that come again are stored once, and every line comes back byte for byte, whatever it is."""
+"""Repeated bytes are stored once, and every line is restored byte for byte, whatever it contains."""
 
 import json
 import pickle
 from datetime import date
-from itertools import pairwise
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from recorder.journal.delta.common_prefix import ahead, behind
+from recorder.journal.delta.common_prefix import common_prefix, common_suffix
 from recorder.journal.delta.dedup_window import MOST_HEADS, Window
 from recorder.journal.delta.encoding import SourceSize, Stored, fault, restore, sources
-from recorder.journal.delta.match import COST, FINEST, STEP
+from recorder.journal.delta.match import FINEST
 from recorder.journal.delta.window_cache import KEPT_BYTES, Windows
 from tests.phi_core.scenarios import FOLDER
 from tests.support import build
@@ -74,31 +73,36 @@ def streams(draw):
 
 
 @st.composite
-def told(draw, message):
-    """A message as another line says it again: with more in it, less, or in another order."""
+def variants(draw, message):
+    """A message as another line repeats it: with more fields, fewer, or in another order."""
     keys = list(message)
     at = draw(st.integers(0, len(keys)))
-    again = {key: message[key] for key in keys[:at]} | TURN | {key: message[key] for key in keys[at:]}
-    return draw(st.sampled_from([message, again, dict(sorted(message.items())), {"role": "user"}]))
+    extended = {key: message[key] for key in keys[:at]} | TURN | {key: message[key] for key in keys[at:]}
+    return draw(st.sampled_from([message, extended, dict(sorted(message.items())), {"role": "user"}]))
 
 
 @st.composite
 def loops(draw):
-    """Lines of loops that begin and end messages and tell them again, some by the way of others."""
-    said, lines = {"a": [], "b": []}, []
+    """Lines of loops that start and end messages and repeat them, interleaved."""
+    ended, lines = {"a": [], "b": []}, []
     spaces = draw(st.sampled_from([(",", ":"), (", ", ": ")]))
     for text in draw(st.lists(words.map(lambda text: f"It says {text * 4}"), min_size=1, max_size=12)):
         loop = draw(st.sampled_from("ab"))
         message = {"role": "assistant", "content": [{"type": "text", "text": text}], "usage": {"input": 1}}
-        ended = draw(st.sampled_from([message, message, message | {"content": []}]))
-        said[loop].append(ended)
+        final = draw(st.sampled_from([message, message, message | {"content": []}]))
+        ended[loop].append(final)
         turn = draw(st.integers(0, 4))
-        again = [draw(told(each)) for each in said[loop][-turn:]]
+        repeats = [draw(variants(each)) for each in ended[loop][-turn:]]
         events = [
             {"type": "MessageStart", "loop_id": loop, "message": message},
-            {"type": "MessageEnd", "loop_id": loop, "message": ended},
-            {"type": "TurnEnd", "loop_id": loop, "message": again[0], "tool_results": again[1:]},
-            {"type": "AgentEnd", "loop_id": loop, "messages": again * draw(st.integers(1, 3)), "usage": None},
+            {"type": "MessageEnd", "loop_id": loop, "message": final},
+            {"type": "TurnEnd", "loop_id": loop, "message": repeats[0], "tool_results": repeats[1:]},
+            {
+                "type": "AgentEnd",
+                "loop_id": loop,
+                "messages": repeats * draw(st.integers(1, 3)),
+                "usage": None,
+            },
         ]
         for event in events[: draw(st.integers(1, 4))]:
             raw = json.dumps(event, separators=spaces).encode()
@@ -107,7 +111,7 @@ def loops(draw):
 
 
 @given(loops())
-def test_what_is_told_again_comes_back_byte_for_byte(lines):
+def test_repeated_messages_are_restored_byte_for_byte(lines):
     rows = store(lines)
 
     assert restored(rows) == [raw for _, _, raw in lines]
@@ -118,15 +122,15 @@ def test_what_is_told_again_comes_back_byte_for_byte(lines):
 
 
 @given(streams())
-def test_a_history_comes_back_byte_for_byte(lines):
+def test_a_history_is_restored_byte_for_byte(lines):
     assert restored(store(lines)) == [raw for _, _, raw in lines]
 
 
 @given(st.lists(st.tuples(st.sampled_from(KINDS), st.none(), st.binary(max_size=700)), max_size=8))
 def test_bytes_of_any_kind_come_back(lines):
-    again = lines + [(kind, None, raw * 2 + b'":"' + raw) for kind, _, raw in lines]
+    twice = lines + [(kind, None, raw * 2 + b'":"' + raw) for kind, _, raw in lines]
 
-    assert restored(store(again)) == [raw for _, _, raw in again]
+    assert restored(store(twice)) == [raw for _, _, raw in twice]
 
 
 @given(streams(), streams(), st.integers(0, 12))
@@ -149,7 +153,7 @@ def test_a_tape_comes_back_and_takes_no_more_than_it_did(tape):
     assert own_bytes(rows) + sum(len(row.pieces or "") for row in rows.values()) < sum(map(len, lines))
 
 
-def test_what_a_request_repeats_costs_no_more_with_every_turn():
+def test_requests_of_a_long_loop_take_few_more_bytes_than_early_ones():
     lines = events(LongLoop(120).lines())
     rows = store(lines)
 
@@ -171,7 +175,7 @@ def test_a_text_that_streams_and_repeats_itself_so_far_stays_small():
     assert own_bytes(rows) < 150 * len(sofar)
 
 
-def test_a_message_that_ends_as_it_began_takes_no_bytes_again_but_its_kind():
+def test_a_message_end_equal_to_its_start_stores_only_its_kind():
     results = [build.tool_result(f"c{n}", f"{n} tests passed. " * 30) for n in range(3)]
     lines = events(
         build.line(event)
@@ -186,7 +190,7 @@ def test_a_message_that_ends_as_it_began_takes_no_bytes_again_but_its_kind():
     assert {n: sources(n, rows[n].pieces) for n in (2, 4, 6)} == {2: {1}, 4: {3}, 6: {5}}
 
 
-def test_what_is_said_again_and_again_is_taken_from_where_it_was_said_first():
+def test_a_text_repeated_many_times_is_copied_from_its_first_line():
     content = [{"type": "text", "text": "Nothing is known of this file, which is not there. " * 9}]
     lines = [build.line(build.tool_end(call=f"call-{n}", result={"content": content})) for n in range(100)]
 
@@ -197,14 +201,14 @@ def test_what_is_said_again_and_again_is_taken_from_where_it_was_said_first():
 
 
 @pytest.mark.parametrize("where", [0, 1, 9], ids=["first", "within", "last"])
-def test_what_a_loop_tells_again_is_made_of_its_messages(where):
-    said = [build.assistant(f"{n} said, and much more was {n} said. " * 9) for n in range(40)]
-    again = [
+def test_an_agent_end_copies_from_the_messages_of_its_loop(where):
+    messages = [build.assistant(f"{n} said, and much more was {n} said. " * 9) for n in range(40)]
+    repeats = [
         dict([*list(message.items())[:where], *TURN.items(), *list(message.items())[where:]])
-        for message in said
+        for message in messages
     ]
-    ends = [build.message_end(message=message) for message in said]
-    rows = store(events(map(build.line, [*ends, build.agent_end(messages=again)])))
+    ends = [build.message_end(message=message) for message in messages]
+    rows = store(events(map(build.line, [*ends, build.agent_end(messages=repeats)])))
 
     assert sources(41, rows[41].pieces) == set(range(1, 41))
     assert len(rows[41].own) < 40 * 100
@@ -212,10 +216,10 @@ def test_what_a_loop_tells_again_is_made_of_its_messages(where):
 
 def test_a_message_that_holds_the_next_one_comes_back():
     inner = build.user("What was asked is said within the answer too. " * 3)
-    outer = {"role": "assistant", "model": "m" * 60, "asked": inner, "usage": "u" * 60}
-    again = {"role": "assistant", "model": "m" * 60, **TURN, "asked": inner, "usage": "u" * 60}
+    outer = {"role": "assistant", "model": "m" * 60, "question": inner, "usage": "u" * 60}
+    extended = {"role": "assistant", "model": "m" * 60, **TURN, "question": inner, "usage": "u" * 60}
     ends = [build.message_end(message=message) for message in (outer, inner)]
-    lines = [build.line(event) for event in (*ends, build.agent_end(messages=[again, inner]))]
+    lines = [build.line(event) for event in (*ends, build.agent_end(messages=[extended, inner]))]
 
     rows = store(events(lines))
 
@@ -232,39 +236,6 @@ def test_a_large_line_is_not_made_of_too_many_pieces():
     rows = store([(kind, loop, raw.replace(b',"', b',"text":"')) for kind, loop, raw in lines])
 
     assert (rows[2].pieces or "").count("[") <= 2**FINEST
-
-
-def test_no_line_costs_more_to_put_together_than_is_allowed():
-    lines = [
-        ("TurnRequest", "a", b'{"messages":[%s]}' % (b'{"text":"And now?"},' * n)) for n in range(10, 3000, 4)
-    ]
-    rows = store(lines)
-
-    cost = {}
-    for n, row in rows.items():
-        cost[n] = (
-            len(lines[n - 1][2]) + STEP + max((cost[source] for source in sources(n, row.pieces)), default=0)
-        )
-    assert max(cost.values()) < COST + STEP + len(lines[-1][2])
-    assert restored(rows) == [raw for _, _, raw in lines]
-
-
-def test_lines_that_begin_alike_cost_no_more_than_is_allowed():
-    """The first line of each loop is made of the last one's second, which begins as the first one did."""
-    said = [f"{n:05} and much else that is said " * 9 for n in range(800)]
-    lines = [
-        ("MessageEnd", f"{n}", build.line({"type": "MessageEnd", "loop_id": f"{n:05}" * 12, "text": text}))
-        for n, both in enumerate(pairwise(said))
-        for text in both
-    ]
-    rows = store(lines)
-
-    cost = {}
-    for n, row in rows.items():
-        made_of = max((cost[source] for source in sources(n, row.pieces)), default=0)
-        cost[n] = len(lines[n - 1][2]) + STEP + made_of
-    assert max(cost.values()) < COST + STEP + len(lines[-1][2])
-    assert restored(rows) == [raw for _, _, raw in lines]
 
 
 def test_a_window_forgets_and_its_memory_stays_in_bounds():
@@ -334,9 +305,9 @@ def test_so_many_loops_that_their_heads_are_forgotten():
 @given(st.binary(max_size=300), st.binary(max_size=300), st.binary(max_size=300), st.integers(0, 9))
 def test_how_far_two_texts_are_the_same(same, one, other, shift):
     a, b = b"-" * shift + same + b"1" + one, same + b"2" + other
-    assert ahead(a, shift, b, 0) == len(same)
+    assert common_prefix(a, shift, b, 0) == len(same)
 
     a, b = one + b"1" + same + b"-" * shift, other + b"2" + same
     end = len(a) - shift
-    assert behind(a, end, b, len(b), end) == len(same)
-    assert behind(a, end, b, len(b), len(same) // 2) == len(same) // 2
+    assert common_suffix(a, end, b, len(b), end) == len(same)
+    assert common_suffix(a, end, b, len(b), len(same) // 2) == len(same) // 2
