@@ -1,6 +1,6 @@
-"""The journal's rule, kept by the database: lines are added, and only `consolidated_at` is ever set.
+"""The database trigger that keeps the journal append-only: of a row only `consolidated_at` may be set.
 
-Pruning is the one other thing that happens to a line: its body goes, a fingerprint of it and the day stay.
+Pruning is the one other permitted update: the body is replaced by its fingerprint and the day is set.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _STAYS = {"sqlite": "NEW.{0} IS OLD.{0}", "postgresql": "NEW.{0} IS NOT DISTINCT
 
 
 def _prunes(vendor: str) -> str:
-    """Return the SQL for "this takes a body, and changes nothing else"."""
+    """Return the SQL condition of an update that removes a body and changes nothing else."""
     taken = ("OLD.pruned_on IS NULL", "NEW.pruned_on IS NOT NULL", "NEW.pieces IS NULL")
     stay = (_STAYS[vendor].format(name) for name in FIXED)
     return " AND ".join((*taken, f"LENGTH(NEW.own) = {FINGERPRINT}", *stay))
@@ -46,7 +46,7 @@ _IS_THERE = {
 
 
 def keep(using: str = "default", **_: Any) -> None:
-    """Tell the database the rule, after its tables were made."""
+    """Create the trigger in a database after its tables were made, unless it exists."""
     connection = connections[using]
     with connection.cursor() as cursor:
         cursor.execute(_IS_THERE[connection.vendor], [RULE])

@@ -1,4 +1,8 @@
-"""The windows of this process: taken for one transaction, given back when that has committed."""
+"""The windows of this process: each is taken for one transaction and returned after its commit.
+
+A window that is taken is in no other transaction. At most KEPT_BYTES of unused windows are kept, the most
+recently used ones.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,13 @@ KEPT_BYTES = 48 * 1024 * 1024
 
 
 class Windows:
-    """Those of one transaction. If it does not commit they are lost: they know lines that are not stored."""
+    """The windows of one transaction. A rollback drops them, since they know lines that are not stored."""
 
     def __init__(self) -> None:
         self._taken: dict[int, Window] = {}
 
     def of(self, producer: int, high: int, day: date) -> Window:
-        """Return a producer's. `high` is its high water: one that has seen more knows another history."""
+        """Return a producer's window, a new one if the kept one has another day or lines beyond `high`."""
         found = self._taken.get(producer) or _shelf.take(producer)
         if found is None or found.high > high or found.day != day:
             found = Window(day)
@@ -26,14 +30,14 @@ class Windows:
         return found
 
     def keep(self, high: Mapping[int, int]) -> None:
-        """Keep them after the commit."""
+        """Return the windows after the commit, with the high water of each producer."""
         for producer, window in self._taken.items():
             window.high = high[producer]
             _shelf.put(producer, window)
 
 
 class _Shelf:
-    """Windows that nobody uses, the one that was used last at the end; too much of the others goes."""
+    """Unused windows in the order of their last use; the oldest are dropped when they exceed KEPT_BYTES."""
 
     def __init__(self) -> None:
         self._windows: dict[int, tuple[Window, int]] = {}
