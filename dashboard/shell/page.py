@@ -32,4 +32,3 @@ class Page:
     urls: Sequence[URLPattern]  # under /p/<slug>/
     live: Mapping[str, OpenPage] = field(default_factory=dict)  # by name in the URL of the socket
     link: NavLink | None = None
-    templates: str | None = None  # folder of its templates; without one it only redirects

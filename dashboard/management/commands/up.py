@@ -23,7 +23,7 @@ from recorder.ingest.disk_reserve import Reserve
 from recorder.models import Project
 from recorder.operations import startup_checks
 
-EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  told apart here, not bound
+EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared here, not bound
 
 STARTS = 7_202  # our kind of advisory lock
 

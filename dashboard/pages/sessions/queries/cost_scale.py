@@ -14,15 +14,15 @@ from recorder.models import Session
 class Scale:
     """Highest cost on a page, which gets a full bar; root of the panel sessions/cost-scale."""
 
-    dearest_nano: int | None
+    max_cost_nano: int | None
 
 
 def scales(rows: Collection[int], projects: Collection[int]) -> Mapping[int, Scale]:
     """Return the scale of each project. One query per project."""
-    return {pk: Scale(_dearest(pk, rows)) for pk in projects}
+    return {pk: Scale(_max_cost(pk, rows)) for pk in projects}
 
 
-def _dearest(project: int, rows: Collection[int]) -> int | None:
+def _max_cost(project: int, rows: Collection[int]) -> int | None:
     shown = Session.objects.filter(project=project, pk__in=rows)
-    found: int | None = shown.aggregate(dearest=Max("cost_nano"))["dearest"]
+    found: int | None = shown.aggregate(highest=Max("cost_nano"))["highest"]
     return found
