@@ -48,7 +48,7 @@ def raise_as_store_error(error: Exception) -> None:
 
 
 def as_busy(error: Exception) -> Busy | None:
-    """Return what to tell one who only reads, None if it is not that the store is away."""
+    """Return the message for a reader, None unless the store is unavailable."""
     try:
         if isinstance(error, STORE_ERRORS):
             raise_as_store_error(error)

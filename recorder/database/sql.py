@@ -113,7 +113,7 @@ def next_ids(wanted: dict[str, int]) -> dict[str, Iterator[int]]:
     """Return fresh primary keys for as many rows of each table, to be used in the running transaction."""
     if connection.vendor == "postgresql":
         return {name: _from_sequence(name, number) for name, number in wanted.items()}
-    # The transaction is IMMEDIATE: until it ends nobody else gives keys.
+    # The transaction is IMMEDIATE: until it ends no other connection assigns keys.
     last: dict[str, int] = dict(read("SELECT name, seq FROM sqlite_sequence")) if wanted else {}
     return {name: count(last.get(name, 0) + 1) for name in wanted}
 

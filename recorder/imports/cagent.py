@@ -1,6 +1,6 @@
 """Importing cagent's session store: each root session with its sub-sessions is a stream of rows of its own.
 
-All schema generations: since the 15th migration a session's items stand in a table, before they were one JSON
+All schema generations: since the 15th migration a session's items are in a table, before they were one JSON
 text. A store that has grown since it was imported gives its new items only.
 """
 
@@ -67,7 +67,9 @@ class _Store:
     def _of(self, session: Fields, above: set[str]) -> Iterator[Fields]:
         key = str(session["id"])
         items = list(self._items(key)) if self._has_items else []
-        for item in items or _told(session, self._json(session.get("messages"), f"session {key}, messages")):
+        for item in items or _rows_of(
+            session, self._json(session.get("messages"), f"session {key}, messages")
+        ):
             yield {name: value for name, value in item.items() if name != "sub_session"}
             child = item.get("sub_session") or self._sessions.get(str(item.get("subsession_id")))
             if isinstance(child, dict) and str(child.get("id")) not in above | {key}:
@@ -97,15 +99,18 @@ class _Store:
         return value
 
 
-def _told(session: Fields, messages: Json) -> Iterator[Fields]:
+def _rows_of(session: Fields, messages: Json) -> Iterator[Fields]:
     """Return the items of a session that holds them as one text, in the form of the later table."""
     key = session["id"]
     for position, item in enumerate(messages if isinstance(messages, list) else []):
         row: Fields = {"table": ITEMS, "session_id": key, "position": position}
         given = item if isinstance(item, dict) else {}
-        if isinstance(said := given.get("message"), dict):
-            about: Fields = {"agent_name": said.get("agentName"), "implicit": said.get("implicit", False)}
-            yield {**row, "item_type": "message", **about, "message": said.get("message")}
+        if isinstance(message := given.get("message"), dict):
+            about: Fields = {
+                "agent_name": message.get("agentName"),
+                "implicit": message.get("implicit", False),
+            }
+            yield {**row, "item_type": "message", **about, "message": message.get("message")}
         elif isinstance(child := given.get("sub_session"), dict):
             inner = dict(child)
             inner["messages"] = json.dumps(inner.get("messages"))

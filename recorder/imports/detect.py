@@ -1,4 +1,4 @@
-"""Finding the files of an import and telling what each one is."""
+"""Finds the files of an import and detects the format of each."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def opened(path: Path) -> BinaryIO:
 
 
 class _NoRecordingError(Exception):
-    """A file of a folder that nobody meant."""
+    """A file of a folder that is no recording."""
 
 
 def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
@@ -136,7 +136,7 @@ def _object(line: bytes) -> dict[str, object] | None:
 
 
 def _by_writer(first: dict[str, object]) -> str:
-    """Tell an event file by its first event."""
+    """Detect an event file by its first event."""
     if form := registry.detect(first):
         return form
     kind = first.get("type")

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recorder.imports.detect import opened
-from recorder.imports.overlap import Known, Numbered
+from recorder.imports.overlap import Numbered, OverlapFilter
 from recorder.imports.report import Report
 from recorder.imports.submit import Sender
 from recorder.journal.producers import IMPORT_PREFIX
@@ -47,11 +47,11 @@ def import_events(
             report.problem(path, "no line could be read")
             return
         producer = _producer(first[1])
-        sender, known = Sender(project, producer, report, form=form), Known(project, producer)
-        told = chain([first], lines)
-        for batch in _batches(known.passed(told) if form == "native" else told):
+        sender, overlap = Sender(project, producer, report, form=form), OverlapFilter(project, producer)
+        all_lines = chain([first], lines)
+        for batch in _batches(overlap.lines_to_import(all_lines) if form == "native" else all_lines):
             _send(sender, batch, path, report)
-    report.live += known.left_out
+    report.live += overlap.left_out
     if flush:
         sender.flush()
     sender.close()

@@ -31,7 +31,7 @@ def import_files(
     *,
     flush: bool,
 ) -> None:
-    """Import the files that `detect.recordings` found; add what came of each to `report`.
+    """Import the files that `detect.recordings` found; add the result of each to `report`.
 
     `on_progress` gets the bytes read since its last call and the name of the file.
     """

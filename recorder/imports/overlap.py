@@ -1,4 +1,4 @@
-"""What an event file shares with what is recorded already: those loops and groups are left out."""
+"""Filters out the loops and groups of an event file that are recorded already."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from recorder.models import LoopRecord, Project
 Numbered = tuple[int, bytes]
 
 
-class Known:
-    """Passes on the lines of a file whose loop was not recorded from elsewhere."""
+class OverlapFilter:
+    """Selects the lines of a file whose loop was not recorded from elsewhere."""
 
     def __init__(self, project: Project, producer: str) -> None:
         self.left_out = 0  # loops
@@ -25,8 +25,8 @@ class Known:
         self._out: set[str] = set()  # loop ids left out now, and those of groups left out
         self._announced: dict[str, Numbered] = {}  # group starts that wait for their first branch, by loop id
 
-    def passed(self, lines: Iterable[Numbered]) -> Iterator[Numbered]:
-        """Yield what is to be imported."""
+    def lines_to_import(self, lines: Iterable[Numbered]) -> Iterator[Numbered]:
+        """Yield the lines to import, in file order except for group starts (see `_group`)."""
         for number, line in lines:
             if b'"AgentStart"' in line:
                 yield from self._start(number, line)
@@ -59,7 +59,7 @@ class Known:
             yield number, line
 
     def _group(self, number: int, line: bytes) -> Iterator[Numbered]:
-        """A group start waits if its branches may be known: only the first one to start tells."""
+        """Hold a group start back while its branches may be recorded: the first branch to start decides."""
         event = _object(line)
         if event.get("type") == "ParallelLoopEnd" and event.get("selected_loop_id") in self._out:
             return

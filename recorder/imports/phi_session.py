@@ -64,7 +64,7 @@ class _Import:
     def __init__(self, project: Project, session: SessionLines, path: Path, report: Report) -> None:
         self.project, self.session, self.path, self.report = project, session, path, report
         self.sender = Sender(project, _producer(session.session_id), report, goes_on=True)
-        self.known = self._known()
+        self.known = self._recorded_loops()
 
     def run(self, *, flush: bool) -> None:
         """Send what is new: loops that ended, then the flush that aborts the rest, then loops still open."""
@@ -78,7 +78,7 @@ class _Import:
             self._send(self._unrecorded("SessionInfo", [self.session.about]))
         self.sender.close()
 
-    def _known(self) -> dict[tuple[str, datetime | None], LoopRecord]:
+    def _recorded_loops(self) -> dict[tuple[str, datetime | None], LoopRecord]:
         found = LoopRecord.objects.filter(
             session__project=self.project, session__session_id=self.session.session_id
         ).select_related("producer")

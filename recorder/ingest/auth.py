@@ -1,4 +1,4 @@
-"""What both ingest doors ask of whoever knocks: a token, a format, a producer's name."""
+"""Authentication and request parameters of both ingest endpoints: token, format, producer name."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200
 
-# Threads of their own: the shared one of Django and Channels stands still behind one slow page.
-_LOOKING = ThreadPoolExecutor(max_workers=2, thread_name_prefix="door")
+# Threads of their own: the shared one of Django and Channels is blocked by one slow page.
+_EXECUTOR = ThreadPoolExecutor(max_workers=2, thread_name_prefix="door")
 
 
 class NoToken(Exception):
@@ -58,9 +58,9 @@ async def authenticate(headers: Headers) -> Grant:
     return await in_thread(lambda: _grant(bearer))
 
 
-async def in_thread(look: Callable[[], T]) -> T:
+async def in_thread(run: Callable[[], T]) -> T:
     """Run a query off the event loop. Raises Busy when the database cannot answer."""
-    return await asyncio.get_running_loop().run_in_executor(_LOOKING, _looked, look)
+    return await asyncio.get_running_loop().run_in_executor(_EXECUTOR, _run_query, run)
 
 
 def header(headers: Headers, name: bytes) -> str | None:
@@ -90,9 +90,9 @@ def _grant(bearer: str) -> Grant:
     return Grant(token.project, token.pk, tokens.allows(token, tokens.DEMO))
 
 
-def _looked(look: Callable[[], T]) -> T:
+def _run_query(run: Callable[[], T]) -> T:
     try:
-        return look()
+        return run()
     except STORE_ERRORS as error:
         connection.close()
         raise_as_store_error(error)

@@ -1,6 +1,6 @@
-"""How many bytes a process may hold that it has read and not yet handed on, over all connections.
+"""Limit on the bytes that a process has received and not yet answered, over all connections.
 
-Used on the event loop alone. Whoever does not fit waits its turn, so that what has begun can always end.
+Used on the event loop only. Requests beyond the limit wait in order, so that a request that began can finish.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@ What is replaced; docs/adr/0027 has the measurements:
   that thread's connection; consumers query in thread pools of their own, which tidy theirs.
 - `__call__`. Stock Channels makes a task for each message, so each takes three turns of the event loop, and
   frames that are here already do not share a commit. It also opens a channel in the channel layer for each
-  socket, before the handshake is answered: with Redis away nobody could connect. No consumer here needs a
-  channel: one member a process joins the group (`recorder/pubsub/redis_relay.py`).
+  socket, before the handshake is answered: without Redis no client could connect. No consumer here needs
+  a channel: one member a process joins the group (`recorder/pubsub/redis_relay.py`).
 
 Invariants: a consumer sends at most one close. After it no frame reaches `receive`, the tasks are cancelled
 and `release` has been called; that holds once the client has left and `disconnect` has returned, too.

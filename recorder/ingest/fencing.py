@@ -1,6 +1,7 @@
 """One connection a producer: a newer one, on whichever node, takes it over.
 
-The producer's epoch in the database decides, batch by batch; bells only make the old connection end at once.
+The producer's epoch in the database decides, batch by batch; invalidations only make the old connection
+close early.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ class Hold:
     lost: Callable[[], None]
 
     async def check(self) -> None:
-        """Ask the database: without Redis no bell comes from other nodes. Raises Busy."""
+        """Check the epoch in the database: without Redis other nodes send no invalidation. Raises Busy."""
         if self.key and await in_thread(lambda: producers.epoch(self.key)) > self.epoch:
             self.lost()
 
@@ -41,7 +42,7 @@ _holds: set[Hold] = set()  # of this process
 
 
 async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
-    """Take a producer over from whoever has it; what they sent before is stored by then. Raises Busy."""
+    """Take a producer over from its connection, whose earlier batches are stored by then. Raises Busy."""
     invalidation.subscribe(_note)
     claimed = await writer().submit(claim)
     assert isinstance(claimed, Claimed)
@@ -52,7 +53,7 @@ async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
 
 
 def new(lost: Callable[[], None]) -> Hold:
-    """Hold a producer that nobody else can know of yet."""
+    """Hold a new producer, whose name no other client knows yet."""
     return Hold(str(uuid4()), -1, 0, 0, asyncio.get_running_loop(), lost)
 
 

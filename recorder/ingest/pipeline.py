@@ -1,4 +1,20 @@
-"""The way of every line, through whichever door: journal, recorder, store, one commit, then the doorbell."""
+"""The ingest pipeline: parse, append to the journal, reduce, store, commit, publish.
+
+Both endpoints (HTTP and WebSocket), the importers and the demo record through `record`:
+
+1. parse: each line becomes an event, or an error that rejects this line only;
+2. append: the journal assigns ids, drops duplicates and stores each line verbatim;
+3. reduce: the recorder, a pure state machine, turns events into changes of records;
+4. store: the changed records are written, and the sums of the cost roll-ups with them;
+5. commit: steps 2 to 4 are one transaction, so the tables always equal a replay of the journal;
+6. publish: after the commit, subscribers get the ids of the changed records (an invalidation).
+
+Invariant: a batch is stored whole or not at all, and its receipt is returned only after the commit.
+
+Cost: one transaction per call. Lines are handled in portions of `PORTION_BYTES`, so memory does not grow
+with the parsed events. The recorder's state is cached between transactions on SQLite; else loading it is a
+fixed number of queries per call and project.
+"""
 
 from __future__ import annotations
 
@@ -36,11 +52,14 @@ from recorder.pubsub import invalidation
 __all__ = ("Batch", "Gap", "Receipt", "Rejected", "Superseded", "ingest", "lines_of", "record")
 
 Answer = Receipt | Unstored
-PORTION_BYTES = 128 * 1024  # of lines: what they say, a few times as much, stays in the processor's cache
+PORTION_BYTES = 128 * 1024  # of lines; their events, a few times as large, still fit the CPU's cache
 
 
 def ingest(batch: Batch) -> Receipt:
-    """Record one batch. Raises Gap, Superseded, Mixed or Busy, and then nothing of it is stored."""
+    """Record one batch and return its receipt.
+
+    Raises: Gap, Superseded, Mixed or Busy; nothing of the batch is stored then.
+    """
     answer = record([batch])[0]
     if isinstance(answer, Unstored):
         raise answer
@@ -48,37 +67,41 @@ def ingest(batch: Batch) -> Receipt:
 
 
 def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answer]:
-    """Record several batches in one transaction; `unread` stands for each of their lines if they break us.
+    """Record several batches in one transaction; return an answer for each, in order.
 
-    A gap or a newer connection refuses its own batch only. Raises Busy or Broken. Within a transaction of the
-    caller's the bells ring when that is committed.
+    A gap or a newer connection refuses its own batch only. With `unread`, lines are stored unparsed.
+    Within a transaction of the caller, invalidations are published when that is committed.
+
+    Raises: Busy or Broken; nothing is stored then.
     """
-    parts: dict[int, list[tuple[int, Batch]]] = {}  # of which batch, by project
-    for place in sorted(range(len(batches)), key=lambda place: batches[place].project):
-        some = parts.setdefault(batches[place].project, [])
-        some += [(place, part) for part in batches[place].parts(PORTION_BYTES)]
-    reads: Iterator[Read] = (_read(part, unread) for mine in parts.values() for _, part in mine)
+    parts: dict[int, list[tuple[int, Batch]]] = {}  # by project: index of the batch, and a part of it
+    for index in sorted(range(len(batches)), key=lambda index: batches[index].project):
+        group = parts.setdefault(batches[index].project, [])
+        group += [(index, part) for part in batches[index].parts(PORTION_BYTES)]
+    reads: Iterator[Read] = (
+        _read(part, unread) for project_parts in parts.values() for _, part in project_parts
+    )
     if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
         reads = iter(list(reads))
     answers: dict[int, Answer] = {}
     try:
         with transaction.atomic():
             cache = StateCache()
-            for project, mine in parts.items():
-                work = _Work(project, [part for _, part in mine], cache)
-                given, touched = work.record(islice(reads, len(mine)))
-                for (place, _), answer in zip(mine, given, strict=True):
-                    answers[place] = _joined(answers.get(place), answer)
+            for project, project_parts in parts.items():
+                work = _Work(project, [part for _, part in project_parts], cache)
+                project_answers, touched = work.record(islice(reads, len(project_parts)))
+                for (index, _), answer in zip(project_parts, project_answers, strict=True):
+                    answers[index] = _joined(answers.get(index), answer)
                 transaction.on_commit(partial(invalidation.publish, touched))
             cache.keep_on_commit()
     except STORE_ERRORS as error:
         raise_as_store_error(error)
         raise
-    return [answers[place] for place in range(len(batches))]
+    return [answers[index] for index in range(len(batches))]
 
 
 class _Work:
-    """What one transaction does in one project."""
+    """The work of one transaction in one project."""
 
     def __init__(self, project: int, batches: Sequence[Batch], cache: StateCache) -> None:
         self.project = project
@@ -88,18 +111,18 @@ class _Work:
         self.invalidations: list[invalidation.Invalidation] = []
 
     def record(self, reads: Iterator[Read]) -> tuple[list[Answer], invalidation.Invalidation]:
-        """Record batches, a few at a time: each line is read, written down, fed and gone.
+        """Append and reduce the batches in portions, then write; return the answers and the invalidation.
 
-        If the tables have to be read, they are for all batches that are left, which then go together.
+        If the state is not cached, it is loaded once for all remaining batches, which then form one portion.
         """
         answers: list[Answer] = []
         while appended := [self.journal.append(read) for read in _portion(reads)]:
-            state = self.cache.get(self.project, *_wanted(appended))
+            state = self.cache.get(self.project, *_state_keys(appended))
             if state is None:
                 appended += [self.journal.append(read) for read in reads]
-                state = self._load_state(*_wanted(appended))
+                state = self._load_state(*_state_keys(appended))
             recorder = Recorder(state)
-            self.changes += [change for each in _taken(appended) for change in each.feed(recorder)]
+            self.changes += [change for each in _stored(appended) for change in each.feed(recorder)]
             answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
         self.journal.write()
         self._save()
@@ -111,7 +134,7 @@ class _Work:
         return answers, touched
 
     def _load_state(self, wanted: StateKeys, lines: Sequence[Line]) -> State:
-        """Load the State of some lines, after the tables have what earlier lines changed."""
+        """Load the State for some lines, after writing the changes of earlier lines to the tables."""
         self.journal.write_lines()
         self._save()
         return self.cache.load(self.project, wanted, lines)
@@ -122,29 +145,29 @@ class _Work:
 
 
 def _portion(reads: Iterator[Read]) -> list[Read]:
-    """Return the next batches to be fed together, none at the end."""
-    some: list[Read] = []
+    """Return the next batches, about `PORTION_BYTES` of lines; empty at the end."""
+    group: list[Read] = []
     size = 0
     while size < PORTION_BYTES and (read := next(reads, None)):
-        some.append(read)
+        group.append(read)
         size += read.batch.size
-    return some
+    return group
 
 
 def _joined(begun: Answer | None, answer: Answer) -> Answer:
-    """Return the answer to a batch; what refuses its first part refuses all of it."""
+    """Combine the answers to the parts of a batch; a refused first part refuses the whole batch."""
     if isinstance(begun, Receipt) and isinstance(answer, Receipt):
         return begun.followed_by(answer)
     return answer if begun is None else begun
 
 
-def _taken(appended: Sequence[Appended | Unstored]) -> list[Appended]:
+def _stored(appended: Sequence[Appended | Unstored]) -> list[Appended]:
     return [each for each in appended if isinstance(each, Appended)]
 
 
-def _wanted(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[Line]]:
-    """Return what the recorder needs for what is new in batches, and their lines."""
-    taken = _taken(appended)
+def _state_keys(appended: Sequence[Appended | Unstored]) -> tuple[StateKeys, list[Line]]:
+    """Return the keys of the state that the new lines need, and these lines."""
+    taken = _stored(appended)
     lines = [line for each in taken for line in each.lines]
     return replace(
         state_keys_of(lines), ending_producers=frozenset(each.producer for each in taken if each.flush)

@@ -1,4 +1,4 @@
-"""How much one access token may send for long: beyond it a sender is told to wait, and nothing is lost.
+"""How much one access token may send for long: beyond it a sender gets a delay to wait, and nothing is lost.
 
 Counted in each process; used on the event loop alone.
 """

@@ -83,7 +83,7 @@ class IngestConsumer(SocketConsumer):
         await self.accept()
         try:
             await self._authenticate()
-        except Busy:  # nobody can say now who this is: it comes again
+        except Busy:  # the token cannot be checked now; the client reconnects
             raise Close(AWAY) from None
         try:
             self._format = format_of(self.scope["query_string"])

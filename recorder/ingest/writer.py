@@ -1,6 +1,16 @@
-"""The one thread of a process that writes: it commits the batches of all connections in groups, then answers.
+"""Group commit: one thread per process commits the batches of all connections together, then answers them.
 
-While one commit waits for the disk the next group gathers; so the slower the disk, the larger the groups.
+SQLite has one writer, and a commit costs an fsync whatever its size. So connections put batches into a
+queue, and the writer thread takes all that wait as one group and commits it in one transaction. While that
+commit waits for the disk the next group gathers: the slower the disk, the larger the groups. The clients
+answered together send again within milliseconds; so a smaller group waits up to `SOON_S` for as many
+batches as the last group had.
+
+Invariant: an answer is given only after the commit that holds its batch; batches of one connection keep
+their order. After an error that leaves the state of the store unknown, nothing more is acknowledged.
+
+Cost: one transaction per group, at most `GROUP_BYTES` or `GROUP_BATCHES`; at most `BUDGET_BYTES` wait, then
+`Busy`.
 """
 
 from __future__ import annotations
@@ -27,12 +37,12 @@ BUDGET_BYTES = 64 * 1024 * 1024  # waiting to be written, over all connections
 GROUP_BYTES = 4 * 1024 * 1024
 GROUP_BATCHES = 256
 SOON_S = 0.005  # about what a commit costs
-LINE_COST = 200  # bytes that a waiting line costs beside its text
+LINE_COST = 200  # estimated memory of a waiting line beside its text, in bytes
 
 
 @dataclass(eq=False, slots=True)
 class Job:
-    """One batch on its way, None for a trial commit, and where its answer goes."""
+    """A queued batch, None for a trial commit, with the future for its answer."""
 
     batch: Batch | None
     loop: asyncio.AbstractEventLoop
@@ -48,27 +58,30 @@ class Writer:
         self._jobs: queue.SimpleQueue[Job | None] = queue.SimpleQueue()
         self._waiting: dict[Job, None] = {}
         self._bytes = 0
-        self.together = 0  # how many jobs the last group had
+        self.together = 0  # number of jobs in the last group
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_draining = False
         self.when_broken: Callable[[str], None] = log.critical
 
     def start(self) -> None:
-        """Begin to look for what other processes commit, before the first batch comes."""
+        """Start the thread, which also polls for commits of other processes."""
         with self._lock:
             if self._thread is None and not self._is_draining:
                 self._thread = threading.Thread(target=self._run, name="writer", daemon=True)
                 self._thread.start()
 
     async def submit(self, batch: Batch) -> Receipt:
-        """Write a batch; return when it is durable. Raises Gap, Superseded or Busy: nothing is stored."""
+        """Write a batch; return its receipt when it is durable.
+
+        Raises: Gap, Superseded, Mixed or Busy; nothing of the batch is stored then.
+        """
         receipt = await self._put(batch, batch.size + LINE_COST * len(batch.lines))
         assert receipt is not None
         return receipt
 
     async def try_commit(self) -> None:
-        """Make a commit that changes nothing. Raises Busy if the store cannot."""
+        """Commit a write that changes no value, to test the store. Raises Busy if it cannot commit."""
         await self._put(None, 0)
 
     @property
@@ -76,13 +89,13 @@ class Writer:
         return self._bytes
 
     def oldest_s(self) -> float:
-        """Return for how long the oldest batch has waited for its answer."""
+        """Return how long the oldest unanswered batch has waited, in seconds; 0 if none waits."""
         with self._lock:
             first = next(iter(self._waiting), None)
         return time.monotonic() - first.since if first else 0.0
 
     def close(self, timeout: float | None = None) -> None:
-        """Take nothing more, write and answer what was taken, and end the thread."""
+        """Accept no more batches, answer the queued ones and wait `timeout` seconds for the thread's end."""
         with self._lock:
             self._is_draining = True
             thread, self._thread = self._thread, None
@@ -98,21 +111,21 @@ class Writer:
                 raise Busy("draining")
             if self._bytes + size > BUDGET_BYTES and self._waiting:
                 raise Busy("busy")
-            self._bytes += size
+            self._bytes += size  # counted until the answer, as the group in work is in memory too
             self._waiting[job] = None
         self.start()
         self._jobs.put(job)
         return await asyncio.shield(job.answer)
 
     def _run(self) -> None:
-        watch = CommitPoller()
+        poller = CommitPoller()
         attempts = Attempts()
         try:
-            while (group := self._gather(watch)) is not None:
+            while (group := self._gather(poller)) is not None:
                 if group:
                     self.together = len(group)
                     self._answer(group, attempts.write([job.batch for job in group]))
-                    watch.poll_if_due()
+                    poller.poll_if_due()
                 backfill.run_pending(lambda: not self._jobs.empty())
         except StoreError as broken:
             self._break(str(broken))
@@ -120,23 +133,23 @@ class Writer:
             log.exception("a bug of ours ended the writing thread")
             self._break("the writing thread is gone: nothing can be stored until a new start")
         finally:
-            watch.close()
+            poller.close()
             connection.close()
 
     def _break(self, why: str) -> None:
-        """Acknowledge nothing more, not even what may have been stored."""
+        """Answer `Busy` to all waiting batches, also those that may be stored; clients send them again."""
         with self._lock:
             self._is_draining = True
             left = list(self._waiting)
         self._answer(left, [Busy("draining")] * len(left))
         self.when_broken(why)
 
-    def _gather(self, watch: CommitPoller) -> list[Job] | None:
-        """Return the next jobs to be written together, none if there are none now, None at the end."""
+    def _gather(self, poller: CommitPoller) -> list[Job] | None:
+        """Return the next jobs to commit together, [] if none came within `EVERY_S`, None at the end."""
         try:
             job = self._jobs.get(timeout=EVERY_S)
         except queue.Empty:
-            watch.poll_if_due()
+            poller.poll_if_due()
             return []
         group: list[Job] = []
         size, until = 0, time.monotonic() + SOON_S
@@ -150,12 +163,12 @@ class Writer:
             except queue.Empty:
                 return group
         if group:
-            self._jobs.put(None)
+            self._jobs.put(None)  # the end came behind a group: write it first, then read the end again
             return group
         return None
 
     def _next(self, number: int, until: float) -> Job | None:
-        """Return the next job: those who were answered together send again soon, and share a commit again."""
+        """Return the next job; wait while the group is smaller than the last one. Raises queue.Empty."""
         wait = until - time.monotonic() if number < self.together else 0.0
         return self._jobs.get(timeout=wait) if wait > 0 else self._jobs.get_nowait()
 
@@ -164,12 +177,13 @@ class Writer:
             for job in group:
                 self._bytes -= job.size
                 self._waiting.pop(job, None)
+        # One call per event loop, not per job: each wakes the loop through a socket.
         loops: dict[asyncio.AbstractEventLoop, list[tuple[Job, Answer]]] = {}
         for job, answer in zip(group, answers, strict=True):
             loops.setdefault(job.loop, []).append((job, answer))
-        for loop, given in loops.items():
+        for loop, answered in loops.items():
             if not loop.is_closed():
-                loop.call_soon_threadsafe(_give, given)
+                loop.call_soon_threadsafe(_set_results, answered)
 
 
 _writer: Writer | None = None
@@ -194,8 +208,8 @@ def close() -> None:
         ended.close()
 
 
-def _give(given: Sequence[tuple[Job, Answer]]) -> None:
-    for job, answer in given:
+def _set_results(answered: Sequence[tuple[Job, Answer]]) -> None:
+    for job, answer in answered:
         if job.answer.done():
             continue
         if isinstance(answer, Exception):

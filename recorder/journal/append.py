@@ -1,6 +1,19 @@
-"""Every accepted line, verbatim and in order, and each producer's high water: written here and nowhere else.
+"""Appends lines to the journal: the only module that writes lines and producers' sequence numbers.
 
-Lines and high water go into one transaction, so what is acknowledged and what is stored cannot differ.
+A producer numbers its lines 0, 1, 2, ...; `high` is the last number stored. A batch that leaves out
+numbers is refused whole (`Gap`); numbers up to `high` are duplicates. A duplicate with another content is a
+conflict: the line is quarantined and the stored one stays. An older connection of the producer is refused
+by its epoch (`Superseded`).
+
+Each line gets an id from the table's sequence and is stored verbatim, as a delta against recent lines where
+shorter. A line in a foreign format is followed by lines of kind `read`: the native events that its reader
+derived.
+
+Invariant: lines and `high` are written in one transaction under the project's lock, so what is acknowledged
+is what is stored, and ids of a project ascend in commit order.
+
+Cost: a fixed number of statements a transaction; duplicates add two queries a batch, to compare their
+fingerprints.
 """
 
 from __future__ import annotations
@@ -53,7 +66,7 @@ QUARANTINE_COLUMNS = (
     "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
 )  # fmt: skip
 USED_WITHIN = timedelta(minutes=1)
-LOCKS = 7_201  # our kind of advisory lock, apart from those that others may take
+LOCKS = 7_201  # first key of our PostgreSQL advisory locks; the second is the project
 
 
 class Journal:
@@ -81,7 +94,10 @@ class Journal:
         return bool(self._quarantined)
 
     def append(self, read: Read) -> Appended | Unstored:
-        """Take in what is new in a batch; a number that is known changes nothing."""
+        """Add the new lines of a batch; duplicates change nothing. `write` writes the lines.
+
+        Returns an `Unstored` instead of raising it, so that the other batches of the group succeed.
+        """
         batch = read.batch
         producer = self._producer(batch)
         if batch.epoch is not None and batch.epoch < producer.epoch:
@@ -111,8 +127,8 @@ class Journal:
         if batch.claim:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
-            said = self._translation.reader(producer).end_of_stream(batch.received_at)
-            lines += self._readings(self._sender(producer, batch.received_at), said)
+            events = self._translation.reader(producer).end_of_stream(batch.received_at)
+            lines += self._derived_lines(self._sender(producer, batch.received_at), events)
         flush = self._flush(self._sender(producer, batch.received_at)) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
 
@@ -122,13 +138,13 @@ class Journal:
         return Claimed(producer.name, producer.high, key=producer.pk, epoch=producer.epoch)
 
     def write_lines(self) -> None:
-        """Write the lines that were appended so far; `write` does so too."""
+        """Write the lines appended so far; `write` does this too."""
         for kind, rows in self._rows.items():
             sql.insert_all(LINES, {"project_id": self.project, "kind": kind}, COLUMNS, rows)
             rows.clear()
 
     def write(self) -> None:
-        """Write the lines and the high waters."""
+        """Write the lines, the quarantine and the state of the producers."""
         self.write_lines()
         sql.write(sql.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
         self._note_tokens()
@@ -144,7 +160,7 @@ class Journal:
         sql.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
 
     def _note_tokens(self) -> None:
-        """Say when tokens were last used, to the minute."""
+        """Update when tokens were last used, to the minute: one write per batch would be a hot row."""
         adapt = sql.timestamp_encoder()
         sql.write(
             """UPDATE recorder_accesstoken SET last_used_at = %s
@@ -161,22 +177,22 @@ class Journal:
     def _take(
         self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
     ) -> tuple[int, list[Line]]:
-        """Take in new lines; return how many were accepted, and all that the recorder is to be fed."""
+        """Add new lines; return how many were accepted, and the lines to feed to the recorder."""
         batch, lines, accepted = read.batch, [], 0
         sender = self._sender(producer, batch.received_at)
         fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
         for seq, (raw, parsed) in enumerate(fresh, start=first):
-            said = self._understood(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
-            if isinstance(said, InvalidLineError):
-                refused = Rejected(seq, said.code, said.path, said.message)
+            content = self._translated(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
+            if isinstance(content, InvalidLineError):
+                refused = Rejected(seq, content.code, content.path, content.message)
                 rejected.append(refused)
                 self._quarantine(producer, refused, batch, raw)
                 continue
-            if isinstance(said, Translation):
-                lines += self._readings(sender, said.events)
-            elif said.type == "Unread":
-                self._quarantine(producer, _broken(seq, said.traceback), batch, raw)
-            lines.append(self._line(sender, said, raw, seq))
+            if isinstance(content, Translation):
+                lines += self._derived_lines(sender, content.events)
+            elif content.type == "Unread":
+                self._quarantine(producer, _broken(seq, content.traceback), batch, raw)
+            lines.append(self._line(sender, content, raw, seq))
             accepted += 1
         return accepted, lines
 
@@ -191,15 +207,15 @@ class Journal:
             self._written.setdefault(producer.pk, {}),
         )
 
-    def _line(self, sender: Sender, said: Event | Translation, raw: bytes, seq: int) -> Line:
-        """Write one line down."""
+    def _line(self, sender: Sender, content: Event | Translation, raw: bytes, seq: int) -> Line:
+        """Add one line as received."""
         line = next(self._ids)
-        if isinstance(said, Translation):
-            stored = sender.window.store(line, raw, said.name, said.loop_id)
-            fed = sender.line(line, said.original(sender.source), said.origin)
+        if isinstance(content, Translation):
+            stored = sender.window.store(line, raw, content.name, content.loop_id)
+            fed = sender.line(line, content.original(sender.source), content.origin)
         else:  # many events have no loop
-            stored = sender.window.store(line, raw, said.type, said.__dict__.get("loop_id"))
-            fed = sender.line(line, said)
+            stored = sender.window.store(line, raw, content.type, content.__dict__.get("loop_id"))
+            fed = sender.line(line, content)
         self._add(line, sender, seq, "line", len(raw), stored)
         sender.written[seq] = raw
         return fed
@@ -208,13 +224,13 @@ class Journal:
         own, pieces = stored
         self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
 
-    def _understood(
+    def _translated(
         self, producer: Producer, batch: Batch, foreign: ForeignLine
     ) -> Translation | InvalidLineError:
         return self._translation.understood(producer, foreign, batch.received_at)
 
-    def _readings(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
-        """Write down what a line says in native words; it may be read anew: no line is made of it."""
+    def _derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
+        """Add the events derived from a foreign line. No delta refers to them: a rebuild may replace them."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])
         found = []
@@ -230,7 +246,7 @@ class Journal:
         return line
 
     def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
-        """Return the lines whose number is stored with another content; a rejected number has none."""
+        """Return the duplicates that differ from the stored line; rejected lines were not stored."""
         stored = self._stored(producer, first, known)
         found = []
         for seq, raw in enumerate(batch.lines[:known], start=first):
@@ -265,13 +281,13 @@ class Journal:
 
 
 def _broken(seq: int, traceback: str) -> Rejected:
-    """Return what people shall read of a line that is stored, and broke us."""
+    """Return the message for a line that is stored unparsed because a bug of the recorder broke on it."""
     message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
     return Rejected(seq, "our_bug", "", message)
 
 
 def note_readers(translation: ProjectTranslator) -> None:
-    """Write down where the readers of foreign lines have got to."""
+    """Save the state of the readers of foreign lines."""
     sql.write(
         "UPDATE recorder_producer SET reading = %s WHERE id = %s",
         [(json.dumps(state, separators=(",", ":")), pk) for pk, state in translation.states()],
@@ -279,7 +295,7 @@ def note_readers(translation: ProjectTranslator) -> None:
 
 
 def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> list[int]:
-    """Put other readings of a line in place of those that are stored; return their keys."""
+    """Replace the events derived from a foreign line by `raws`; return their ids."""
     JournalEvent.objects.filter(pk__in=keys).delete()
     if len(keys) != len(raws):
         ids = sql.next_ids({LINES: len(raws)})[LINES]
@@ -293,7 +309,10 @@ def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> li
 
 
 def lock(project: int) -> None:
-    """Let one transaction at a time write to a project that is there. SQLite has one writer anyway."""
+    """Serialize the writers of a project until the transaction ends; SQLite has one writer anyway.
+
+    Raises LookupError if the project does not exist (SQLite only: PostgreSQL checks its foreign keys).
+    """
     if connection.vendor == "postgresql":
         sql.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
     elif not sql.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
@@ -309,6 +328,6 @@ def forget_demo(project: int) -> None:
 
 
 def mark_consolidated(ids: Collection[int], at: datetime) -> None:
-    """Say of lines that what they teach was learnt: from then on their bodies may be pruned."""
+    """Mark lines as consolidated into insights: from then on their bodies may be pruned."""
     statement = f"UPDATE {LINES} SET consolidated_at = %s WHERE consolidated_at IS NULL AND "  # noqa: S608
     sql.write(statement + sql.in_list("id"), [(sql.timestamp_encoder()(at), sql.list_param(ids))])

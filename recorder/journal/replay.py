@@ -1,4 +1,4 @@
-"""The journal told again: native lines as they are, foreign ones as their readers understand them today.
+"""Replays the journal: native lines as stored, foreign ones translated by the current readers.
 
 A reading keeps the place that it had in the journal; where a line says more or less than it did, its readings
 are written anew.
@@ -81,12 +81,14 @@ class Replay:
 
     def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         foreign = parse_foreign(raw, limits=NO_LIMITS)
-        said = self._translation.understood(self._anew(entry.producer), foreign, entry.received_at)
-        if isinstance(said, InvalidLineError):
-            raise said
-        yield from self._read(entry, said.events)
+        translation = self._translation.understood(
+            self._from_start(entry.producer), foreign, entry.received_at
+        )
+        if isinstance(translation, InvalidLineError):
+            raise translation
+        yield from self._read(entry, translation.events)
         about = _about(entry)
-        yield Line(*about, said.original(about[-1]), entry.producer.is_demo, said.origin)
+        yield Line(*about, translation.original(about[-1]), entry.producer.is_demo, translation.origin)
 
     def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
         raws = [encode_event(event) for event in events]
@@ -99,10 +101,10 @@ class Replay:
             yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, ORIGIN_DERIVED)
 
     def _reader(self, producer: Producer) -> Reader:
-        return self._translation.reader(self._anew(producer))
+        return self._translation.reader(self._from_start(producer))
 
-    def _anew(self, producer: Producer) -> Producer:
-        """Let a producer's lines be read from the first on."""
+    def _from_start(self, producer: Producer) -> Producer:
+        """Reset a producer's reader once, so that it reads from the first line."""
         if producer.pk not in self._begun:
             self._begun.add(producer.pk)
             producer.reading = None

@@ -10,7 +10,7 @@ from recorder.models.pricing import ID
 class Insight(models.Model):
     """A procedure, the solution of an error, or a fact; `key` names it for good.
 
-    What the demo showed stands in rows of its own, so that it can go without a trace.
+    Insights of the demo have rows of their own, so that they can be deleted.
     """
 
     class Kind(models.TextChoices):

@@ -36,7 +36,7 @@ class JournalEvent(models.Model):
     A `read` is what the foreign line after it says in native words; it has no number either.
     """
 
-    # Without indexes of their own: each would cost every line, and nobody asks for lines by them alone.
+    # Without indexes of their own: each would cost every line, and no query filters by them alone.
     project = models.ForeignKey(Project, models.CASCADE, db_index=False)
     producer = models.ForeignKey(Producer, models.CASCADE, related_name="lines", db_index=False)
     seq = models.BigIntegerField(null=True)

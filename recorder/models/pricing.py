@@ -42,7 +42,7 @@ class Price(models.Model):
     """What a model costs at a provider; see `recorder.core.money.prices.Price`.
 
     Rows are added, never changed: only `after_event` and `until_event` say which calls they are for.
-    `list_version` is the last version of the price list that said the same; `edition` the first.
+    `list_version` is the last version of the price list with the same prices; `edition` the first.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="prices")

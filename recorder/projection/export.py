@@ -67,20 +67,20 @@ class _Export:
             self._link(record)
 
     def object(self) -> SessionObject:
-        return session_object(self.session, self.loops, self._kept)
+        return session_object(self.session, self.loops, self._recorded_loop)
 
     def one(self, pk: int) -> LoopObject:
         (found,) = (loop for loop in self.loops if loop.id == pk)
-        return loop_object(self._kept(found), self.loops)
+        return loop_object(self._recorded_loop(found), self.loops)
 
-    def _kept(self, loop: Loop) -> RecordedLoop:
+    def _recorded_loop(self, loop: Loop) -> RecordedLoop:
         turns = self._of(Turn, loop)
         return RecordedLoop(
             loop, turns, self._of(ChildRef, loop), self._of(Compaction, loop), list(self._entries(loop))
         )
 
     def _entries(self, loop: Loop) -> Iterator[Entry]:
-        """Yield what was recorded of a loop; a streamed piece says nothing that its message does not."""
+        """Yield the events of a loop without streamed updates, whose text is also in the final message."""
         records = self._of(EventRecord, loop, "AND r.type <> 'MessageUpdate'")
         keys = [record.id for record in records]
         lines = texts(keys)

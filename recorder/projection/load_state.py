@@ -1,6 +1,6 @@
 """Loads a `State` from the tables: the records that some lines may touch, in a fixed number of queries.
 
-First the records that `StateKeys` names, by the look-ups of `recorder.core.lookups`, and what comes with a
+First the records that `StateKeys` names, by the look-ups of `recorder.core.lookups`, and what belongs to a
 loop or session; then those to which they refer, with their own columns. What these refer to in turn is not
 read: such a record has its primary key alone, so that it can be saved as a reference and nothing more. Each
 row becomes one object, whichever queries find it.
@@ -93,7 +93,7 @@ class StateLoader:
         self._read(lookup.record, condition, *values)
 
     def _read_with_sessions(self) -> None:
-        """Read the sessions of the loops, and what comes with each session."""
+        """Read the sessions of the loops, and what belongs to each session."""
         self._read_missing(Session, self._values(Loop, "session"))
         if self._of(Session):
             sessions = list_param(self._of(Session))

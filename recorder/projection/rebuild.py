@@ -46,52 +46,54 @@ def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> i
         if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
             raise BodiesPruned(project, gone)
         slots = dict(ModelConfig.objects.filter(project=project).values_list("key", "slot"))
-        kept = store.forget(project.pk)
-        retelling = Replay(project.pk)
+        retained = store.forget(project.pk)
+        replay = Replay(project.pk)
         for entries in _batches(project):
-            _derive(project.pk, list(retelling.lines(entries)), slots, kept)
+            _derive(project.pk, list(replay.lines(entries)), slots, retained)
             on_progress(len(entries))
-        retelling.finish()
-    return retelling.unreadable
+        replay.finish()
+    return replay.unreadable
 
 
 def _derive(
-    project: int, told: Sequence[Line | EndOfStream], slots: dict[str, int], kept: store.Kept
+    project: int, replayed: Sequence[Line | EndOfStream], slots: dict[str, int], retained: store.RetainedKeys
 ) -> None:
-    """Derive the records of some lines; if a bug of ours breaks them in halves, down to one."""
+    """Derive the records of some lines; after an exception split them in halves, down to one line."""
     try:
         with transaction.atomic():
-            _save(project, told, slots, kept)
+            _save(project, replayed, slots, retained)
     except Exception as error:
-        kept.take_back()
+        retained.take_back()
         if isinstance(error, STORE_ERRORS):
             raise_as_store_error(error)
-        if len(told) > 1:
-            half = len(told) // 2
-            for part in (told[:half], told[half:]):
-                _derive(project, part, slots, kept)
+        if len(replayed) > 1:
+            half = len(replayed) // 2
+            for part in (replayed[:half], replayed[half:]):
+                _derive(project, part, slots, retained)
             return
-        log.exception("line %d of the journal breaks the recorder", told[0].id)
-        _save(project, [unread(line) for line in told if isinstance(line, Line)], slots, kept)
-    kept.settle()
+        log.exception("line %d of the journal breaks the recorder", replayed[0].id)
+        _save(project, [unread(line) for line in replayed if isinstance(line, Line)], slots, retained)
+    retained.settle()
 
 
-def _save(project: int, told: Sequence[Line | EndOfStream], slots: dict[str, int], kept: store.Kept) -> None:
-    """Feed lines in order to a recorder that remembers what they touch."""
-    lines = [line for line in told if isinstance(line, Line)]
-    flushed = frozenset(flush.producer for flush in told if isinstance(flush, EndOfStream))
+def _save(
+    project: int, replayed: Sequence[Line | EndOfStream], slots: dict[str, int], retained: store.RetainedKeys
+) -> None:
+    """Feed lines in order to a recorder with the state they need, and save the changes."""
+    lines = [line for line in replayed if isinstance(line, Line)]
+    flushed = frozenset(flush.producer for flush in replayed if isinstance(flush, EndOfStream))
     wanted = replace(state_keys_of(lines), ending_producers=flushed)
     recorder = Recorder(store.load_state(project, wanted, {line.producer for line in lines} | flushed))
     changes: list[Change] = []
-    for each in told:
+    for each in replayed:
         if isinstance(each, EndOfStream):
             changes += recorder.end_of_stream(each.producer, each.received_at, each.id)
         else:
             changes += recorder.feed(each)
     for change in changes:
-        if isinstance(change, Config):  # a colour is for good, whatever was removed since
+        if isinstance(change, Config):  # a config keeps its colour slot, also when others were removed
             change.slot = slots.get(change.key, change.slot)
-    store.save(project, changes, kept)
+    store.save(project, changes, retained)
 
 
 def _batches(project: Project) -> Iterator[list[Entry]]:

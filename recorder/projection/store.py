@@ -56,8 +56,8 @@ _OF_SUMS = (CallBilled, SegmentChanged)
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
-    """The primary keys that records had, by what names them for good: addresses on the web hold them."""
+class RetainedKeys:
+    """Primary keys from before a rebuild by natural key: URLs contain them, so they must not change."""
 
     configs: dict[str, int] = field(default_factory=dict)
     sessions: dict[str, int] = field(default_factory=dict)
@@ -104,16 +104,19 @@ class Kept:
         self.taken.clear()
 
 
-NOTHING_KEPT = Kept()
+NO_RETAINED_KEYS = RetainedKeys()
 
 
 def load_state(project: int, needs: StateKeys, producers: Iterable[int] = ()) -> State:
-    """Return a Memory with what `needs` names; `producers` are those whose lines will be fed."""
+    """Return a State with the records that `needs` names; `producers` are those whose lines will be fed."""
     return StateLoader(project, needs, frozenset(producers)).load()
 
 
-def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> Invalidation:
-    """Write each changed record as it now is; return the bell to ring after the commit."""
+def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RETAINED_KEYS) -> Invalidation:
+    """Write each changed record in its final state; return the invalidation to publish after the commit.
+
+    New records get their primary keys here, those of `retained` if present. Saving twice is idempotent.
+    """
     changes = list(changes)
     sums = rollups.additions(changes)
     last: dict[Record, bool] = {}
@@ -125,7 +128,7 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]
-    _give_keys(new, kept)
+    _give_keys(new, retained)
     for kind, records in _by_kind(written):
         row_mapper.table(kind).put(records, project)
     for kind, records in reversed(_by_kind(removed)):
@@ -136,18 +139,18 @@ def save(project: int, changes: Iterable[Change], kept: Kept = NOTHING_KEPT) -> 
 
 
 def note_pruned(sessions: Iterable[int], day: date) -> None:
-    """Say of sessions that bodies of their lines went on a day."""
+    """Mark sessions whose line bodies were pruned on `day`."""
     sql.write("UPDATE recorder_session SET pruned_on = %s WHERE id = %s", [(day, pk) for pk in sessions])
 
 
-def forget(project: int) -> Kept:
+def forget(project: int) -> RetainedKeys:
     """Delete all records of a project, but not its journal; return the keys they had, for `save`."""
-    kept = _kept(project)
+    retained = _retained_keys(project)
     rollups.delete(project)
     for kind in reversed(ORDER):
         table = row_mapper.table(kind)
         sql.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
-    return kept
+    return retained
 
 
 def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]]]:
@@ -158,7 +161,7 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
 
 
 def forget_demo(project: int) -> Invalidation:
-    """Delete the records of the demo, and configs that nothing uses any more; the bell names its sessions."""
+    """Delete the records of the demo, and unused configs; the invalidation names its sessions."""
     gone = {pk for (pk,) in sql.read(_DEMO, project)}
     rollups.subtract(project, f"r.session_id IN ({_DEMO})", project)
     for kind in reversed(ORDER):
@@ -167,11 +170,11 @@ def forget_demo(project: int) -> Invalidation:
     return Invalidation(project, sessions=gone)
 
 
-def _give_keys(new: list[Record], kept: Kept) -> None:
+def _give_keys(new: list[Record], retained: RetainedKeys) -> None:
     """Give each new record its primary key, in the order in which they were made."""
-    if kept is not NOTHING_KEPT:
+    if retained is not NO_RETAINED_KEYS:
         for record in new:
-            record.id = kept.key(record)
+            record.id = retained.key(record)
     keyless = _by_kind(record for record in new if not record.id)
     ids = sql.next_ids({row_mapper.table(kind).name: len(records) for kind, records in keyless})
     for kind, records in keyless:
@@ -181,11 +184,11 @@ def _give_keys(new: list[Record], kept: Kept) -> None:
             record.id = key
 
 
-def _kept(project: int) -> Kept:
+def _retained_keys(project: int) -> RetainedKeys:
     sessions = "JOIN recorder_session s ON s.id = r.session_id WHERE s.project_id = %s"
     groups = f"SELECT s.session_id, r.ordinal, r.id FROM recorder_parallelgrouprecord r {sessions}"
     loops = f"SELECT s.session_id, r.loop_id, r.run, r.id FROM recorder_looprecord r {sessions}"
-    return Kept(
+    return RetainedKeys(
         configs=dict(_pairs("SELECT key, id FROM recorder_modelconfig WHERE project_id = %s", project)),
         sessions=dict(_pairs("SELECT session_id, id FROM recorder_session WHERE project_id = %s", project)),
         groups={(row[0], row[1]): row[2] for row in sql.read(groups, project)},

@@ -1,6 +1,14 @@
-"""Commits of other processes: noticed by the writer's connection, and rung as if they were ours.
+"""Polls the database for commits of other processes and publishes their invalidations in this process.
 
-Nodes tell each other by Redis; this is for commands, and for nodes without Redis.
+Nodes with Redis exchange invalidations through it; polling covers management commands and nodes without
+Redis.
+
+Invariant: each journal line that another process commits is published once, unless an invalidation named
+it. After a failed poll the poller cannot tell which lines are new: it starts again at the end of the
+journal and reports a gap, which redraws every open page. SQLite has one writer, so ids appear in order and
+the last id is enough; on PostgreSQL they do not (`commit_order`).
+
+Cost: two or three queries each `EVERY_S` without commits; a fixed number for each `AT_ONCE` new lines.
 """
 
 from __future__ import annotations
@@ -14,7 +22,7 @@ from django.db import connection
 
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS
-from recorder.journal.commit_order import Horizon
+from recorder.journal.commit_order import CommittedLines
 from recorder.models import EventRecord, JournalEvent, LoopRecord, ModelConfig, TextBlock, ToolCall
 from recorder.pubsub import invalidation
 
@@ -23,36 +31,34 @@ EVERY_S = 0.25
 
 
 class CommitPoller:
-    """Looks for journal lines that no bell has named, in the thread that writes.
-
-    What a look that failed would have found nobody knows: the next takes all that is there for known, and has
-    every open page redrawn.
-    """
+    """Publishes journal lines that no invalidation named. Runs in the writer thread, on its connection."""
 
     def __init__(self) -> None:
         self._is_blind = True
         self._polled_at = 0.0
-        self._version = self._seen = 0
-        self._horizon: Horizon | None = None
-        self._named: set[int] = set()  # lines that bells have named since the last look
-        self._unnamed: set[int] = set()  # seen at the last look; with Redis, their bell may be on its way
-        self._configs: set[int] = set()  # that are known
+        self._version = self._last_id = 0
+        self._committed: CommittedLines | None = None
+        self._named: set[int] = set()  # lines that invalidations named since the last poll
+        self._unnamed: set[int] = (
+            set()
+        )  # found by the last poll; with Redis, their invalidation may still arrive
+        self._configs: set[int] = set()  # already published
         self._lock = Lock()
         invalidation.subscribe(self._note)
 
     def poll_if_due(self) -> None:
-        """Look, unless that was done just now."""
+        """Poll, at most once each `EVERY_S` seconds."""
         if time.monotonic() - self._polled_at >= EVERY_S:
             self._polled_at = time.monotonic()
             self.poll()
 
     def poll(self) -> None:
-        """Ring for what others have committed since the last look."""
+        """Publish what other processes have committed since the last poll. Store errors are handled here."""
         try:
             if self._is_blind:
                 self._begin()
             else:
-                self._publish_for(self._beyond(self._horizon) if self._horizon else self._after())
+                self._publish_for(self._beyond(self._committed) if self._committed else self._after())
         except STORE_ERRORS:
             self._is_blind = True
             connection.close()
@@ -70,39 +76,39 @@ class CommitPoller:
         with self._lock:
             self._configs |= configs
         if connection.vendor == "postgresql":
-            self._horizon = Horizon()
+            self._committed = CommittedLines()
             self._unnamed.clear()
         else:
             self._has_changed()
-            self._seen = self._last()
+            self._last_id = self._last()
         self._is_blind = False
         invalidation.publish_gap()
 
-    def _beyond(self, horizon: Horizon) -> list[int]:
-        """Return the lines that are due on PostgreSQL, where they may appear below others."""
-        floor, was_settled = horizon.floor, horizon.is_settled
-        found = set(horizon.lines())
+    def _beyond(self, committed: CommittedLines) -> list[int]:
+        """Return the lines to publish on PostgreSQL, where a lower id may be committed after a higher one."""
+        floor, was_settled = committed.floor, committed.is_settled
+        found = set(committed.lines())
         with self._lock:
-            # Those of the last look may be below the floor by now, and will not be found again.
+            # Lines of the last poll may be below the floor by now: the next query does not return them.
             unnamed = (found | self._unnamed) - self._named
             due = unnamed & self._unnamed if settings.REDIS_URL else unnamed
             self._named = {line for line in self._named | due if line > floor}
         self._unnamed = unnamed - due
-        if horizon.is_settled and not was_settled:
+        if committed.is_settled and not was_settled:
             invalidation.publish_gap()
         return sorted(due)
 
     def _after(self) -> list[int]:
-        """Return the lines that are due on SQLite, where they appear in order."""
+        """Return the lines to publish on SQLite, where ids are committed in order."""
         last = self._last()
         if has_changed := self._has_changed():
-            last = self._last()  # a change is told once: nothing may be committed in between
-        seen, self._seen = self._seen, last
+            last = self._last()  # data_version reports a commit once, so read the last id after it
+        previous, self._last_id = self._last_id, last
         with self._lock:
             named, self._named = self._named, set()
-        if not has_changed or seen >= last:
+        if not has_changed or previous >= last:
             return []
-        lines = JournalEvent.objects.filter(id__gt=seen, id__lte=last).order_by("id")
+        lines = JournalEvent.objects.filter(id__gt=previous, id__lte=last).order_by("id")
         return [line for line in lines.values_list("id", flat=True) if line not in named]
 
     def _has_changed(self) -> bool:
@@ -122,7 +128,7 @@ class CommitPoller:
 
 
 def invalidations_of(lines: Collection[int]) -> list[invalidation.Invalidation]:
-    """Return one bell a project for lines of the journal. What may be new in it is said to be."""
+    """Return one invalidation per project for journal lines; records that may be new are listed as new."""
     found: dict[int, invalidation.Invalidation] = {}
     projects = JournalEvent.objects.filter(id__in=lines).values_list("project_id", flat=True)
     for project in projects.distinct():

@@ -1,6 +1,9 @@
-"""The doorbell: after a commit it says which records were touched, by id and never by content.
+"""Publish/subscribe of invalidations: the primary keys of the records that a commit changed, never content.
 
-Nothing may depend on a bell arriving: a page that missed one redraws whole when it connects again.
+Invariant: nothing depends on the arrival of one invalidation. A page that missed one redraws every panel
+when it reconnects, or when `publish_gap` reports a loss.
+
+Cost: one pass over the changed records and no query. Subscribers run on the thread that publishes.
 """
 
 from __future__ import annotations
@@ -30,9 +33,9 @@ from recorder.core.records import (
 
 log = logging.getLogger(__name__)
 
-# Of these alone a reader of what starts, ends and waits asks more.
+# Types of the events whose details subscribers such as notifications query.
 MOMENTS = frozenset(("AgentStart", "AgentEnd", "ApprovalRequested", "ParallelLoopStart", "ParallelLoopEnd"))
-STREAMED = "MessageUpdate"  # its text is in blocks, so that its turn is not drawn again
+STREAMED = "MessageUpdate"  # its text is stored in text blocks, so its turn need not be redrawn
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,37 +47,37 @@ class Invalidation:
     new_sessions: set[int] = field(default_factory=set)
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)
-    judges: dict[int, int] = field(default_factory=dict)  # loop that judges a group of this bell: group
+    judges: dict[int, int] = field(default_factory=dict)  # judge loop of a group in this invalidation: group
     configs: set[int] = field(default_factory=set)  # first seen: others of their model get other labels
     loops: dict[int, int] = field(default_factory=dict)  # loop: session
     turns: dict[int, int] = field(default_factory=dict)  # turn: loop
     tools: dict[int, int] = field(default_factory=dict)  # tool call: turn, or 0
-    approvals: dict[int, int] = field(default_factory=dict)  # question: loop, or 0
+    approvals: dict[int, int] = field(default_factory=dict)  # approval: loop, or 0
     blocks: dict[int, int] = field(default_factory=dict)  # text block: turn, or 0
     events: dict[int, int] = field(default_factory=dict)  # journal id: loop, or 0
     moments: set[int] = field(default_factory=set)  # events of a type in MOMENTS
     ended: set[int] = field(default_factory=set)  # loops that no longer run
     ended_groups: set[int] = field(default_factory=set)
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
-    people: set[int] = field(default_factory=set)  # whose own marks changed
+    people: set[int] = field(default_factory=set)  # users whose read markers changed
     quarantined: bool = False
 
     def message(self) -> dict[str, Any]:
-        """Return it as plain values that cross from process to process: msgpack reads keys only as text."""
-        return {each.name: _said(getattr(self, each.name)) for each in fields(self)}
+        """Return the fields as plain values for another process, keys as text because msgpack requires it."""
+        return {each.name: _encode(getattr(self, each.name)) for each in fields(self)}
 
     @classmethod
     def of(cls, message: dict[str, Any]) -> Invalidation:
-        """Read a message back: lists are sets and keys are numbers again."""
+        """Decode a message: lists become sets and keys become numbers; unknown fields are ignored."""
         known = {each.name for each in fields(cls)}
-        return cls(**{name: _heard(value) for name, value in message.items() if name in known})
+        return cls(**{name: _decode(value) for name, value in message.items() if name in known})
 
 
 PARTS = tuple(each.name for each in fields(Invalidation) if each.name not in ("project", "quarantined"))
 
 
 def merge(invalidations: Sequence[Invalidation]) -> Invalidation:
-    """Return one bell for all of `bells`, which are of one project."""
+    """Merge `invalidations`, at least one and all of one project, into one."""
     whole = Invalidation(
         invalidations[0].project, quarantined=any(touched.quarantined for touched in invalidations)
     )
@@ -87,12 +90,12 @@ def merge(invalidations: Sequence[Invalidation]) -> Invalidation:
 def invalidation_of(
     project: int, written: Iterable[Record], removed: Iterable[Record], new: Iterable[Record]
 ) -> Invalidation:
-    """Return the bell for what one commit wrote and removed; `new` is what was not there before."""
+    """Return the invalidation for the records that a commit wrote and removed; it created those in `new`."""
     touched = Invalidation(project)
     events: list[EventRecord] = []
     for record in chain(written, removed):
         if type(record) is EventRecord:
-            events.append(record)  # most are: they are noted together
+            events.append(record)  # the majority: added in bulk
         else:
             _note(touched, record)
     _note_events(touched, events)
@@ -170,7 +173,7 @@ _lock = Lock()
 
 
 def subscribe(listener: Subscriber) -> None:
-    """Have `listener` called for every bell, on whichever thread rings."""
+    """Call `listener` for every invalidation, on the thread that publishes it; it must not block or raise."""
     with _lock:
         if listener not in _subscribers:
             _subscribers.append(listener)
@@ -183,14 +186,14 @@ def unsubscribe(listener: Subscriber) -> None:
 
 
 def subscribe_to_gaps(redraw: Callable[[], None]) -> None:
-    """Have `redraw` called whenever bells of other processes may have been missed."""
+    """Call `redraw` whenever invalidations of other processes may have been missed."""
     with _lock:
         if redraw not in _gap_subscribers:
             _gap_subscribers.append(redraw)
 
 
 def publish_gap() -> None:
-    """Tell those who listen that bells may have been missed: what they show may be old."""
+    """Notify the gap subscribers that invalidations may have been missed, so that they redraw."""
     with _lock:
         redraws = list(_gap_subscribers)
     for redraw in redraws:
@@ -198,26 +201,26 @@ def publish_gap() -> None:
 
 
 def publish(touched: Invalidation) -> None:
-    """Tell everyone who listens, in this process and in the others."""
+    """Notify the subscribers of this process, then hand the invalidation to the relays to other processes."""
     publish_here(touched)
     for carry in _relays:
         carry(touched)
 
 
 def add_relay(carrier: Subscriber) -> None:
-    """Have `carrier` take every bell of this process to the others."""
+    """Call `carrier` for every invalidation that `publish` gets; it sends them to other processes."""
     _relays.append(carrier)
 
 
 def publish_here(touched: Invalidation) -> None:
-    """Tell those who listen in this process."""
+    """Notify the subscribers of this process only, in the order in which they subscribed."""
     with _lock:
         listeners = list(_subscribers)
     for listener in listeners:
         listener(touched)
 
 
-def _said(value: Any) -> Any:
+def _encode(value: Any) -> Any:
     if isinstance(value, set):
         return sorted(value)
     if isinstance(value, dict):
@@ -225,7 +228,7 @@ def _said(value: Any) -> Any:
     return value
 
 
-def _heard(value: Any) -> Any:
+def _decode(value: Any) -> Any:
     if isinstance(value, list):
         return set(value)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A session as it was at a recorded event: `with past.seen_from(session, event):` every query tells it so."""
+"""A session as it was at an event: within `with as_of(session, event):` every query returns that state."""
 
 from recorder.projection.as_of.overlay import NotOfSession, as_of
 

@@ -1,6 +1,6 @@
 """Events whose body is restored and parsed when the recorder first reads a field of it.
 
-The head of a line (its type, loop id and time) stands in the index of lines, as the recorder wrote it there.
+The head of a line (its type, loop id and time) is in the index of lines, as the recorder wrote it.
 All else is in the body, and a body can be megabytes: a request repeats every message before it. So an event
 is made of its head alone, with a descriptor in the place of each other field.
 
@@ -41,21 +41,21 @@ class Unreadable(Exception):
 
 
 class BodyUse:
-    """The types of the lines that were passed, and those of which the recorder read a body."""
+    """The types of the consumed lines, and those of which the recorder read a body."""
 
     def __init__(self) -> None:
-        self._passed: set[str] = set()
+        self._consumed: set[str] = set()
         self._read: set[str] = set()
 
-    def passed(self, types: Iterable[str]) -> None:
-        self._passed.update(types)
+    def note_consumed(self, types: Iterable[str]) -> None:
+        self._consumed.update(types)
 
     def read(self, name: str) -> None:
         self._read.add(name)
 
     def is_likely(self, name: str) -> bool:
         """Return whether the body of a line is worth reading ahead; of a type that never came it is."""
-        return name in self._read or name not in self._passed
+        return name in self._read or name not in self._consumed
 
 
 class BodyReader:
@@ -72,7 +72,7 @@ class BodyReader:
         self._end, self._number = 0, FIRST  # where the next reading ahead begins, and of how many lines
 
     def event(self, place: int) -> Event:
-        """Return what a line says. Raises Unreadable."""
+        """Return the event of a line. Raises Unreadable."""
         try:
             return parse(self._text(place), limits=NO_LIMITS)
         except InvalidLineError:
@@ -84,7 +84,7 @@ class BodyReader:
             likely = {each for each in set(self._types) if self._use.is_likely(each)} | {name}
             self._end, self._ahead = place + self._number, {}
             self._end = self._read_ahead(place, likely)
-            self._use.passed(self._types[place : self._end])
+            self._use.note_consumed(self._types[place : self._end])
             self._number = MOST
         elif line not in self._ahead:
             self._read_ahead(place, {name})
@@ -110,7 +110,7 @@ def lazy_event(
 
 
 class _BodyField:
-    """A field that is not read yet. What stands in the instance comes before it: it is asked once."""
+    """Non-data descriptor of a field not read yet; the first read stores the value in the instance."""
 
     def __init__(self, name: str) -> None:
         self._name = name

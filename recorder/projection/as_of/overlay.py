@@ -1,13 +1,13 @@
 """A session as it was at one event, for every query there is: temporary tables hide the real ones.
 
-Each table of records has a temporary one of the same name. SQLite and PostgreSQL both find a temporary table
-first, so within `seen_from` every query of this connection reads the past, and pages and the API draw it
+Each table of records has a temporary one of the same name. SQLite and PostgreSQL both find a temporary
+table first, so within `as_of` every query of this connection reads the past, and pages and the API draw it
 with the queries and templates of the present. The index of lines becomes a view that ends at the event.
 
-Invariant: nothing is left and nobody else sees it. All is made inside a savepoint that is rolled back, also
-when the caller raises; a temporary table belongs to one connection; nothing real is written or locked. Rows
-have the keys that their records have now, so that links hold. What is no record (lines, prices, configs,
-projects) is as it is now.
+Invariant: nothing remains and no other connection sees it. All is made inside a savepoint that is rolled
+back, also when the caller raises; a temporary table belongs to one connection; nothing real is written or
+locked. Rows have the keys that their records have now, so that links hold. What is no record (lines,
+prices, configs, projects) is as it is now.
 
 Cost: 5 to 10 ms for the tables, and about 10 microseconds a row; `history` says what the rows cost.
 """
@@ -54,17 +54,17 @@ class NotOfSession(Exception):
 
 @contextmanager
 def as_of(session: SessionRow, at: int) -> Iterator[None]:
-    """Let this connection see a session and its sub-agents as they were at an event.
+    """Make this connection see a session and its sub-agents as they were at an event.
 
-    No other session is to be seen, but for the one that spawned it. Raises NotOfSession, or Pruned when the
-    lines from which it would be told are not whole.
+    No other session is visible, except the one that spawned it. Raises NotOfSession, or Pruned when the
+    bodies of lines that it is derived from were pruned.
     """
     of_session = EventRecord.objects.filter(session=session, journal=at, journal__project=session.project_id)
     if not of_session.exists():
         raise NotOfSession
     records = _records(session, at)
-    with _apart():
-        _stand_in(records, session.project_id, at)
+    with _rolled_back():
+        _create_temporary_tables(records, session.project_id, at)
         yield
 
 
@@ -84,7 +84,7 @@ def _records(session: SessionRow, at: int) -> Sequence[Record]:
 
 
 def _visible(records: Sequence[Record], session: int, sessions: Collection[int]) -> Sequence[Record]:
-    """Return what is of some sessions, and the loop that spawned one, with its session."""
+    """Return the records of `sessions`, and the loop that spawned `session`, with its own session."""
     seen = [record for record in records if (of := _session_of(record)) is None or of.id in sessions]
     spawner = next(each.parent for each in seen if isinstance(each, Session) and each.id == session)
     if spawner is not None and spawner.session.id not in sessions:
@@ -105,7 +105,7 @@ def _session_of(record: Record) -> Session | None:
 
 
 @contextmanager
-def _apart() -> Iterator[None]:
+def _rolled_back() -> Iterator[None]:
     """Take back all that is made inside, tables too. On SQLite it begins as a reader and never waits."""
     if connection.vendor == "postgresql":
         with transaction.atomic():
@@ -121,7 +121,7 @@ def _apart() -> Iterator[None]:
             cursor.execute("RELEASE seen")
 
 
-def _stand_in(records: Sequence[Record], project: int, at: int) -> None:
+def _create_temporary_tables(records: Sequence[Record], project: int, at: int) -> None:
     real = _schema()
     with connection.cursor() as cursor:
         for kind in _KINDS:

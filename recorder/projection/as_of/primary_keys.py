@@ -26,31 +26,31 @@ FRESH = 10**12  # keys from here on are of no row: what there is no longer, or n
 _Natural: TypeAlias = tuple[Any, ...]
 
 
-class _Known(NamedTuple):
-    """What a record is known by once those it stands under have their keys, and the columns of the same."""
+class _NaturalKey(NamedTuple):
+    """Natural key of a record whose parents have their primary keys, and its columns."""
 
     by: Callable[[Any], _Natural]
     columns: str
 
 
-_NATURAL: Mapping[type[Record], _Known] = {
-    ModelConfig: _Known(lambda config: (config.key,), "key"),
-    Session: _Known(lambda session: (session.session_id,), "session_id"),
-    Group: _Known(lambda group: (group.session.id, group.ordinal), "session_id, ordinal"),
-    Loop: _Known(lambda loop: (loop.session.id, loop.loop_id, loop.run), "session_id, loop_id, run"),
-    Turn: _Known(lambda turn: (turn.loop.id, turn.ordinal), "loop_id, ordinal"),
-    ToolCall: _Known(
+_NATURAL: Mapping[type[Record], _NaturalKey] = {
+    ModelConfig: _NaturalKey(lambda config: (config.key,), "key"),
+    Session: _NaturalKey(lambda session: (session.session_id,), "session_id"),
+    Group: _NaturalKey(lambda group: (group.session.id, group.ordinal), "session_id, ordinal"),
+    Loop: _NaturalKey(lambda loop: (loop.session.id, loop.loop_id, loop.run), "session_id, loop_id, run"),
+    Turn: _NaturalKey(lambda turn: (turn.loop.id, turn.ordinal), "loop_id, ordinal"),
+    ToolCall: _NaturalKey(
         lambda tool: (tool.loop.id, tool.start_event or tool.end_event),
         "loop_id, COALESCE(start_event, end_event)",
     ),
-    Compaction: _Known(
+    Compaction: _NaturalKey(
         lambda each: (each.loop.id, each.start_event or each.end_event),
         "loop_id, COALESCE(start_event, end_event)",
     ),
-    ChildRef: _Known(
+    ChildRef: _NaturalKey(
         lambda ref: (ref.loop.id, ref.event, ref.child_loop_id), "loop_id, event, child_loop_id"
     ),
-    Approval: _Known(
+    Approval: _NaturalKey(
         lambda approval: (approval.session.id, approval.request_event), "session_id, request_event"
     ),
 }

@@ -9,19 +9,19 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
-from recorder.pubsub.redis_relay import DEAF_S, GROUP, GapDetector, RedisRelay
+from recorder.pubsub.redis_relay import GROUP, SILENCE_S, GapDetector, RedisRelay
 
 BELL = Invalidation(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
 
 
 def test_numbers_without_a_hole_mean_that_nothing_was_missed():
-    ears = GapDetector("me")
-    assert not any(ears.has_missed("other", number, 0.0) for number in range(1, 10))
+    gaps = GapDetector("me")
+    assert not any(gaps.has_missed("other", number, 0.0) for number in range(1, 10))
 
 
 def test_a_hole_in_the_numbers_of_a_node_means_that_something_was_missed_once():
-    ears = GapDetector("me")
-    heard = [ears.has_missed("other", number, 0.0) for number in (1, 2, 5, 6)]
+    gaps = GapDetector("me")
+    heard = [gaps.has_missed("other", number, 0.0) for number in (1, 2, 5, 6)]
     assert heard == [False, False, True, False]
 
 
@@ -30,8 +30,8 @@ def test_a_node_first_heard_in_the_middle_may_have_said_something_before():
 
 
 def test_each_node_has_numbers_of_its_own():
-    ears = GapDetector("me")
-    heard = [ears.has_missed(node, number, 0.0) for node, number in [("a", 1), ("b", 1), ("a", 2), ("b", 2)]]
+    gaps = GapDetector("me")
+    heard = [gaps.has_missed(node, number, 0.0) for node, number in [("a", 1), ("b", 1), ("a", 2), ("b", 2)]]
     assert not any(heard)
 
 
@@ -40,13 +40,13 @@ def test_what_a_node_says_itself_is_never_missed():
 
 
 def test_a_node_that_falls_silent_may_have_committed_what_it_did_not_say():
-    ears = GapDetector("me")
-    ears.has_missed("other", 1, 0.0)
-    ears.has_missed("me", 1, DEAF_S)
+    gaps = GapDetector("me")
+    gaps.has_missed("other", 1, 0.0)
+    gaps.has_missed("me", 1, SILENCE_S)
 
-    assert not ears.has_lost_one(DEAF_S)
-    assert ears.has_lost_one(DEAF_S + 0.1)
-    assert not ears.has_lost_one(DEAF_S + 0.2)
+    assert not gaps.has_lost_one(SILENCE_S)
+    assert gaps.has_lost_one(SILENCE_S + 0.1)
+    assert not gaps.has_lost_one(SILENCE_S + 0.2)
 
 
 def test_a_bell_crosses_redis_as_it_is():
@@ -71,13 +71,13 @@ async def test_what_another_node_says_rings_here(relay, heard):
     assert await told(heard) == BELL
 
 
-async def test_what_cannot_be_read_or_said_ends_nothing(relay, heard, caplog):
+async def test_messages_that_cannot_be_sent_or_decoded_do_not_end_the_relay(relay, heard, caplog):
     await told(heard)
 
     relay.carry("no bell at all")
-    await logged(caplog, "cannot be said")
+    await logged(caplog, "cannot be sent")
     await get_channel_layer().group_send(GROUP, {"type": "bell", "of": "another release"})
-    await logged(caplog, "cannot be read")
+    await logged(caplog, "cannot be decoded")
     await logged(caplog, "answers again")
 
     assert await told(heard) == BELL
