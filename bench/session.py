@@ -141,7 +141,7 @@ def opened(page: Page, url: str) -> tuple[float, float, float]:
     page.goto(url)
     page.locator("[data-connection=live]").wait_for()
     interactive = page.evaluate(READY)
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(500)  # until work after loading is done
     page.evaluate(FRAMES)
     use(page)
     frames, heap = page.evaluate(SEEN)
@@ -154,7 +154,7 @@ def use(page: Page) -> None:
     page.locator("#loop-scroll").hover()
     for step in range(60):
         page.mouse.wheel(0, -400 if step < 30 else 400)
-        page.wait_for_timeout(16)
+        page.wait_for_timeout(16)  # one frame
 
 
 def continuing(server: Server, reader: Reader, page: Page) -> tuple[object, ...]:
@@ -165,7 +165,7 @@ def continuing(server: Server, reader: Reader, page: Page) -> tuple[object, ...]
     page.on("websocket", lambda socket: socket.on("framereceived", lambda frame: sent.append(len(frame))))
     page.goto(url)
     page.locator("[data-connection=live]").wait_for()
-    page.wait_for_timeout(500)
+    page.wait_for_timeout(500)  # until work after loading is done
     sent.clear()
     for script in (FRAMES, CHANGES):
         page.evaluate(script)

@@ -114,7 +114,7 @@ def _push(side: Side, run: str) -> float:
             sent = []
             for mark in range(MARKS):
                 sent.append(agent.mark(mark)[0])
-                time.sleep(BETWEEN_MARKS_S)
+                time.sleep(BETWEEN_MARKS_S)  # so that each mark has a redraw of its own
             time.sleep(1)  # for the last frame
     finally:
         agent.close()

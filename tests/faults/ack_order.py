@@ -1,6 +1,6 @@
-"""Runs a server under `strace`: does an acknowledgement leave before its events are on the disk?
+"""Runs a server under `strace` and checks that no acknowledgement is sent before its events are synced.
 
-`python -m tests.faults.ack_order --acks 10000`. SQLite only: the log of PostgreSQL is another process's.
+`python -m tests.faults.ack_order --acks 10000`. SQLite only: PostgreSQL writes its log in another process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def strace() -> str | None:
 
 
 def run(folder: Path, acks: int, seed: int) -> Order:
-    """Return what a trace of so many acknowledgements shows."""
+    """Return the order of calls in a trace of `acks` acknowledgements."""
     pipe = folder / "trace"
     os.mkfifo(pipe)
     order = Order()
@@ -49,7 +49,7 @@ def run(folder: Path, acks: int, seed: int) -> Order:
             assert any(producer.is_alive() for producer in producers), server.log()
             time.sleep(0.05)
         stop(producers)
-        # The tracer would leave the server to itself; when the server ends, so does the tracer.
+        # Killing the tracer would leave the server running; the tracer ends with the server.
         os.kill(json.loads((folder / "server.json").read_text())["pid"], signal.SIGTERM)
         server.wait()
     except BaseException:

@@ -19,14 +19,14 @@ def server_url():
 
 @pytest.fixture
 def database():
-    """Settings of a database of its own."""
+    """Settings of an empty database."""
     with fresh(server_url()) as settings_:
         yield settings_
 
 
 @pytest.fixture
 def server(tmp_path, database):
-    """A server that is not yet started."""
+    """A server that is not started yet."""
     server = Server(tmp_path, **database)
     yield server
     server.stop()

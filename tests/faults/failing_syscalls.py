@@ -1,7 +1,7 @@
-"""Runs a server whose system calls fail, under `strace`: a failed sync ends it, failed reads and writes pass.
+"""Runs a server whose system calls fail, under `strace`: a failed sync ends it, other errors do not.
 
 `python -m tests.faults.failing_syscalls sync`, or `io`, or `full`; SQLite only. Nothing acknowledged
-may be lost. After a failed sync of the log there must be no other, and the process must say so by its status.
+may be lost. After a failed sync of the log there must be no other, and the exit status must report it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ SYNCED = re.compile(r"fdatasync\(\d+<[^>]*-wal>")
 
 @dataclass
 class Course:
-    """What failed, and what came of it. `status` is None for a server that went on."""
+    """The failed calls and their effect. `status` is None for a server that continued."""
 
     failed: int
     synced_again: int  # after the first failure
@@ -49,7 +49,7 @@ class Course:
 
 
 def run(folder: Path, kind: str, after: int, seed: int) -> Course:
-    """Let calls fail after so many; bring up a server that ended without strace, and compare."""
+    """Let calls fail after `after` calls; restart a server that ended without strace, and compare."""
     server, trace = Server(folder), folder / "trace"
     server.start()
     producers = at_work(PRODUCERS, server.port, server.token, seed)
@@ -57,7 +57,7 @@ def run(folder: Path, kind: str, after: int, seed: int) -> Course:
     calls, inject = FAILS[kind]
     what = inject.format(n=after, m=after + BURST - 1)
     options = ["-f", "-y", "-qq", "--seccomp-bpf", "-e", f"trace={calls}", "-e", "signal=none", "-s", "0"]
-    if kind == "sync":  # of the log alone: one of the database that fails is done again, and nothing is lost
+    if kind == "sync":  # of the log only: a failed sync of the database is repeated, and nothing is lost
         options += ["-P", str(folder / "loopscope.sqlite3-wal")]
     server.under = (shutil.which("strace") or "strace", *options, "-e", f"inject={what}", "-o", str(trace))
     try:

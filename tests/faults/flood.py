@@ -1,7 +1,7 @@
-"""Floods a server over one WebSocket beside a page that reads nothing, and measures what the others feel.
+"""Floods a server over one WebSocket next to a page that reads nothing; measures the delay of other clients.
 
-`python -m tests.faults.flood --mib 600`: memory may grow by 64 MiB, and the slowest hundredth of the answers
-that others wait for by 250 ms.
+`python -m tests.faults.flood --mib 600`: memory may grow by 64 MiB, and the
+99th percentile of the response times of other clients by 250 ms.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ MIB = 1024 * 1024
 GROWTH_MIB, SLOWER_MS = 64, 250
 QUIET, EVERY_S, BEFORE_S = 4, 0.05, 10.0
 LINES, LINE_BYTES = 64, 16 * 1024  # of one frame
-DROPPED_S = 45.0  # a page that acknowledges nothing is given 30 s
+DROPPED_S = 45.0  # a page that acknowledges nothing is closed after 30 s
 UPGRADE = """GET {path} HTTP/1.1\r
 Host: 127.0.0.1:{port}\r
 Upgrade: websocket\r
@@ -46,7 +46,7 @@ Cookie: {cookie}\r
 
 @dataclass(frozen=True)
 class Felt:
-    """What a flood cost."""
+    """Cost of a flood."""
 
     taken_mib: int
     seconds: float
@@ -63,7 +63,7 @@ class Felt:
 
 
 class Quiet(threading.Thread):
-    """A producer that sends an event now and then, and how long each answer took."""
+    """A producer that sends an event at intervals, with the time of each response."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
@@ -76,11 +76,11 @@ class Quiet(threading.Thread):
             began = time.perf_counter()
             self._agent.send({"type": "Note", "n": len(self.waits)})
             self.waits.append(time.perf_counter() - began)
-            time.sleep(EVERY_S)  # its pace
+            time.sleep(EVERY_S)  # the interval
 
 
 class Memory(threading.Thread):
-    """The most memory that the server held."""
+    """Samples the server's memory; keeps the maximum."""
 
     def __init__(self, server: Server) -> None:
         super().__init__(daemon=True)
@@ -91,14 +91,14 @@ class Memory(threading.Thread):
     def run(self) -> None:
         while not self.is_over:
             self.most = max(self.most, self._now())
-            time.sleep(0.01)  # its pace
+            time.sleep(0.01)  # the sampling interval
 
     def _now(self) -> int:
         return int(self._status.read_text().partition("VmRSS:")[2].split()[0]) // 1024
 
 
 def run(server: Server, mib: int, before_s: float = BEFORE_S) -> Felt:
-    """Flood a server that runs."""
+    """Flood a running server."""
     reader, agent = Reader(server), server.agent()
     agent.send(agent_start("flood.a.1"))
     before = _waits(server, lambda: time.sleep(before_s))
@@ -116,7 +116,7 @@ def run(server: Server, mib: int, before_s: float = BEFORE_S) -> Felt:
 
 @contextmanager
 def deaf_page(server: Server, reader: Reader) -> Iterator[None]:
-    """Open the page of the loop that is flooded, at its events, and read nothing of what is pushed to it."""
+    """Open the events of the flooded loop, and read none of the frames."""
     loop = server.read("/api/v1/loops?session_id=flood")["items"][0]
     session, pk = loop["url"].split("/")[-3], loop["url"].split("/")[-1]
     path = f"/p/default/live/session?session={session}&loop={pk}&tab=events"
@@ -150,7 +150,7 @@ def _flood(server: Server, mib: int) -> None:
     )
     process.start()
     process.join()
-    assert process.exitcode == 0, "the flood was not taken"
+    assert process.exitcode == 0, "the flood was not stored"
 
 
 def _waits(server: Server, during: Callable[[], None]) -> list[float]:

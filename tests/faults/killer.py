@@ -1,7 +1,7 @@
-"""Kills a server at random moments under producers with ledgers, then compares.
+"""Kills a server at random moments under load from producers with ledgers, then compares.
 
-`python -m tests.faults.killer --kills 300` takes about ten minutes. Nothing that was acknowledged may be
-lost, nothing may be there twice or out of order, and `check_integrity` must find nothing.
+`python -m tests.faults.killer --kills 300` takes about ten minutes. No acknowledged line may be lost,
+repeated or reordered, and `check_integrity` must find nothing.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from tests.support.server import Server
 
 PRODUCERS = 8
 ACKS = 60  # the most between its start and its end, or
-AT_WORK_S = 3.0  # this long: on a busy machine it takes a while to take up its work
+AT_WORK_S = 3.0  # this long: on a busy machine it starts slowly
 STARTING_S = 0.6
-WHILE_STARTING = 0.1  # this part of the kills
+WHILE_STARTING = 0.1  # share of the kills
 
 
 def run(server: Server, kills: int, seed: int) -> Outcome:
-    """Kill `server` so many times and compare."""
+    """Kill `server` `kills` times and compare."""
     chance = random.Random(seed)
     server.start()
     producers = at_work(PRODUCERS, server.port, server.token, seed)
@@ -41,7 +41,7 @@ def run(server: Server, kills: int, seed: int) -> Outcome:
 
 
 def _kill(server: Server, producers: list[Producer], chance: random.Random) -> None:
-    """Let it work for a moment, end it, and start it again; sometimes end it while it starts, too."""
+    """Kill it after a moment of work and restart it; sometimes kill it during the start, too."""
     enough = _acks(producers) + chance.randint(0, ACKS)
     deadline = time.monotonic() + AT_WORK_S
     while _acks(producers) < enough and time.monotonic() < deadline:

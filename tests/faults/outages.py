@@ -1,4 +1,4 @@
-"""Takes away what a server needs, under producers with ledgers, gives it back, and compares.
+"""Stops a service of a server under load from producers with ledgers, restores it, and compares.
 
 `python -m tests.faults.outages lock --seconds 30`; the outages are `lock`, `disk` and `postgres`. Nothing
 acknowledged may be lost, and every producer must be served again without a restart.
@@ -32,7 +32,7 @@ BEFORE_S = 2.0
 FELT_S = 60.0
 RETURN_S = 30.0
 MIB = 1024 * 1024
-FULL_AGAIN_S = 5.0  # its log gives space back now and then, and some more events are taken
+FULL_AGAIN_S = 5.0  # checkpoints of its log free space, so some more events are stored
 LET_GO_S = 10
 DISK_BYTES = 256 * MIB
 LEFT_BYTES = MIB // 4
@@ -43,10 +43,10 @@ Outage = Callable[[], AbstractContextManager[float]]
 
 @dataclass
 class Course:
-    """What happened while it was away and after."""
+    """Results during and after an outage."""
 
     acks_before: int
-    acks_while: int  # since it was felt
+    acks_while: int  # since its first effect
     ready_while: int
     page_while: int
     served_again_s: float
@@ -60,7 +60,7 @@ class Course:
 
 
 def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
-    """Let producers work while something is away for so long."""
+    """Let producers send during an outage of a given length."""
     producers = at_work(PRODUCERS, server.port, server.token, seed)
     for producer in producers:
         producer.start()
@@ -91,7 +91,7 @@ def lock(server: Server) -> Iterator[float]:
 
 @contextmanager
 def small_disk(folder: Path) -> Iterator[Path]:
-    """Make a file system of its own, in a file, and mount it."""
+    """Create a file system in a file, and mount it."""
     image, place = folder / "disk", folder / "mounted"
     place.mkdir()
     with image.open("wb") as file:
@@ -103,7 +103,7 @@ def small_disk(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def mounted(image: Path, place: Path) -> Iterator[None]:
-    """Mount a file."""
+    """Mount the file system of a file."""
     subprocess.run(["mount", "-o", "loop", image, place], check=True)
     try:
         yield
@@ -112,7 +112,7 @@ def mounted(image: Path, place: Path) -> Iterator[None]:
 
 
 def _let_go(place: Path) -> None:
-    """Unmount it; on a busy machine a process that was killed may hold a file for a moment more."""
+    """Unmount it; a killed process may hold a file for a moment longer on a busy machine."""
     deadline = time.monotonic() + LET_GO_S
     while subprocess.run(["umount", place], check=False).returncode:
         assert time.monotonic() < deadline, f"{place} is still held"
@@ -121,7 +121,7 @@ def _let_go(place: Path) -> None:
 
 @contextmanager
 def full(server: Server) -> Iterator[float]:
-    """Fill the server's file system, all but a little, and let its producers fill that."""
+    """Fill the server's file system except for a little, and let its producers fill that."""
     filler = server.folder / "filler"
     with filler.open("wb") as file:
         room = os.statvfs(server.folder)
@@ -140,7 +140,7 @@ def killed(service: Service) -> Iterator[float]:
 
 
 def status(server: Server, path: str) -> int:
-    """Return the status that a reader gets."""
+    """Return the HTTP status of a GET."""
     request = urllib.request.Request(server.url + path, headers={"Authorization": f"Bearer {server.token}"})
     try:
         with urllib.request.urlopen(request, timeout=60) as answer:
@@ -161,7 +161,7 @@ def _readiness(server: Server) -> str:
 
 
 def _ready_while(server: Server, well_s: float) -> int:
-    """Return what readyz says, once it says no more that all is well."""
+    """Return the status of `/readyz` once it is not 200, or after `well_s` seconds."""
     deadline = time.monotonic() + well_s
     while (reported := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -173,10 +173,10 @@ def _acks(producers: list[Producer]) -> int:
 
 
 def _until_felt(server: Server, why: str = "") -> None:
-    """Wait until the server says that it cannot commit, and why: on a busy machine it may be busy before."""
+    """Wait until the server reports that it cannot commit, and the reason `why`."""
     began = time.monotonic()
     while (reported := _readiness(server)) == "ok" or (why and reported != why):
-        assert time.monotonic() - began < FELT_S, "it does without"
+        assert time.monotonic() - began < FELT_S, "the outage has no effect"
         time.sleep(0.1)
 
 
@@ -192,7 +192,7 @@ def until_served(producers: list[Producer]) -> float:
 
 @contextmanager
 def prepared(name: str, folder: Path) -> Iterator[tuple[Server, Outage]]:
-    """Give a running server and what shall be taken from it."""
+    """Yield a running server and the context manager of its outage."""
     with ExitStack() as stack:
         if name == "disk":
             folder = stack.enter_context(small_disk(folder))
@@ -200,7 +200,7 @@ def prepared(name: str, folder: Path) -> Iterator[tuple[Server, Outage]]:
         server = Server(folder, **({"DATABASE_URL": service.url} if service else {}))
         stack.callback(server.stop)
         server.start()
-        assert server.token  # made while the store still writes
+        assert server.token  # created before the outage
         if service:
             yield server, lambda: killed(service)
         else:

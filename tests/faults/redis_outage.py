@@ -1,7 +1,7 @@
 """Kills Redis under two nodes with producers and open pages, and brings it back.
 
 `python -m tests.faults.redis_outage --seconds 60`. Nothing acknowledged may be lost, and within 5 s of its
-return every page open at either node equals a fresh one. PostgreSQL and Redis are the run's own.
+return every page open at either node equals a fresh one. The run starts its own PostgreSQL and Redis.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ PRODUCERS = 8
 BEFORE_S = 2.0
 RETURN_S = 5.0
 COMES_BACK_S = 0.25
-LONGEST_S = 60.0  # that is waited to learn how long it takes
+LONGEST_S = 60.0  # limit of the measurement
 LIST = "/p/default/sessions"
 LIVE = re.compile(r'ws-connect="([^"]+)"')
 
 
 @dataclass
 class Course:
-    """What happened while Redis was away, and how long each open page took to be true again."""
+    """Results of an outage of Redis, and how long each open page took to be current again."""
 
     acks_before: int
     acks_while: int
@@ -55,7 +55,7 @@ class Course:
 
 
 class OpenPage(threading.Thread):
-    """A page that is opened once, takes what it is sent and comes back when it is cut off."""
+    """A page that is opened once, applies its frames and reconnects after a disconnect."""
 
     def __init__(self, reader: Reader, node: Server, path: str) -> None:
         super().__init__(daemon=True)
@@ -86,7 +86,7 @@ class OpenPage(threading.Thread):
             self._socket.send_frame(answer)
 
     def is_true(self) -> bool:
-        """Say whether it shows what a reload would."""
+        """Whether it equals a reload."""
         fresh = parts(parse(self._fresh()), is_list=self._is_list)
         with self._lock:
             mine = parts(self._shown.root, is_list=self._is_list)
@@ -96,7 +96,7 @@ class OpenPage(threading.Thread):
 
 
 def run(folder: Path, seconds: float, seed: int) -> Course:
-    """Take Redis away from two nodes for so long."""
+    """Stop the Redis of two nodes for `seconds`."""
     key = f"of this run: {uuid4()}"
     with Postgres() as base, Redis() as redis:
         settings = {"DATABASE_URL": base.url, "REDIS_URL": redis.url, "LOOPSCOPE_SECRET_KEY": key}
@@ -105,10 +105,10 @@ def run(folder: Path, seconds: float, seed: int) -> Course:
 
 
 def _run(nodes: list[Server], redis: Service, seconds: float, seed: int) -> Course:
-    """Take Redis away for so long; its return finds the producers done and the pages as they were left."""
+    """Stop Redis for a time; it restarts after the producers have finished."""
     producers = at_work(PRODUCERS, nodes[0].port, nodes[0].token, seed)
     for place, producer in enumerate(producers):
-        producer.port = nodes[place // 2 % 2].port  # so that each node has both doors in use
+        producer.port = nodes[place // 2 % 2].port  # so that each node serves HTTP and WebSocket
         producer.start()
     time.sleep(BEFORE_S)
     with ExitStack() as stack:
@@ -140,7 +140,7 @@ def _pages(nodes: list[Server]) -> list[OpenPage]:
 
 
 def _until_true(pages: list[OpenPage]) -> list[float]:
-    """Return after how long each page showed what a reload would."""
+    """Return the seconds until each page equalled a reload."""
     began, true_again = time.monotonic(), {}
     while len(true_again) < len(pages) and time.monotonic() - began < LONGEST_S:
         for place, page in enumerate(pages):

@@ -1,8 +1,8 @@
-"""One stream under many random schedules: split, repeated, cut off, resumed. All leave the same records.
+"""One stream under many random schedules: split, repeated, cut off, resumed. All give the same records.
 
 `python -m tests.faults.schedules --schedules 200 --events 10000`; with `--database postgres://…` two servers
 share one database and each connection goes to either. Each schedule prints its digest. A long run may be
-taken in pieces: `--first 50 --schedules 50 --seed S` are the schedules 50 to 99 of that seed.
+split: `--first 50 --schedules 50 --seed S` are the schedules 50 to 99 of that seed.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ NAME = "p0"
 CLEAN = "undisturbed"
 MOST_LINES, HOW_OFTEN = (20, 100, 500), (1, 3, 6)  # in one request or frame
 MOST_CUTS = 20
-LEFT_ALONE, CREEPING = 0.2, 0.05  # these parts of the connections
-CREEP_BYTES = 20_000  # a slow connection carries no more than this
+LEFT_ALONE, CREEPING = 0.2, 0.05  # shares of the connections
+CREEP_BYTES = 20_000  # the limit of a slow connection
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Harm:
     bytes_between: float  # two cuts, on average
 
     def fault(self) -> Fault:
-        """Choose what happens to the next connection."""
+        """Choose the fault of the next connection."""
         draw = self.chance.random()
         if draw < LEFT_ALONE:
             return Fault()
@@ -55,7 +55,7 @@ class Harm:
 
 
 def run(servers: list[Server], schedules: range, events: int, seed: int) -> Iterator[tuple[str, str]]:
-    """Yield each schedule's name and the digest that it left; the first was undisturbed."""
+    """Yield each schedule's name and the digest of its records; the first has no faults."""
     names = [CLEAN, *(f"schedule-{number}" for number in schedules)]
     for name, token in _projects(servers[0], "make", names).items():
         chance = random.Random(f"{seed} {name}")
@@ -78,7 +78,7 @@ def _producer(chance: random.Random, token: str, events: int) -> Producer:
 
 
 def _harm(chance: random.Random, producer: Producer) -> Harm:
-    """Cut a schedule up to so many times, but let a whole batch through now and then."""
+    """Return faults that cut a schedule at most MOST_CUTS times and let some whole batches through."""
     line_bytes = len(producer_stream.nth(NAME, 0))
     assert producer.limit is not None
     between = producer.limit * line_bytes / chance.randint(1, MOST_CUTS)
@@ -86,7 +86,7 @@ def _harm(chance: random.Random, producer: Producer) -> Harm:
 
 
 def _send(producer: Producer, ports: list[int]) -> None:
-    """Send the stream, over any of these ports, a new connection whenever one breaks."""
+    """Send the stream over these ports, with a new connection after each break."""
     converse = producer.converse
 
     def anywhere() -> None:

@@ -1,4 +1,4 @@
-"""Acknowledged means durable, as the system calls of a real server show it."""
+"""Acknowledged events are durable, as the system calls of a real server show."""
 
 import pytest
 from django.db import connection

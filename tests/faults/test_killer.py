@@ -1,4 +1,4 @@
-"""Whatever was acknowledged outlives `kill -9`, once and in order."""
+"""Acknowledged events survive `kill -9`, once and in order."""
 
 import pytest
 from django.db import connection

@@ -1,4 +1,4 @@
-"""What a server needs goes away under load and comes back: nothing acknowledged is lost, and it goes on."""
+"""Outages of disk, database and Redis under load: nothing acknowledged is lost, and the server recovers."""
 
 import os
 import subprocess
@@ -41,7 +41,7 @@ def test_redis_killed_loses_nothing_and_open_pages_of_two_nodes_are_true_again(t
     course = redis_outage.run(tmp_path, seconds=5, seed=1)
 
     assert course.outcome.is_clean, course
-    assert len(course.true_again_s) == course.pages  # how soon depends on what else runs
+    assert len(course.true_again_s) == course.pages  # the time depends on the load of the machine
 
 
 @on_sqlite
@@ -99,7 +99,7 @@ def test_a_disk_that_turns_read_only_gives_busy_and_nothing_is_lost(tmp_path):
         server = Server(folder)
         server.start()
         server.agent("p").send(*lines[:5])
-        subprocess.run(["mount", "-o", "remount,abort", folder], check=True)  # as after an error of the disk
+        subprocess.run(["mount", "-o", "remount,abort", folder], check=True)  # as after a disk error
 
         status, reply, _ = send(server, "p", 5, lines[5])
         assert (status, reply["code"]) == (503, "busy")
@@ -117,7 +117,7 @@ def test_a_disk_that_turns_read_only_gives_busy_and_nothing_is_lost(tmp_path):
 
 
 def fill(path):
-    """Leave not a byte."""
+    """Fill the disk to the last byte."""
     with path.open("wb", buffering=0) as file:
         for size in (outages.MIB, 4096):
             try:

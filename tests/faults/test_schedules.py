@@ -1,4 +1,4 @@
-"""However a stream arrives, it leaves the same records."""
+"""A stream gives the same records under every schedule."""
 
 import pytest
 from django.db import connection

@@ -33,7 +33,7 @@ print(sha256(text.encode()).hexdigest())
 
 
 def until(true, wait=WAIT_S):
-    """Wait until something is so, and return it."""
+    """Wait until a function returns something true, and return that."""
     deadline = monotonic() + wait
     while not (found := true()):
         assert monotonic() < deadline, "it did not come to be"
@@ -42,7 +42,7 @@ def until(true, wait=WAIT_S):
 
 
 def post(node, token, lines, first, producer="p"):
-    """Send a batch to a node; return status and answer."""
+    """Send a batch to a node; return status and JSON."""
     headers = {
         "Authorization": f"Bearer {token}",
         "Content-Type": "application/x-ndjson",
@@ -61,7 +61,7 @@ def post(node, token, lines, first, producer="p"):
 
 @contextmanager
 def ingest_socket(node, token, producer="p"):
-    """Connect a producer to a node; give the socket and its high water."""
+    """Connect a producer to a node; yield the socket and its high water."""
     headers = {"Authorization": f"Bearer {token}"}
     with connect(f"ws{node.url.removeprefix('http')}/ingest/v1/ws", additional_headers=headers) as socket:
         socket.send(json.dumps({"op": "hello", "v": 1, "producer": producer}))
@@ -74,14 +74,14 @@ def frame(first, lines):
 
 
 def project(node, slug):
-    """Make a project; return a token for it."""
+    """Create a project; return a token for it."""
     node.manage("project", "create", slug)
     words = ("token", "create", "--project", slug, "--scopes", "ingest,read", "--name", "tests of nodes")
     return node.manage(*words)
 
 
 def digest(node, slug):
-    """Return one hash for all that is recorded in a project."""
+    """Return one hash for all records of a project."""
     environment = node.environment | {"DJANGO_SETTINGS_MODULE": "dashboard.settings"}
     command = [sys.executable, "-c", DIGEST, slug]
     done = subprocess.run(
@@ -113,7 +113,7 @@ class Nodes:
 
 
 class Reader:
-    """Somebody signed in at a node."""
+    """A signed-in user of a node."""
 
     def __init__(self, node: Server) -> None:
         self.node = node

@@ -1,4 +1,4 @@
-"""The examples in deploy/: the image is built of what the wheel needs, and what they start exists."""
+"""The examples in deploy/: the image has the sources of the wheel, and the started commands exist."""
 
 import json
 import re

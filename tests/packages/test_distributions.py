@@ -1,4 +1,4 @@
-"""Both distributions, installed alone into empty environments: they hold and name all that they need."""
+"""Both distributions, installed into empty environments, have all their files and dependencies."""
 
 import email
 import re

@@ -1,4 +1,4 @@
-"""All that is recorded of a project, in words that do not depend on keys: equal digests, equal records."""
+"""Digest of all records of a project, independent of primary keys: equal digests mean equal records."""
 
 import hashlib
 import json
@@ -52,7 +52,7 @@ def _of_tables(project, sessions):
 
 
 def spending(project):
-    """Return the sums of what a project spends, those that are not nothing."""
+    """Return the rollups of a project that are not zero."""
     sums = Spending.objects.filter(project=project).select_related("config")
     return sorted(
         f"Spending {row.span} {row.start} {row.config and row.config.key} {row.agent_id} {row.segment}"
@@ -68,7 +68,7 @@ def _price(pk):
 
 
 def _named(lines):
-    """Name each line by its number; what has none, by the place after the numbered line before it."""
+    """Name each line by its number, or by its position after the last numbered line."""
     last = {}
     for line in lines:
         seq, beside = last.get(line.producer_id, (-1, 0))

@@ -1,4 +1,4 @@
-"""Databases of released versions: where they are kept, and copies that today's code may migrate."""
+"""Databases of released versions: their files, and copies that the current code may migrate."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ print(json.dumps(found))
 
 
 class Copy:
-    """A database that nothing else uses, and processes that work in it with the real settings."""
+    """A database of one test, and processes that use it with the real settings."""
 
     def __init__(self, folder: Path, url: str = "") -> None:
         self._environment = {
@@ -48,7 +48,7 @@ class Copy:
         return self._run("manage.py", *words)
 
     def step(self, name: str):
-        """Do a step of `steps.py`; return what it found."""
+        """Run a step of `steps.py`; return its result."""
         return json.loads(self._run("-c", STEP, name))
 
     def _run(self, *words: str) -> str:
@@ -79,7 +79,7 @@ def empty(url: str) -> Iterator[str]:
 
 @contextmanager
 def restored(version: Path, folder: Path, postgres: str) -> Iterator[Copy]:
-    """Yield a copy of what `version` left: in `folder`, or on the PostgreSQL server of `postgres`."""
+    """Yield a copy of the database of `version`: in `folder`, or on the PostgreSQL server of `postgres`."""
     if not postgres:
         (folder / "loopscope.sqlite3").write_bytes(gzip.decompress((version / FILES["sqlite"]).read_bytes()))
         yield Copy(folder)
@@ -91,5 +91,5 @@ def restored(version: Path, folder: Path, postgres: str) -> Iterator[Copy]:
 
 
 def description(version: Path, vendor: str):
-    """Return what the database of a version held when it was made."""
+    """Return the description of a version's database."""
     return json.loads(gzip.decompress((version / DESCRIPTIONS[vendor]).read_bytes()))

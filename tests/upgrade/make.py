@@ -1,4 +1,4 @@
-"""Write down what a release leaves to later versions; run before it is tagged, never for an old one.
+"""Write the files of a release for the upgrade tests; run it before the tag, never for an old version.
 
     DATABASE_URL=postgres://postgres@127.0.0.1:5432/postgres python -m tests.upgrade.make
 
@@ -28,7 +28,7 @@ NOT_SQL = re.compile(rb"^(?:\\(?:un)?restrict \w+|SET transaction_timeout .*)\n"
 
 
 def main() -> None:
-    """Make everything, and say how large it is."""
+    """Write all files, and print their sizes."""
     url = os.environ.get("DATABASE_URL")
     if not url:
         sys.exit("Name a PostgreSQL server whose pg_dump is on the PATH: DATABASE_URL=postgres://…/postgres")

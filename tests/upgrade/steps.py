@@ -1,4 +1,4 @@
-"""What is done in a database of its own, by a process of its own: fill it, describe it, record on in it.
+"""Steps of the upgrade tests, each in a process of its own: fill a database, describe it, continue in it.
 
 `fill` ran when a version was released. The others run with today's code on what that version left.
 """
@@ -67,7 +67,7 @@ OF_DJANGO = {"auth.Permission", "contenttypes.ContentType", "sessions.Session"}
 
 
 def fill() -> None:
-    """Record what this version can: every format, money, insights, retention, people and their marks."""
+    """Record all that this version can: formats, costs, insights, retention, users, read markers."""
     default = Project.objects.create(slug="default", title="Default", retention_days=None)
     _people(default)
     for form, name in STREAMS:
@@ -84,7 +84,7 @@ def fill() -> None:
 
 
 def describe() -> dict[str, object]:
-    """Return what people and programs find in the database, by names that never change."""
+    """Return the contents of the database as users and programs see them, by names that never change."""
     return {
         "rows": {
             model._meta.label: model._default_manager.count()

@@ -1,4 +1,4 @@
-"""Holds what is stored against the ledgers of producers: nothing lost, twice, out of order or altered."""
+"""Compares the journal with the ledgers of producers: nothing lost, repeated, reordered or altered."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.support.server import Server
 
 @dataclass
 class Outcome:
-    """What the ledgers and the journal say of each other."""
+    """Differences between the ledgers and the journal."""
 
     acks: int = 0
     acknowledged: int = 0
@@ -35,7 +35,7 @@ class Outcome:
 
 
 def compare(server: Server, producers: list[Producer]) -> Outcome:
-    """Hold the journal against the ledgers."""
+    """Compare the journal with the ledgers."""
     outcome = Outcome()
     for producer in producers:
         outcome.acks += producer.acks
@@ -61,7 +61,7 @@ def _compare(outcome: Outcome, producer: Producer, stored: list[tuple[int, dict]
 
 
 def _stored(server: Server, producer: Producer) -> Iterator[tuple[int, dict]]:
-    """Yield number and content of what is stored of a producer, in recorded order."""
+    """Yield number and content of a producer's stored lines, in recorded order."""
     for session in producer_stream.sessions(producer.name, producer.sent + 1):
         url = f"{server.url}/api/v1/sessions/{session}/events?envelope=1"
         request = urllib.request.Request(url, headers=producer.bearer)

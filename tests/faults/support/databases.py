@@ -1,4 +1,4 @@
-"""A database that is there for one run: SQLite in the data folder, or a new one on a PostgreSQL server."""
+"""A database for one run: SQLite in the data folder, or a new one on a PostgreSQL server."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 
 @contextmanager
 def fresh(url: str | None) -> Iterator[dict[str, str]]:
-    """Give the settings of a database with nothing in it; a server's is dropped afterwards."""
+    """Yield the settings of an empty database; on a server it is dropped afterwards."""
     if url is None:
         yield {}
         return

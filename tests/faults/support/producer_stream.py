@@ -1,4 +1,4 @@
-"""What a producer of the fault tools sends: line `n` is a function of the producer's name and `n`."""
+"""The stream of a producer of the fault tools: line `n` is a function of the producer's name and `n`."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class Producer(threading.Thread):
         self.bearer = {"Authorization": f"Bearer {token}"}
         self.chance = random.Random(seed)
         self.stopping = threading.Event()
-        self.limit: int | None = None  # this many lines and no more
+        self.limit: int | None = None  # number of lines to send
         self.most_lines = 30  # in one request or frame
 
     def run(self) -> None:
@@ -51,7 +51,9 @@ class Producer(threading.Thread):
         return self.stopping.is_set() or (self.limit is not None and self.acked >= self.limit - 1)
 
     def _lines(self, first: int) -> list[bytes]:
-        count = int((self.most_lines + 1) ** self.chance.random())  # as often 1 or 2 as 100 to 200
+        count = int(
+            (self.most_lines + 1) ** self.chance.random()
+        )  # log-uniform: small and large batches are equally frequent
         if self.limit is not None:
             count = max(0, min(count, self.limit - first))
         self.sent = max(self.sent, first + count - 1)

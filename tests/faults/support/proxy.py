@@ -1,4 +1,4 @@
-"""A proxy that harms what passes through it: late, slow, cut, in single bytes, half open, without answers.
+"""A proxy with faults: delay, limited rate, cuts, single bytes, half-open connections, no responses.
 
 `python -m tests.faults.support.proxy --to PORT [--delay-ms 50] [--rate 10000] [--cut-after 5000]
 [--ending reset] [--one-byte] [--swallow-answers]` prints the port it listens on.
@@ -22,9 +22,9 @@ RESET = struct.pack("ii", 1, 0)  # SO_LINGER: close means a reset
 
 @dataclass(frozen=True)
 class Fault:
-    """What happens to one connection; with no arguments, nothing."""
+    """The faults of one connection; by default none."""
 
-    delay_s: float = 0.0  # before each piece, in both directions
+    delay_s: float = 0.0  # before each chunk, in both directions
     rate: int = 0  # bytes a second, in both directions
     cut_after: int | None = None  # bytes from the client
     ending: Literal["close", "reset", "silence"] = "close"  # how it is cut; silence is half open
@@ -34,7 +34,7 @@ class Fault:
 
 @contextmanager
 def proxy(to: int, faults: Callable[[], Fault]) -> Iterator[int]:
-    """Serve on a free port, on a thread of its own; `faults` is asked once a connection."""
+    """Serve on a free port in a thread; `faults` is called once a connection."""
     loop = asyncio.new_event_loop()
     started, stop = threading.Event(), asyncio.Event()
     port: list[int] = []
@@ -86,7 +86,7 @@ async def _pass(to: int, fault: Fault, reader: asyncio.StreamReader, writer: asy
 
 
 async def _there(fault: Fault, reader: asyncio.StreamReader, beyond: asyncio.StreamWriter) -> None:
-    """Carry what the client sends until it leaves or is cut off."""
+    """Forward the client's bytes until the connection ends or is cut."""
     left = fault.cut_after
     while (left is None or left > 0) and (piece := await reader.read(CHUNK)):
         piece = piece if left is None else piece[:left]

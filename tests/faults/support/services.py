@@ -1,4 +1,4 @@
-"""A PostgreSQL and a Redis of a run's own, which may be killed: those of the machine serve others."""
+"""PostgreSQL and Redis processes of one run, which it may kill."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ POSTGRES_USER = "postgres"  # the server refuses to run as root
 
 
 class Service:
-    """A process on a port of its own; killed and started again it has what it had."""
+    """A process on a port of its own; its data survive a kill and a restart."""
 
     def __init__(self) -> None:
         self.folder = Path(tempfile.mkdtemp(prefix="loopscope-service-"))
@@ -36,14 +36,14 @@ class Service:
         shutil.rmtree(self.folder)
 
     def start(self) -> None:
-        """Run it, and return when it answers."""
+        """Start it, and return when it answers."""
         deadline = monotonic() + START_S
         self._launch()
         while not self._answers():
             assert monotonic() < deadline, (self.folder / "log").read_text()
             sleep(0.1)
             if self._process is not None and self._process.poll() is not None:
-                self._launch()  # what the killed one left behind was still at work
+                self._launch()  # children of the killed process were still running
 
     def _launch(self) -> None:
         with (self.folder / "log").open("ab") as log:
@@ -57,7 +57,7 @@ class Service:
             )
 
     def kill(self) -> None:
-        """End it and its children at once, as a crash would."""
+        """Kill it and its children, as a crash would."""
         assert self._process is not None
         os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
@@ -73,7 +73,7 @@ class Service:
 
 
 class Redis(Service):
-    """Keeps nothing: bells are all that goes through it."""
+    """Stores nothing: only invalidations go through it."""
 
     @property
     def url(self) -> str:
@@ -92,7 +92,7 @@ class Redis(Service):
 
 
 class Postgres(Service):
-    """A cluster of its own."""
+    """A PostgreSQL cluster in a temporary folder."""
 
     def __init__(self) -> None:
         super().__init__()

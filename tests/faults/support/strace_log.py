@@ -1,4 +1,4 @@
-"""Reads what `strace -f -y` writes: whether each acknowledgement left after its events were on the disk.
+"""Reads the output of `strace -f -y`: whether each acknowledgement was sent after its events were synced.
 
 Between the write of an event to SQLite's write-ahead log and the write of its acknowledgement to a socket
 there must be an fdatasync of that log which began after the first and returned before the second.
@@ -26,7 +26,7 @@ TRACED = ",".join(sorted(WRITES | SYNCS))
 
 @dataclass
 class Order:
-    """What has been seen so far, and what was wrong."""
+    """The calls so far, and the violations."""
 
     acks: int = 0
     events: int = 0
@@ -39,7 +39,7 @@ class Order:
     _producer_at: dict[str, str] = field(default_factory=dict)  # by socket
 
     def read(self, lines: Iterable[str]) -> Order:
-        """Take in a trace, as far as it goes."""
+        """Read the lines of a trace."""
         for line in lines:
             if call := CALL.match(line):
                 self._begin(call["pid"], call["name"], call["fd"], call["rest"])
