@@ -42,7 +42,7 @@ test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, 
 	$(PY) -m pytest -q -m alone tests/browser
 
 test-quick: $(DEV) ## Run the quick tests: no browser, no server, nothing long; about a minute
-	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"
+	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"
 
 check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scripts, migrations
 	$(VENV)/bin/ruff check .
