@@ -33,7 +33,7 @@ class StoreError(Exception):
 
 
 def raise_as_store_error(error: Exception) -> None:
-    """Raise Busy or Broken if `error` is the store's fault; if it is ours, return."""
+    """Raise Busy or StoreError if `error` is the store's fault; if it is ours, return."""
     name = _sqlite_name(error)
     if name.startswith(DAMAGED):
         raise StoreError(damage_remedy(str(error))) from error
@@ -48,7 +48,7 @@ def raise_as_store_error(error: Exception) -> None:
 
 
 def as_busy(error: Exception) -> Busy | None:
-    """Return the message for a reader, None unless the store is unavailable."""
+    """Return the Busy to report to a reader, None if `error` is not an unavailable store."""
     try:
         if isinstance(error, STORE_ERRORS):
             raise_as_store_error(error)

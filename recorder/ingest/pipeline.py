@@ -72,7 +72,7 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     A gap or a newer connection refuses its own batch only. With `unread`, lines are stored unparsed.
     Within a transaction of the caller, invalidations are published when that is committed.
 
-    Raises: Busy or Broken; nothing is stored then.
+    Raises: Busy or StoreError; nothing is stored then.
     """
     parts: dict[int, list[tuple[int, Batch]]] = {}  # by project: index of the batch, and a part of it
     for index in sorted(range(len(batches)), key=lambda index: batches[index].project):
