@@ -1,160 +1,35 @@
 """Notifications in a browser with two tabs: every row of the policy, focus, one tab for all, clicks."""
 
 import json
-from contextlib import contextmanager, nullcontext
-from itertools import count
 
 import pytest
 
 from dashboard.lifecycle.notification_policy import POLICY
+from tests.browser.live.notifying_browser import (
+    CHANNEL,
+    CLICK,
+    COUNT,
+    GONE,
+    HEARD,
+    LINES,
+    LOCKED,
+    LOOKS,
+    NEWS,
+    POST,
+    SHOWN,
+    another,
+    answering,
+    ends,
+    numbers,
+    session_of,
+)
 from tests.support import build
 
-LOOKS = "/p/default/attention"
-CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"
-# Focus as a reader has it: without this, after each page that loads, a tab believes that it is in front.
-REAL_FOCUS = {"enabled": False}
-LISTEN = """() => {
-  const show = registration.showNotification.bind(registration);
-  self.notified = [];
-  registration.showNotification = (title, options) => {
-    notified.push({title, ...options});
-    return show(title, options);
-  };
-  clients.openWindow = async (url) => { self.opened = url; };
-  WindowClient.prototype.focus = async function () { self.focused = this.url; };
-}"""
-HEARD = """async (last) => {
-  while (!notified.some(({tag}) => tag == last)) await new Promise((passed) => setTimeout(passed, 10));
-  return notified.splice(0);
-}"""
-CLICK = """async (tag) => {
-  self.opened = self.focused = null;
-  const [notification] = await registration.getNotifications({tag});
-  dispatchEvent(new NotificationEvent("notificationclick", {notification}));
-  while (!self.opened && !self.focused) await new Promise((passed) => setTimeout(passed, 10));
-  return [self.opened, self.focused];
-}"""
-COUNT = "async (tag) => (await registration.getNotifications({tag})).length"
-GONE = """async (tag) => {
-  while ((await registration.getNotifications({tag})).length)
-    await new Promise((passed) => setTimeout(passed, 10));
-}"""
-SHOWN = """async (last) => {
-  for (;;) {
-    const shown = await (await navigator.serviceWorker.ready).getNotifications();
-    if (shown.some(({tag}) => tag == last)) return shown.map(({body}) => body);
-    await new Promise((passed) => setTimeout(passed, 10));
-  }
-}"""
-POST = "async (notes) => (await navigator.serviceWorker.ready).active.postMessage(notes)"
-LOCKED = """async (wanted) => {
-  for (;;) {
-    const {held, pending} = await navigator.locks.query();
-    if (`${held.length} held, ${pending.length} wait` == wanted) return;
-    await new Promise((passed) => setTimeout(passed, 10));
-  }
-}"""
 REFUSED_ONCE = """const register = ServiceWorkerContainer.prototype.register;
 ServiceWorkerContainer.prototype.register = function (url) {
   ServiceWorkerContainer.prototype.register = register;
   return Promise.reject(new TypeError("no network"));
 };"""
-numbers = count()
-
-
-def asks(loop):
-    return build.ours("ApprovalRequested", loop, kind="command", command="rm")
-
-
-def ends(outcome):
-    return lambda loop: [build.agent_start(loop), {**build.agent_end(loop), "outcome": outcome}]
-
-
-# Events of an agent for each row of the policy; the last list causes the notification.
-LINES = {
-    "approval-requested": [lambda loop: [build.agent_start(loop), asks(loop)]],
-    "turn-finished, finish": [ends("completed")],
-    "turn-finished, finish, pending approval": [
-        lambda loop: [build.agent_start(loop), asks(loop)],
-        lambda loop: [build.agent_end(loop)],
-    ],
-    "turn-finished, error": [ends("failed")],
-    "turn-finished, abort": [ends("cancelled")],
-    "turn-started": [lambda loop: [build.agent_start(loop)]],
-}
-
-
-class Browser:
-    """One browser with its tabs and its service worker."""
-
-    def __init__(self, browser, server, state):
-        self.server = server
-        self.context = browser.new_context(storage_state=state, permissions=["notifications"])
-        self.elsewhere = self.tab("about:blank")
-        self.tabs = [self.tab(LOOKS, follows=True), self.tab(LOOKS)]
-        if not self.context.service_workers:
-            self.context.wait_for_event("serviceworker")
-        self.worker = self.context.service_workers[0]
-        self.worker.evaluate(LISTEN)
-        self.elsewhere.bring_to_front()
-
-    def tab(self, url, *, follows=False):
-        """Open a tab; with `follows` wait until it is connected to the lifecycle channel."""
-        page = self.context.new_page()
-        with page.expect_response(CHANNEL) if follows else nullcontext():
-            page.goto(url if ":" in url else self.server.url + url)
-        self.context.new_cdp_session(page).send("Emulation.setFocusEmulationEnabled", REAL_FOCUS)
-        return page
-
-    @contextmanager
-    def showing(self, url, *, in_front):
-        """Show a page in another tab during the block, in front or behind."""
-        page = self.tab(url)
-        (page if in_front else self.elsewhere).bring_to_front()
-        yield page
-        page.close()
-        self.elsewhere.bring_to_front()
-
-    def agent_does(self, *lines, loop=None):
-        """Send events of a new session and return its loop's URL."""
-        loop = loop or f"n{next(numbers)}.a.1"
-        self.server.agent().send(*[event for each in lines for event in each(loop)])
-        (item,) = self.server.read(f"/api/v1/loops?loop_id={loop}")["items"]
-        return item["url"]
-
-    def notifications(self):
-        """Return the notifications since the last call, in order."""
-        mark = session_of(self.agent_does(ends("failed")))
-        return [each for each in self.worker.evaluate(HEARD, mark) if each["tag"] != mark]
-
-
-def session_of(url):
-    return url.partition("/loops/")[0]
-
-
-def answering(**instead):
-    """Return a route handler that replaces some fields of the server's response."""
-
-    def answer(route):
-        response = route.fetch()
-        route.fulfill(response=response, json={**response.json(), **instead})
-
-    return answer
-
-
-@contextmanager
-def another(browser, state, permissions=("notifications",)):
-    """Open another browser during the block."""
-    context = browser.new_context(storage_state=state, permissions=permissions)
-    yield context
-    context.close()
-
-
-@pytest.fixture(scope="module")
-def tabs(browser, server, signed_in):
-    opened = Browser(browser, server, signed_in)
-    yield opened
-    opened.context.close()
 
 
 @pytest.mark.parametrize("row", POLICY.values(), ids=lambda row: row.key)
@@ -313,43 +188,3 @@ def test_a_switch_silences_its_row_and_brings_it_back(tabs):
         page.locator(f'[id="notify-turn-finished-finish"][aria-checked="{checked}"]').wait_for()
         tabs.agent_does(ends("completed"))
         assert [each["body"] for each in tabs.notifications()] == (["Finished"] if checked == "true" else [])
-
-
-# A browser without an answer to the permission request; a headless one answers by itself.
-UNASKED = """let answer = "default";
-self.requested = 0;
-Object.defineProperty(Notification, "permission", {get: () => answer});
-Notification.requestPermission = async () => (requested++, (answer = "granted"));"""
-
-
-def test_permission_is_requested_on_a_click_only(browser, server, signed_in):
-    with another(browser, signed_in) as context:
-        context.add_init_script(UNASKED)
-        page = context.new_page()
-        page.goto(server.url + LOOKS)
-        page.evaluate(LOCKED, "0 held, 0 wait")
-        assert page.evaluate("requested") == 0
-        with page.expect_response(CHANNEL):
-            page.get_by_role("button", name="Allow notifications").click()
-        page.get_by_text("Allowed").wait_for()
-        assert page.evaluate("requested") == 1
-        page.get_by_role("button", name="Send a test").click()
-        page.get_by_text("Sent.").wait_for()
-        assert "This is a test notification." in page.evaluate(SHOWN, "test")
-
-
-@pytest.mark.parametrize(
-    ("script", "words"),
-    [
-        ("", "To undo it: click the icon left of the address"),
-        ("Object.defineProperty(self, 'isSecureContext', {value: false})", "over https only"),
-        ("delete self.Notification", "cannot show notifications"),
-    ],
-)
-def test_the_page_says_why_a_browser_cannot_notify(browser, server, signed_in, script, words):
-    with another(browser, signed_in, permissions=[]) as context:
-        context.add_init_script(script)
-        page = context.new_page()
-        page.goto(server.url + LOOKS)
-        page.get_by_text(words).wait_for()
-        assert page.locator("[data-permission]:visible .button").count() == 0
