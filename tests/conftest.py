@@ -21,8 +21,10 @@ TESTS = Path(__file__).parent
 # Files that take more than about two seconds, measured with `--durations=0`. `make test-quick` leaves them
 # out, and so it does property tests and tests of a server in a subprocess.
 LONG_FILES = {
+    "dashboard/api/test_api.py",
     "dashboard/api/test_as_of.py",
     "dashboard/api/test_money.py",
+    "dashboard/api/test_records.py",
     "dashboard/lifecycle/test_runtimes.py",
     "dashboard/lifecycle/test_sse_endpoint.py",
     "dashboard/live/test_push_equals_reload.py",
@@ -36,10 +38,13 @@ LONG_FILES = {
     "dashboard/pages/session/conversation/test_approvals.py",
     "dashboard/pages/session/conversation/test_fold_calls.py",
     "dashboard/pages/session/conversation/test_fold_messages.py",
+    "dashboard/pages/session/events/test_events.py",
     "dashboard/pages/session/replay/test_as_of.py",
     "dashboard/pages/session/test_access.py",
     "dashboard/pages/session/test_long_sessions.py",
     "dashboard/pages/session/test_pruned_bodies.py",
+    "dashboard/pages/session/test_size.py",
+    "dashboard/pages/session/timeline/test_timeline.py",
     "dashboard/pages/session/tree/test_group_costs.py",
     "dashboard/pages/session/tree/test_layout.py",
     "dashboard/pages/sessions/test_params.py",
