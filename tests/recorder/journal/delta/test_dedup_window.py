@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.journal.delta.common_prefix import common_prefix, common_suffix
-from recorder.journal.delta.dedup_window import MOST_HEADS, Window
+from recorder.journal.delta.dedup_window import GENERATION, MOST_HEADS, Window
 from recorder.journal.delta.encoding import SourceSize, Stored, fault, restore, sources
 from recorder.journal.delta.match import FINEST
 from recorder.journal.delta.window_cache import KEPT_BYTES, Windows
@@ -198,6 +198,21 @@ def test_a_text_repeated_many_times_is_copied_from_its_first_line():
 
     assert restored(rows) == lines
     assert {source for n, row in rows.items() for source in sources(n, row.pieces)} == {1}
+
+
+def test_a_text_repeated_in_every_generation_is_still_copied_from_its_first_line():
+    content = [{"type": "text", "text": "The file is not there, as it was not there before. " * 9}]
+    lines = []
+    for n in range(24):
+        filler = [{"type": "text", "text": f"{n} {chr(97 + n) * 1_000_000}"}]
+        lines.append(build.line(build.tool_end(call=f"call-{n}", result={"content": content})))
+        lines.append(build.line(build.message_end(message=build.user(filler[0]["text"]))))
+
+    rows = store(events(lines))
+
+    assert sum(map(len, lines)) > 2.5 * GENERATION
+    assert restored(rows) == lines
+    assert {source for n in range(1, 48, 2) for source in sources(n, rows[n].pieces)} == {1}
 
 
 @pytest.mark.parametrize("where", [0, 1, 9], ids=["first", "within", "last"])
