@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.shared.compiled_query import compiled
 from recorder.journal.producers import IMPORT_PREFIX
-from recorder.models import Approval, Seen, Session
+from recorder.models import Approval, ReadMark, Session
 
 FAILED = ("failed", "rejected", "aborted")
 FINISHED = ("completed", "limit")
@@ -86,4 +86,4 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
 
 def is_read_by(user: int) -> Exists:
     """Return the condition that a user has read a failed session."""
-    return Exists(Seen.objects.filter(user=user, loop=OuterRef("head")))
+    return Exists(ReadMark.objects.filter(user=user, loop=OuterRef("head")))

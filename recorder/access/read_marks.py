@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from django.contrib.auth.models import User
 from django.db import transaction
 
-from recorder.models import Project, Seen
+from recorder.models import Project, ReadMark
 from recorder.pubsub import invalidation
 
 MARKER_LIFETIME = timedelta(days=30)  # a failure is listed for one day, and one more after each late event
@@ -17,8 +17,8 @@ BATCH_ROWS = 200
 
 def mark(user: User, project: Project, loops: Collection[int], now: datetime) -> None:
     """Mark failed loops as read by `user`, delete expired markers, and publish to the user's pages."""
-    rows = [Seen(user=user, loop=loop, seen_at=now) for loop in loops]
+    rows = [ReadMark(user=user, loop=loop, seen_at=now) for loop in loops]
     with transaction.atomic():
-        Seen.objects.filter(user=user, seen_at__lt=now - MARKER_LIFETIME).delete()
-        Seen.objects.bulk_create(rows, batch_size=BATCH_ROWS, ignore_conflicts=True)
+        ReadMark.objects.filter(user=user, seen_at__lt=now - MARKER_LIFETIME).delete()
+        ReadMark.objects.bulk_create(rows, batch_size=BATCH_ROWS, ignore_conflicts=True)
     invalidation.publish(invalidation.Invalidation(project.pk, people={user.pk}))

@@ -1,6 +1,6 @@
 """The tables: the journal, which is the truth, and the records, which are an index over it."""
 
-from recorder.models.access import AccessToken, Membership, Mute, Project, Seen, SignInLink
+from recorder.models.access import AccessToken, Membership, Mute, Project, ReadMark, SignInLink
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
 from recorder.models.pricing import Price, Repricing, Spend, Spending, Tokens
@@ -45,8 +45,8 @@ __all__ = (
     "Pruning",
     "QuarantinedLine",
     "ReadLoop",
+    "ReadMark",
     "Repricing",
-    "Seen",
     "Session",
     "SignInLink",
     "Spend",

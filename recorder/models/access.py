@@ -56,14 +56,15 @@ class SignInLink(models.Model):
     used_at = models.DateTimeField(null=True, blank=True)
 
 
-class Seen(models.Model):
-    """A failure that somebody has seen. A loop fails once; what fails later in its session is another."""
+class ReadMark(models.Model):
+    """A failed loop that a user has seen. A later failure in its session is that of another loop."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
     loop = models.BigIntegerField()  # a number: rebuilding makes records anew under the keys they had
     seen_at = models.DateTimeField()
 
     class Meta:
+        db_table = "recorder_seen"  # its name when the model was called Seen
         constraints = (models.UniqueConstraint(fields=("user", "loop"), name="seen_once"),)
 
 

@@ -108,9 +108,9 @@ class Spending(models.Model):
 
 
 class Repricing(models.Model):
-    """One "reprice history": who asked for what, how far it is, and what it changed. Kept for good.
+    """One "reprice history": who requested it, its progress and what it changed. Never deleted.
 
-    Empty names mean every model. `position` is the last call looked at of what `stage` says.
+    Empty names mean every model. `position` is the key of the last processed record of `stage`.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="repricings")
@@ -120,7 +120,7 @@ class Repricing(models.Model):
     requested_at = models.DateTimeField(auto_now_add=True)
     stage = models.CharField(max_length=8, default="turns")  # turns, loops, done
     position = models.BigIntegerField(default=0)
-    looked_at = models.BigIntegerField(default=0)
+    processed = models.BigIntegerField(default=0, db_column="looked_at")  # calls
     changed = models.BigIntegerField(default=0)  # calls that have another cost
     change_nano = models.BigIntegerField(default=0)  # what all changes add up to
     finished_at = models.DateTimeField(null=True)

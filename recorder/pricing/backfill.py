@@ -110,7 +110,7 @@ def _step(job: Repricing) -> invalidation.Invalidation:
     _price(job, batch)
     loops = _write(kind, batch)
     job.position = last
-    job.looked_at += len(batch.calls)
+    job.processed += len(batch.calls)
     job.changed += sum(map(bool, batch.differences))
     job.change_nano += sum(batch.differences)
     job.save()

@@ -32,7 +32,7 @@ from recorder.models import (
     Price,
     Producer,
     Project,
-    Seen,
+    ReadMark,
     Session,
 )
 from recorder.operations import retention, retention_pins
@@ -150,7 +150,7 @@ def _insights(project: Project) -> None:
     shown = Insight.objects.filter(project=project).order_by("pk")
     insights.dismiss(project.pk, shown[0].pk, "admin")
     failed = LoopRecord.objects.filter(session__project=project, outcome="failed").order_by("pk")[0]
-    Seen.objects.create(user=User.objects.get(username="admin"), loop=failed.pk, seen_at=NOW)
+    ReadMark.objects.create(user=User.objects.get(username="admin"), loop=failed.pk, seen_at=NOW)
 
 
 def _pruned(project: Project) -> None:

@@ -34,16 +34,16 @@ class Command(BaseCommand):
         pair = (model, provider) if model and provider else None
         job = backfill.request(found, pair, f"{settings.COMMAND} reprice")
         self._wait_for(job)
-        changed = f"{job.changed:,} of {job.looked_at:,} calls have another cost"
+        changed = f"{job.changed:,} of {job.processed:,} calls have another cost"
         self.stdout.write(f"{project}: {changed}, {job.change_nano / 10**9:+,.6f} dollars in all")
 
     def _wait_for(self, job: Repricing) -> None:
         progress = Progress(sys.stderr, Turn.objects.filter(state="done").count(), "calls")
         try:
             while job.finished_at is None:
-                done = job.looked_at
+                done = job.processed
                 backfill.step()
                 job.refresh_from_db()
-                progress.advance(job.looked_at - done, job.model)
+                progress.advance(job.processed - done, job.model)
         finally:
             progress.close()

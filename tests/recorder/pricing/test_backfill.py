@@ -150,7 +150,7 @@ def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(
     send(tapes, lines_of(TAPES[1]), producer="again")
     job.refresh_from_db()
     assert job.finished_at is None
-    assert 0 < job.looked_at < Turn.objects.count()
+    assert 0 < job.processed < Turn.objects.count()
 
     backfill.wanted.set()
     backfill.run_pending()

@@ -117,7 +117,7 @@ def _calls(project: int) -> int:
 
 def _repricing_row(row: Repricing) -> RepricingRow:
     return RepricingRow(
-        row.requested_by, row.model, row.looked_at, row.changed, row.change_nano, row.finished_at
+        row.requested_by, row.model, row.processed, row.changed, row.change_nano, row.finished_at
     )
 
 

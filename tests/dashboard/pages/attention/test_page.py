@@ -8,7 +8,7 @@ from django.test import Client
 
 from dashboard.pages.attention.queries import ended_sessions, waiting
 from dashboard.rendering import approvals
-from recorder.models import Approval, Project, Seen, Session
+from recorder.models import Approval, Project, ReadMark, Session
 from recorder.projection.rebuild import rebuild
 from tests.dashboard.pages.attention.loop_states import ago, approval_request, failing, finishing
 from tests.support import build
@@ -227,7 +227,7 @@ def test_only_members_mark_failures_as_read(feed, see, client):
     assert client.post("/p/default/attention/seen", {"session": session}).status_code == 302
     assert client.get("/p/default/attention/seen").status_code == 405
     assert Client().post("/p/default/attention/seen").status_code == 302
-    assert not Seen.objects.exists()
+    assert not ReadMark.objects.exists()
 
 
 def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, client, project):
@@ -238,7 +238,7 @@ def test_marks_outlive_a_rebuild_and_a_second_mark_changes_nothing(feed, see, cl
     rebuild(project)
 
     assert "1, all read" in see()
-    assert Seen.objects.count() == 1
+    assert ReadMark.objects.count() == 1
 
 
 @pytest.mark.parametrize(
