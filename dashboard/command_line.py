@@ -39,11 +39,6 @@ def main() -> None:
 
 
 def _newer_schema() -> str | None:
-    from django.db import connection  # noqa: PLC0415  needs configured settings
+    from recorder.operations import startup_checks  # noqa: PLC0415  needs configured settings
 
-    from recorder.operations import startup_checks  # noqa: PLC0415
-
-    try:
-        return startup_checks.newer_schema()
-    finally:
-        connection.close()
+    return startup_checks.newer_schema()

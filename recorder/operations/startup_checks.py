@@ -58,12 +58,26 @@ def newer_schema() -> str | None:
         return None  # connecting would create it
     known = {module.name for module in pkgutil.iter_modules(migrations.__path__)}
     try:
-        rows = sql.read("SELECT name FROM django_migrations WHERE app = 'recorder' ORDER BY id")
+        unknown = [name for name in _applied_migrations() if name not in known]
     except STORE_ERRORS:
         return None
-    if not (unknown := [name for (name,) in rows if name not in known]):
+    if not unknown:
         return None
     return (
         f"This is Loopscope {__version__}; a newer version has migrated the database ({', '.join(unknown)}). "
         "Start that version or a newer one, or restore the backup made before the upgrade."
     )
+
+
+def _applied_migrations() -> list[str]:
+    """Return the names of the applied migrations. Raises STORE_ERRORS at once if the database is away.
+
+    The connection is not of the pool, which would wait five seconds for a server that refuses it.
+    """
+    with closing(connection.copy()) as direct:
+        direct.settings_dict["OPTIONS"] = {
+            name: value for name, value in direct.settings_dict["OPTIONS"].items() if name != "pool"
+        }
+        with direct.cursor() as cursor:
+            cursor.execute("SELECT name FROM django_migrations WHERE app = 'recorder' ORDER BY id")
+            return [name for (name,) in cursor.fetchall()]
