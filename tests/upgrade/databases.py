@@ -91,5 +91,8 @@ def restored(version: Path, folder: Path, postgres: str) -> Iterator[Copy]:
 
 
 def description(version: Path, vendor: str):
-    """Return the description of a version's database."""
-    return json.loads(gzip.decompress((version / DESCRIPTIONS[vendor]).read_bytes()))
+    """Return the description of a version's database, with its counts of rows by table."""
+    described = json.loads(gzip.decompress((version / DESCRIPTIONS[vendor]).read_bytes()))
+    # Version 0.2.0 counted by model: a model may be renamed, its table stays.
+    described["rows"] = {name.replace(".", "_").lower(): n for name, n in described["rows"].items()}
+    return described

@@ -87,7 +87,7 @@ def describe() -> dict[str, object]:
     """Return the contents of the database as users and programs see them, by names that never change."""
     return {
         "rows": {
-            model._meta.label: model._default_manager.count()
+            model._meta.db_table: model._default_manager.count()
             for model in apps.get_models()
             if model._meta.label not in OF_DJANGO
         },
