@@ -34,7 +34,7 @@ def test_a_token_is_found_and_says_what_it_may(project):
     assert not tokens.allows(found, "read")
 
 
-def test_the_doors_know_the_same_tokens(project):
+def test_all_endpoints_accept_the_same_tokens(project):
     good = tokens.issue(project, "good", ["ingest"], expires=timezone.now() + timedelta(minutes=1))
     late = tokens.issue(project, "late", ["ingest"], expires=timezone.now() - timedelta(seconds=1))
     gone = tokens.issue(project, "gone", ["ingest"])
@@ -49,7 +49,7 @@ def test_the_doors_know_the_same_tokens(project):
         assert tokens.look_up(bad) is None
 
 
-def test_only_a_hash_of_the_secret_is_kept(project):
+def test_only_a_hash_of_the_secret_is_stored(project):
     token = tokens.issue(project, "mine", ["ingest", "read"])
 
     kept = AccessToken.objects.values().get()
@@ -64,7 +64,7 @@ def test_what_is_no_token_is_not_found(project, bearer):
     assert tokens.find(bearer) is None
 
 
-def test_another_secret_under_a_known_key_is_no_token(project):
+def test_a_valid_key_with_another_secret_is_no_token(project):
     _, key, _ = tokens.issue(project, "mine", ["ingest"]).split("_")
 
     assert tokens.find(f"lsk_{key}_{'0' * 64}") is None
@@ -128,7 +128,7 @@ def test_revoking_within_a_project_leaves_the_others_alone(project):
         ("signin_link", "--user", "nobody"),
     ],
 )
-def test_what_cannot_be_done_is_said_without_secrets(project, words):
+def test_error_messages_contain_no_secrets(project, words):
     with pytest.raises(CommandError) as refused:
         run(*words)
 

@@ -11,7 +11,7 @@ pytestmark = [pytest.mark.sqlite, pytest.mark.django_db]
 
 
 @pytest.mark.parametrize("value", ["a", "%s", "100 %%"])
-def test_a_value_may_hold_what_stands_for_values(value):
+def test_a_value_may_contain_placeholders(value):
     assert read("SELECT %s || '%%'", value) == [(value + "%",)]
 
 
@@ -32,7 +32,7 @@ def test_a_value_is_stored_as_what_it_is(value, stored):
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_new_connection_checks_keys_again_until_it_is_told_not_to():
+def test_a_new_connection_checks_foreign_keys_until_that_is_switched_off():
     def checks():
         return bool(read("PRAGMA foreign_keys")[0][0])
 

@@ -52,7 +52,7 @@ def test_a_play_has_ids_of_its_own_and_names_the_same_loop_the_same_everywhere(a
 
 
 @ACTS
-def test_times_are_told_from_the_moment_it_begins_and_never_go_back(act):
+def test_times_count_from_the_start_of_the_play_and_never_go_back(act):
     events = played(act)
     times = [
         parse_timestamp(event["timestamp"]) for event in events if isinstance(event.get("timestamp"), str)

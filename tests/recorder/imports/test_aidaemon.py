@@ -46,9 +46,9 @@ def store(tmp_path):
 
 
 def bring_in(*paths, **options):
-    said = StringIO()
-    call_command("import_runs", *map(str, paths), stdout=said, stderr=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command("import_runs", *map(str, paths), stdout=output, stderr=output, **options)
+    return output.getvalue()
 
 
 def rows(table="events"):
@@ -109,10 +109,10 @@ def test_tasks_are_loops_and_thinking_iterations_turns(project):
 
 def test_approvals_are_matched_by_their_command(project):
     bring_in(STORE)
-    told = Approval.objects.order_by("pk").values_list(
+    decided = Approval.objects.order_by("pk").values_list(
         "command", "risk", "decision", "decision_scope", "inferred"
     )
-    assert list(told) == [
+    assert list(decided) == [
         ("df -h", "low", "granted", "session", False),
         ("docker system prune -af", "high", "denied", "", False),
         ("kubectl apply -f staging.yaml", "medium", "", "", False),
@@ -148,8 +148,8 @@ def test_usage_rows_are_checked_against_the_responses(project):
         json.loads(raw)
         for raw in texts(EventRecord.objects.filter(type="Notice").values_list("pk", flat=True)).values()
     ]
-    told = [each["text"] for each in notices if each["kind"] == "call_without_answer"]
-    assert told == ["A call of gemini-2.5-flash without a response: 11 in, 2 out"]
+    decided = [each["text"] for each in notices if each["kind"] == "call_without_answer"]
+    assert decided == ["A call of gemini-2.5-flash without a response: 11 in, 2 out"]
 
 
 def test_a_store_gives_only_what_is_new(project, store):
@@ -207,15 +207,15 @@ def test_rows_that_are_gone_at_the_front_are_no_error(project):
         row("tool_call", name="terminal"),
     ],
 )
-def test_a_row_that_cannot_be_read_is_kept_raw(project, line):
+def test_a_row_that_cannot_be_read_is_stored_raw(project, line):
     send(
         project,
         [line, row("task_start", 2, task_id="t"), row("task_end", 3, task_id="t", status="completed")],
         "aidaemon",
     )
     assert LoopRecord.objects.get().status == "completed"
-    kept = EventRecord.objects.filter(journal__kind="line").order_by("pk").first()
-    assert (texts([kept.pk])[kept.pk], kept.origin, kept.session.session_id) == (line, "", "s")
+    stored = EventRecord.objects.filter(journal__kind="line").order_by("pk").first()
+    assert (texts([stored.pk])[stored.pk], stored.origin, stored.session.session_id) == (line, "", "s")
     assert Anomaly.objects.get().kind == "unknown_type"
 
 

@@ -23,20 +23,20 @@ STRANGE = (7, 2**62, 1.5, None, "", "{oops", "[1, [2], {}]", "\x00\u202e x", b"\
 
 def bring_in(*paths, project="default", wanted="auto", **options):
     """Import files; return whether that succeeded, and what was said."""
-    said = StringIO()
+    output = StringIO()
     try:
         call_command(
             "import_runs",
             *map(str, paths),
             project=project,
             wanted=wanted,
-            stdout=said,
-            stderr=said,
+            stdout=output,
+            stderr=output,
             **options,
         )
     except CommandError as error:
-        return False, said.getvalue() + str(error)
-    return True, said.getvalue()
+        return False, output.getvalue() + str(error)
+    return True, output.getvalue()
 
 
 def cells(path):
@@ -73,14 +73,14 @@ def test_whatever_a_cell_holds_the_rest_is_imported_once(tmp_path, path):
         if not spoiled(path, *cell, copy):
             continue
 
-        is_clean, said = bring_in(copy, project=project.slug)
-        told = records(project.pk)
+        is_clean, output = bring_in(copy, project=project.slug)
+        first_records = records(project.pk)
         bring_in(copy, project=project.slug)
 
-        assert is_clean or f"{copy}" in said, cell
+        assert is_clean or f"{copy}" in output, cell
         assert Session.objects.filter(project=project).count() >= whole - 1, cell
-        assert records(project.pk) == told, cell
-    assert not [said for said in findings() if not said.startswith("producer")]
+        assert records(project.pk) == first_records, cell
+    assert not [output for output in findings() if not output.startswith("producer")]
 
 
 @pytest.mark.parametrize(
@@ -114,12 +114,12 @@ def test_a_row_that_cannot_be_read_is_named_with_its_file(project, tmp_path, pat
     with closing(sqlite3.connect(copy)) as store, store:
         store.execute(statement)
 
-    is_clean, said = bring_in(copy)
+    is_clean, output = bring_in(copy)
 
     assert not is_clean
-    assert f"{copy}" in said
+    assert f"{copy}" in output
     for words in names:
-        assert words in said
+        assert words in output
     assert Session.objects.exists()
 
 
@@ -140,11 +140,11 @@ def test_a_store_of_another_schema_is_named(project, tmp_path, statement, says):
     with closing(sqlite3.connect(copy)) as store, store:
         store.execute(statement)
 
-    is_clean, said = bring_in(copy, TAPES / "cagent/one-session.v15.db")
+    is_clean, output = bring_in(copy, TAPES / "cagent/one-session.v15.db")
 
     assert not is_clean
-    assert f"{copy}: " in said
-    assert says in said
+    assert f"{copy}: " in output
+    assert says in output
     assert Session.objects.filter(title="General greeting or introduction").exists()
 
 
@@ -155,11 +155,13 @@ def test_a_store_that_was_cut_off_is_named_with_a_remedy(project, tmp_path, path
     copy = tmp_path / "store.db"
     copy.write_bytes(raw[: int(len(raw) * share)])
 
-    is_clean, said = bring_in(copy, TAPES / "cagent/one-session.v15.db")
+    is_clean, output = bring_in(copy, TAPES / "cagent/one-session.v15.db")
 
     assert not is_clean
-    assert f"{copy}" in said
-    assert "recover it with" in said or "the rest is imported" in said  # what is cut may be the end of a text
+    assert f"{copy}" in output
+    assert (
+        "recover it with" in output or "the rest is imported" in output
+    )  # what is cut may be the end of a text
     assert Session.objects.filter(title="General greeting or introduction").exists()
 
 
@@ -181,17 +183,17 @@ def test_a_file_in_two_formats_is_named_with_a_remedy(project, tmp_path):
     assert bring_in(stream, wanted="cagent")[0]
     before = records(project.pk)
 
-    is_clean, said = bring_in(stream, wanted="native")
+    is_clean, output = bring_in(stream, wanted="native")
 
     assert not is_clean
-    assert f"{stream}: the producer " in said
-    assert "sends cagent lines; native lines need a producer of their own" in said
-    assert "import the file in the format in which it was imported before" in said
+    assert f"{stream}: the producer " in output
+    assert "sends cagent lines; native lines need a producer of their own" in output
+    assert "import the file in the format in which it was imported before" in output
     assert set(before) <= set(records(project.pk))
 
 
 @pytest.mark.parametrize("is_first", [True, False], ids=["at the first look", "later"])
-def test_who_followed_a_store_that_could_not_be_read_is_told_at_the_end(
+def test_following_a_store_that_cannot_be_read_reports_it_at_the_end(
     project, tmp_path, monkeypatch, is_first
 ):
     copy = tmp_path / "store.db"
@@ -208,7 +210,7 @@ def test_who_followed_a_store_that_could_not_be_read_is_told_at_the_end(
         copy.write_bytes(b"no store")
     monkeypatch.setattr(time, "sleep", spoil)
 
-    is_clean, said = bring_in(copy, follow=True)
+    is_clean, output = bring_in(copy, follow=True)
 
     assert not is_clean
-    assert f"{copy}: " in said
+    assert f"{copy}: " in output

@@ -48,9 +48,9 @@ STORES = {
 
 def bring_in(*paths, **options):
     """Import files; return what the command says."""
-    said = StringIO()
-    call_command("import_runs", *map(str, paths), stdout=said, stderr=said, **options)
-    return said.getvalue()
+    output = StringIO()
+    call_command("import_runs", *map(str, paths), stdout=output, stderr=output, **options)
+    return output.getvalue()
 
 
 def history(session):
@@ -94,7 +94,7 @@ def test_the_store_and_the_stream_of_a_session_give_the_same_history(project, na
     assert {session.session_id: history(session) for session in stored} == streamed
 
 
-def test_what_came_before_a_stream_stands_with_its_loop(project):
+def test_lines_before_a_stream_belong_to_its_loop(project):
     """In a store the message of a person is a row before anything began; so is a system prompt."""
     bring_in(TAPES_OF / "transfer-task.v19.db")
     rows = EventRecord.objects.filter(journal__kind="line")
@@ -125,8 +125,8 @@ def test_a_store_that_has_grown_gives_what_is_new(project, tmp_path):
                 " VALUES (?, ?, ?, ?, ?)",
                 row,
             )
-    said = bring_in(store)
-    assert "1 new loops" in said
+    output = bring_in(store)
+    assert "1 new loops" in output
     first, second = LoopRecord.objects.order_by("pk")
     assert (second.parent, second.title, second.output_tokens) == (first, "again", 7)
 
@@ -174,8 +174,8 @@ def test_a_row_that_holds_no_json_is_named_and_the_rest_is_imported(project, tmp
     with pytest.raises(CommandError):
         bring_in(store)
     assert Turn.objects.count() == 1
-    kept = JournalEvent.objects.filter(kind="line").order_by("pk").first()
-    assert json.loads(texts([kept.pk])[kept.pk])["message_json"] == "{oops"
+    first_line = JournalEvent.objects.filter(kind="line").order_by("pk").first()
+    assert json.loads(texts([first_line.pk])[first_line.pk])["message_json"] == "{oops"
 
 
 @pytest.mark.parametrize("cut", [100, 5000])
@@ -187,7 +187,7 @@ def test_a_store_that_is_cut_off_is_refused_with_a_remedy(project, tmp_path, cut
     assert not JournalEvent.objects.exists()
 
 
-def test_an_event_file_is_told_by_its_first_event(project):
+def test_an_event_file_is_detected_by_its_first_event(project):
     assert "1 new sessions" in bring_in(TAPES_OF / "two-turns.reconstructed.events.jsonl")
     assert Session.objects.get().source == "cagent"
     assert "0 new sessions" in bring_in(TAPES_OF / "two-turns.reconstructed.events.jsonl")

@@ -108,10 +108,10 @@ def notices():
 
 
 def test_no_type_of_the_runtime_is_unknown_and_all_but_two_are_on_the_tapes():
-    told = {json.loads(each)["type"] for path in TAPES for each in tape(path)}
-    assert told <= set(TRANSLATORS)
+    translated = {json.loads(each)["type"] for path in TAPES for each in tape(path)}
+    assert translated <= set(TRANSLATORS)
     assert len(TRANSLATORS) == 32
-    assert set(TRANSLATORS) - told == set()
+    assert set(TRANSLATORS) - translated == set()
 
 
 def test_a_nested_stream_is_a_session_of_its_own_tied_to_the_call_that_ran_it(project):
@@ -132,7 +132,7 @@ def test_a_stream_that_breaks_off_is_aborted_and_keeps_what_it_used(project):
     assert (loop.status, loop.outcome, loop.turns, loop.input_tokens) == ("aborted", "aborted", 1, 476)
 
 
-def test_the_next_stream_of_a_session_continues_it_whoever_sends_it(project):
+def test_the_next_stream_of_a_session_continues_it_from_any_producer(project):
     for producer in ("first", "second"):
         play(project, TURNS, producer=producer)
     first, second = LoopRecord.objects.order_by("pk")
@@ -150,7 +150,7 @@ def test_a_session_that_starts_again_before_it_stopped_was_cut(project):
 
 
 @pytest.mark.parametrize("path", TAPES)
-def test_lines_come_back_byte_for_byte_and_stand_with_their_session(project, path):
+def test_lines_are_restored_byte_for_byte_and_belong_to_their_session(project, path):
     play(project, path, flush=True)
     stored = texts(JournalEvent.objects.filter(kind="line").values_list("pk", flat=True))
     assert list(stored.values()) == tape(path)
@@ -180,10 +180,10 @@ def test_wherever_a_stream_is_cut_the_records_are_the_same(project, path, cuts):
     play(whole, path)
     play(pieces, path, cuts=cuts)
     # When it was received is not what it says, and each batch has its own moment.
-    assert told(pieces) == told(whole)
+    assert translated(pieces) == translated(whole)
 
 
-def told(project):
+def translated(project):
     return [words for words in map(without_clock, records(project.pk)) if words]
 
 
@@ -191,9 +191,9 @@ def without_clock(words):
     kind, _, values = words.partition(" ")
     if kind not in KINDS:  # spending says it by the hour
         return words
-    said = json.loads(values)
+    event_fields = json.loads(values)
     clock = ("last_event_at", "last_active_at", "created_at", "at", "resolved_at", "requested_at")
-    return f"{kind} " + json.dumps({name: value for name, value in said.items() if name not in clock})
+    return f"{kind} " + json.dumps({name: value for name, value in event_fields.items() if name not in clock})
 
 
 def test_lines_may_come_as_server_sent_events(project):
@@ -220,17 +220,17 @@ def test_a_line_that_cannot_be_understood_is_refused_alone(project, broken, code
     assert (receipt.accepted, LoopRecord.objects.count()) == (2, 1)
 
 
-def test_what_the_specification_forbids_is_told_and_taken(project):
-    said = line("agent_choice", session_id="s", content="hi", agent_name="root")
+def test_violations_of_the_specification_are_reported_and_recorded(project):
+    event_fields = line("agent_choice", session_id="s", content="hi", agent_name="root")
     stray = call("tool_call_response", "t9", response="x", agent_name="root")
     foreign = line("agent_choice", session_id="other", content="hm", agent_name="root")
-    send(project, [said, used(), stray, foreign], "cagent")
+    send(project, [event_fields, used(), stray, foreign], "cagent")
     assert anomalies() == ["foreign_session", "no_stream_started", "response_without_call"]
     send(project, [started("t"), used("t")], "cagent", producer="q")
     assert "usage_first" in anomalies()
 
 
-def test_what_comes_after_the_end_of_a_stream_is_told_and_taken(project):
+def test_lines_after_the_end_of_a_stream_are_reported_and_recorded(project):
     ended = line("stream_stopped", session_id="s", agent_name="root")
     late = line("agent_choice", session_id="s", content="and", agent_name="root")
     send(project, [started(), used(), ended, late], "cagent")
@@ -241,21 +241,21 @@ def test_what_comes_after_the_end_of_a_stream_is_told_and_taken(project):
     ]
 
 
-def test_an_agent_that_its_team_does_not_name_is_told_once_and_taken(project):
+def test_an_agent_missing_from_its_team_is_reported_once_and_recorded(project):
     team = line("team_info", available_agents=[{"name": "root"}, {"name": "coder"}], current_agent="root")
-    said = [
+    event_fields = [
         line("agent_choice", session_id="s", content="hi", agent_name=agent)
         for agent in ("root", "coder", "stranger", "stranger")
     ]
-    send(project, [team, started(), *said], "cagent")
+    send(project, [team, started(), *event_fields], "cagent")
     assert anomalies() == ["unknown_agent"]
     assert LoopRecord.objects.get().agent_label == "stranger"
 
 
 def test_agents_that_switch_change_within_the_loop(project):
     switch = line("agent_switching", switching=True, from_agent="root", to_agent="coder", agent_name="root")
-    said = line("agent_choice", session_id="s", content="hi", agent_name="coder")
-    send(project, [started(), switch, said], "cagent")
+    event_fields = line("agent_choice", session_id="s", content="hi", agent_name="coder")
+    send(project, [started(), switch, event_fields], "cagent")
     assert LoopRecord.objects.get().agent_label == "coder"
     (switched,) = texts(
         EventRecord.objects.filter(type="AgentSwitched").values_list("pk", flat=True)
@@ -264,7 +264,7 @@ def test_agents_that_switch_change_within_the_loop(project):
     assert not Anomaly.objects.exists()
 
 
-def test_an_event_of_a_vendor_is_kept_and_shown_as_unknown(project):
+def test_a_vendors_event_is_stored_and_shown_as_unknown(project):
     vendor = line("acme.metric", vendor_name="acme", value=7)
     send(project, [started(), vendor], "cagent")
     record = EventRecord.objects.get(type="acme.metric")

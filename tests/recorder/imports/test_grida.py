@@ -18,16 +18,16 @@ pytestmark = pytest.mark.django_db(transaction=True)
 FRAMES = "grida/lifecycle.hand-made.sse"
 
 
-def bell(kind, session="g", **fields):
+def frame_line(kind, session="g", **fields):
     return json.dumps({"type": kind, "session_id": session, "at": 1_770_800_000_000, **fields}).encode()
 
 
-def test_turns_become_loops_with_the_outcome_that_the_channel_tells(project):
+def test_turns_become_loops_with_the_outcome_of_the_channel(project):
     send(project, tape(FRAMES), "grida")
-    told = LoopRecord.objects.order_by("pk").values_list(
+    found = LoopRecord.objects.order_by("pk").values_list(
         "session__session_id", "loop_id", "outcome", "continuation_kind"
     )
-    assert list(told) == [
+    assert list(found) == [
         ("ses_a", "ses_a.1", "completed", "Initial"),
         ("ses_b", "ses_b.1", "completed", "Initial"),
         ("ses_b", "ses_b.2", "failed", "Default"),
@@ -39,7 +39,7 @@ def test_turns_become_loops_with_the_outcome_that_the_channel_tells(project):
     assert {session.source for session in Session.objects.all()} == {"grida"}
 
 
-def test_what_a_reader_must_not_know_is_kept_raw(project):
+def test_unknown_types_are_stored_raw(project):
     send(project, tape(FRAMES), "grida")
     assert sorted(Anomaly.objects.values_list("kind", flat=True)) == ["unknown_type", "unknown_type"]
     assert EventRecord.objects.filter(type="turn-retrying", origin="").count() == 1
@@ -47,35 +47,35 @@ def test_what_a_reader_must_not_know_is_kept_raw(project):
 
 @pytest.mark.parametrize("frame", [b"data: %b", b"data:%b", b"%b"])
 def test_a_session_that_came_as_server_sent_events_is_exported(project, frame):
-    lines = [bell("turn-started"), bell("turn-finished", reason="finish", pending_approval=False)]
+    lines = [frame_line("turn-started"), frame_line("turn-finished", reason="finish", pending_approval=False)]
     send(project, [frame % line for line in lines], "grida")
 
     (loop,) = phi_session(Session.objects.get())["loops"]
     assert (loop["loop_id"], loop["status"]) == ("g.1", "Completed")
 
 
-def test_a_doorbell_makes_a_session_wait_until_its_next_turn(project):
+def test_an_approval_request_makes_a_session_wait_until_its_next_turn(project):
     send(
         project,
         [
-            bell("turn-started"),
-            bell("approval-requested"),
-            bell("turn-finished", reason="finish", pending_approval=True),
+            frame_line("turn-started"),
+            frame_line("approval-requested"),
+            frame_line("turn-finished", reason="finish", pending_approval=True),
         ],
         "grida",
     )
     assert (Session.objects.get().waiting, Approval.objects.get().resolved_at) == (1, None)
-    send(project, [bell("turn-started", at=1_770_800_009_000)], "grida", producer="later")
+    send(project, [frame_line("turn-started", at=1_770_800_009_000)], "grida", producer="later")
     assert (Session.objects.get().waiting, Approval.objects.get().inferred) == (0, True)
 
 
-def test_a_turn_whose_start_was_missed_is_known_by_its_end(project):
-    send(project, [bell("turn-finished", reason="error")], "grida")
+def test_a_turn_whose_start_was_missed_is_recorded_at_its_end(project):
+    send(project, [frame_line("turn-finished", reason="error")], "grida")
     assert LoopRecord.objects.get().outcome == "failed"
 
 
 def test_a_turn_that_begins_in_another_ends_it(project):
-    send(project, [bell("turn-started"), bell("turn-started")], "grida")
+    send(project, [frame_line("turn-started"), frame_line("turn-started")], "grida")
     assert list(LoopRecord.objects.order_by("pk").values_list("outcome", flat=True)) == ["cancelled", ""]
 
 

@@ -167,8 +167,8 @@ def test_a_session_file_adds_to_a_live_recording_only_what_the_recording_lacks(p
     theirs["loops"][0]["compaction_block"] = json.loads(AGENT_SIDE.read_text())["loops"][0][
         "compaction_block"
     ]
-    said = run(saved(tmp_path, theirs))
-    assert "3 loops were already recorded" in said
+    output = run(saved(tmp_path, theirs))
+    assert "3 loops were already recorded" in output
     assert LoopRecord.objects.count() == loops
     assert EventRecord.objects.count() == events + 1
     assert "keep_recent" in str(Compaction.objects.order_by("pk").last().block)
@@ -207,8 +207,8 @@ def test_a_bad_line_is_named_and_its_neighbours_are_imported(project, tmp_path):
     lines = events_of("09-process-killed-in-tool").splitlines(keepends=True)
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join([*lines[:3], b"{oops\n", b"\n", *lines[3:]]))
-    said = run(path, fails="not everything")
-    assert "run.jsonl, line 4: bad_json" in said
+    output = run(path, fails="not everything")
+    assert "run.jsonl, line 4: bad_json" in output
     assert EventRecord.objects.count() == len(lines)
 
 
@@ -216,8 +216,8 @@ def test_a_packed_file_that_was_cut_off_gives_what_is_readable(project, tmp_path
     raw = events_of("06-compaction-block-based")
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(raw)[:-6000])
-    said = run(path, fails="not everything")
-    assert "cut.jsonl.gz: the packed data is damaged or cut off" in said
+    output = run(path, fails="not everything")
+    assert "cut.jsonl.gz: the packed data is damaged or cut off" in output
     assert EventRecord.objects.exists()
 
 
@@ -226,13 +226,13 @@ def test_a_huge_line_is_rejected_alone(project, tmp_path):
     huge = b'{"type":"Notice","session_id":"s","kind":"' + b"x" * 9_000_000 + b'"}\n'
     path = tmp_path / "run.jsonl"
     path.write_bytes(b"".join([*lines[:2], huge, *lines[2:]]))
-    said = run(path, fails="not everything")
-    assert "line 3: too_large" in said
+    output = run(path, fails="not everything")
+    assert "line 3: too_large" in output
     assert EventRecord.objects.count() == len(lines)
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "output"),
     [
         ("run.jsonl", b"", "nothing that can be read"),
         ("run.jsonl", bytes(range(256)) * 100, "not a text file"),
@@ -251,12 +251,12 @@ def test_a_huge_line_is_rejected_alone(project, tmp_path):
         ("run.jsonl.gz", b"\x1f\x8bnot really", "nothing that can be read"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named_with_the_reason(project, tmp_path, name, content, said):
+def test_a_file_that_cannot_be_used_is_named_with_the_reason(project, tmp_path, name, content, output):
     path = tmp_path / name
     path.write_bytes(content)
     answer = run(path, fails="not everything")
     assert str(path) in answer
-    assert said in answer
+    assert output in answer
 
 
 def test_a_folder_with_junk_gives_its_recordings(project, tmp_path):
@@ -268,16 +268,16 @@ def test_a_folder_with_junk_gives_its_recordings(project, tmp_path):
     (inner / f"{theirs['session_id']}.json.tmp.4711").write_text('{"half')
     (tmp_path / "notes.txt").write_text("nothing")
     (tmp_path / "picture.png").write_bytes(bytes(300))
-    said = run(tmp_path)
-    assert "1 files, 1 new sessions, 2 new loops" in said
-    assert "4 files skipped" in said
+    output = run(tmp_path)
+    assert "1 files, 1 new sessions, 2 new loops" in output
+    assert "4 files skipped" in output
 
 
 def test_a_path_that_is_not_there_does_not_stop_the_others(project, tmp_path):
     path = tmp_path / "run.jsonl"
     path.write_bytes(events_of("10-user-cancel"))
-    said = run(tmp_path / "nowhere", path, fails="not everything")
-    assert "nowhere: there is no such file or folder" in said
+    output = run(tmp_path / "nowhere", path, fails="not everything")
+    assert "nowhere: there is no such file or folder" in output
     assert LoopRecord.objects.count() == 1
 
 

@@ -63,10 +63,10 @@ async def test_a_hostile_frame_gets_the_answer_it_names(token, sample):
         await client.send(0, *BEFORE)
         await client.upto(NEXT - 1)
         await client.send_frame(filled(sample["raw"]))
-        said = await client.receive()
+        received = await client.receive()
 
     reply = json.loads(filled(json.dumps(sample["expect"]["reply"])))
-    assert {name: said[name] for name in reply} == reply
+    assert {name: received[name] for name in reply} == reply
     assert await database_sync_to_async(JournalEvent.objects.count)() == NEXT + sample["expect"]["stored"]
 
 
@@ -115,9 +115,9 @@ def shown():
 
 
 def quarantined(_, raw, pages):
-    kept = QuarantinedLine.objects.get()
-    assert bytes(kept.raw) == raw
-    assert kept.code in pages
+    stored = QuarantinedLine.objects.get()
+    assert bytes(stored.raw) == raw
+    assert stored.code in pages
 
 
 def verbatim(_, raw, pages):

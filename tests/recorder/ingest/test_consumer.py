@@ -83,16 +83,16 @@ async def closed(client):
     return message["code"]
 
 
-@pytest.mark.parametrize(("said", "code"), [("close", 4400), ("close in a task", 4409)])
-async def test_a_handler_or_a_task_closes_with_its_code(client, said, code):
-    await client.send_to(said)
+@pytest.mark.parametrize(("command", "code"), [("close", 4400), ("close in a task", 4409)])
+async def test_a_handler_or_a_task_closes_with_its_code(client, command, code):
+    await client.send_to(command)
 
     assert await closed(client) == code
 
 
-@pytest.mark.parametrize("said", ["break", "break in a task"])
-async def test_a_bug_closes_with_1011_and_is_logged(client, said, caplog):
-    await client.send_to(said)
+@pytest.mark.parametrize("command", ["break", "break in a task"])
+async def test_a_bug_closes_with_1011_and_is_logged(client, command, caplog):
+    await client.send_to(command)
 
     assert await closed(client) == 1011
     assert "Consumer failed" in caplog.text
@@ -106,7 +106,7 @@ async def test_a_bug_before_the_handshake_is_the_servers_to_answer():
         await client.connect()
 
 
-async def test_after_the_close_no_frame_is_taken_and_all_is_released(client, notes):
+async def test_after_the_close_no_frame_is_handled_and_everything_is_released(client, notes):
     await client.send_to("close")
     await client.send_to("echo")
     await client.send_to("close in a task")

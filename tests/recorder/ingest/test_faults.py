@@ -80,7 +80,7 @@ async def test_a_line_that_breaks_the_recorder_costs_exactly_itself(project, wri
     assert await recorded() == Counter(AgentStart=1, TurnStart=len(GOOD) - 1, Unread=len(places))
 
 
-async def test_what_broke_it_is_kept_with_the_hash_of_its_traceback(project, writer):
+async def test_the_line_that_broke_it_is_stored_with_the_hash_of_its_traceback(project, writer):
     await writer.submit(batch(project, [POISON, *GOOD, POISON]))
 
     (_, code, message), (_, _, again) = await refused()
@@ -145,7 +145,7 @@ def busy_after(times):
     return record
 
 
-async def test_bells_of_a_batch_that_breaks_ring_when_it_is_committed(project, writer):
+async def test_a_batch_that_breaks_publishes_its_invalidations_at_the_commit(project, writer):
     seen = []
 
     def look(touched):
@@ -209,10 +209,10 @@ def because(kind, **attributes):
         (because(InterfaceError), "busy"),
     ],
 )
-def test_a_fault_that_passes_is_told_as_one(error, code):
-    with pytest.raises(Busy) as told:
+def test_a_temporary_fault_is_reported_as_temporary(error, code):
+    with pytest.raises(Busy) as raised:
         raise_as_store_error(error)
-    assert told.value.code == code
+    assert raised.value.code == code
 
 
 @pytest.mark.parametrize(
@@ -235,7 +235,7 @@ def test_a_fault_of_a_statement_is_ours(error):
     assert raise_as_store_error(error) is None
 
 
-def test_disk_space_is_held_back_given_up_and_held_back_again(tmp_path, monkeypatch):
+def test_disk_space_is_reserved_released_and_reserved_again(tmp_path, monkeypatch):
     monkeypatch.setattr(disk_reserve, "RESERVE_BYTES", 65536)
     held = Reserve(tmp_path)
 

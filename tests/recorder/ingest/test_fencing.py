@@ -51,7 +51,7 @@ async def test_a_connection_is_closed_when_its_producer_is_claimed_elsewhere(pro
         assert await client.code() == 4409
 
 
-async def test_a_batch_of_a_connection_that_heard_no_bell_is_refused_by_the_database(
+async def test_a_batch_of_a_connection_that_missed_the_invalidation_is_refused_by_the_database(
     project, token, monkeypatch
 ):
     async with Client(token) as client:
@@ -76,7 +76,7 @@ async def test_a_quiet_connection_learns_from_the_database_that_it_was_supersede
         assert await client.code() == 4409
 
 
-async def test_a_name_that_the_server_chose_can_be_taken_over_too(project, token):
+async def test_the_epoch_also_fences_a_producer_named_by_the_server(project, token):
     async with Client(token) as client:
         await client.send_frame(None, LINES[0])
         name = (await client.receive())["producer"]

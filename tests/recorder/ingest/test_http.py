@@ -120,13 +120,13 @@ def test_a_rejected_line_sent_again_is_a_plain_duplicate(token):
     assert QuarantinedLine.objects.count() == 1
 
 
-def test_only_the_beginning_of_a_refused_line_is_kept(token):
+def test_only_the_beginning_of_a_refused_line_is_stored(token):
     raw = b'{"type":"AgentStart","note":"' + b"x" * 100_000 + b'"}'
 
     post(raw, token)
 
-    kept = QuarantinedLine.objects.get()
-    assert (bytes(kept.raw), kept.size) == (raw[: 64 * 1024], len(raw))
+    quarantined = QuarantinedLine.objects.get()
+    assert (bytes(quarantined.raw), quarantined.size) == (raw[: 64 * 1024], len(raw))
 
 
 def test_a_line_that_is_too_large_is_rejected_alone(token):
@@ -255,7 +255,7 @@ def test_a_body_that_is_too_long_is_refused_by_its_length_and_by_its_count(token
 
 
 @pytest.mark.parametrize("given", [None, "", "lsk_x_y", "Basic abc", "lsk_é_x"])
-def test_without_a_known_token_nothing_is_stored(token, given):
+def test_without_a_valid_token_nothing_is_stored(token, given):
     answer = post(body(*GOOD), authorization=given)
 
     assert (answer.status, answer.json["code"]) == (401, "unauthorized")
@@ -286,7 +286,7 @@ def test_a_token_remembers_when_it_was_used(token):
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])
-def test_only_post_is_taken(token, method):
+def test_only_post_is_accepted(token, method):
     answer = post(b"", token, method=method)
 
     assert (answer.status, answer.headers["allow"]) == (405, "POST")
@@ -304,7 +304,7 @@ def test_nothing_that_an_agent_wrote_is_in_an_answer_as_markup(token):
     assert answer.headers["x-content-type-options"] == "nosniff"
 
 
-def test_health_and_readiness_are_told(project):
+def test_health_and_readiness_are_reported(project):
     assert request("/healthz").status == 200
     assert request("/readyz").status == 200
 

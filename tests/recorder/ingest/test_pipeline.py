@@ -49,7 +49,7 @@ def test_batches_of_one_group_may_overlap(project):
     assert raws() == GOOD
 
 
-def test_a_conflict_within_a_group_is_seen(project):
+def test_a_conflict_within_a_group_is_detected(project):
     _, second = record([batch(project, 0, GOOD[:1]), batch(project, 0, GOOD[1:2])])
 
     assert [each.code for each in second.rejected] == ["seq_conflict"]
@@ -88,11 +88,11 @@ def test_a_batch_that_is_fed_in_parts_is_answered_and_recorded_as_a_whole(sends,
     with patch("recorder.ingest.pipeline.PORTION_BYTES", size):
         answers = record(groups[1])
 
-    assert [_told(each) for each in answers] == [_told(each) for each in expected]
+    assert [_without_times(each) for each in answers] == [_without_times(each) for each in expected]
     assert digest(parts) == digest(whole)
 
 
-def _told(answer):
+def _without_times(answer):
     return answer.from_ if isinstance(answer, Gap) else answer
 
 
@@ -147,7 +147,7 @@ def test_totals_at_the_edge_of_what_counts_may_be_do_not_break(project):
     assert Session.objects.get().input_tokens == 2**62  # as much as is counted
 
 
-def test_a_bell_rings_after_the_commit_with_what_was_touched(project, invalidations):
+def test_an_invalidation_is_published_after_the_commit_with_what_was_touched(project, invalidations):
     ingest(batch(project, 0, GOOD[:2]))
 
     (touched,) = invalidations
@@ -158,7 +158,7 @@ def test_a_bell_rings_after_the_commit_with_what_was_touched(project, invalidati
     assert len(touched.turns) == len(touched.loops) == 1
 
 
-def test_streamed_text_rings_its_block_and_not_its_turn(project, invalidations):
+def test_streamed_text_invalidates_its_block_and_not_its_turn(project, invalidations):
     ingest(batch(project, 0, GOOD[:2]))
     invalidations.clear()
 
@@ -169,7 +169,7 @@ def test_streamed_text_rings_its_block_and_not_its_turn(project, invalidations):
     assert not touched.turns
 
 
-def test_nothing_rings_and_nothing_is_stored_when_the_commit_fails(project, invalidations):
+def test_nothing_is_published_and_nothing_is_stored_when_the_commit_fails(project, invalidations):
     before = digest(project.pk)
     connection.close()
     with connection.execute_wrapper(refuse_commit), pytest.raises(Busy) as refused:
@@ -185,7 +185,7 @@ def test_nothing_rings_and_nothing_is_stored_when_the_commit_fails(project, inva
 @pytest.mark.parametrize(
     ("name", "code"), [("SQLITE_BUSY", "busy"), ("SQLITE_LOCKED", "busy"), ("SQLITE_FULL", "disk_full")]
 )
-def test_a_fault_that_passes_is_told_by_its_kind(name, code):
+def test_a_temporary_fault_is_reported_by_its_kind(name, code):
     cause = Exception()
     cause.sqlite_errorname = name
     error = OperationalError()

@@ -40,12 +40,12 @@ def test_a_burst_passes_and_what_is_beyond_it_waits(events_s, bytes_s):
     for _ in range(10):
         sent(rates, BURST // 10)
     sent(rates, RATE)
-    with pytest.raises(Busy) as told:
+    with pytest.raises(Busy) as raised:
         sent(rates, 1)
-    assert told.value.code == "rate_limited"
-    assert 0 < told.value.retry_after_ms <= 1001
+    assert raised.value.code == "rate_limited"
+    assert 0 < raised.value.retry_after_ms <= 1001
 
-    sleep(told.value.retry_after_ms / 1000)
+    sleep(raised.value.retry_after_ms / 1000)
     sent(rates, 1)
 
 
@@ -61,7 +61,7 @@ def test_without_a_limit_nothing_is_counted():
         sent(rates, 100_000)
 
 
-def test_http_is_told_429_and_after_how_long(token, rates):
+def test_http_gets_429_and_the_time_to_wait(token, rates):
     body = b"\n".join(lines(0, BURST + 50 * RATE))
     assert post(body, token, x_producer="p", x_first_seq=0).status == 200
 
@@ -71,7 +71,7 @@ def test_http_is_told_429_and_after_how_long(token, rates):
     assert 1 <= int(answer.headers["retry-after"]) <= 50
 
 
-async def test_a_socket_is_told_where_to_go_on(token, rates):
+async def test_a_socket_gets_the_sequence_number_to_continue_from(token, rates):
     known = await database_sync_to_async(AccessToken.objects.get)()
     rates.count(Batch(1, "others", 0, [b""] * (BURST + RATE), token=known.pk))
     async with Client(token) as client:

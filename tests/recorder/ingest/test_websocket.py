@@ -22,7 +22,7 @@ def stored():
     return list(texts(JournalEvent.objects.values_list("id", flat=True)).values())
 
 
-async def test_a_greeting_tells_where_to_go_on_and_what_is_allowed(token):
+async def test_the_welcome_has_the_high_water_and_the_limits(token):
     async with Client(token) as client:
         welcome = await client.hello("p")
 
@@ -53,7 +53,7 @@ async def test_many_frames_may_be_on_their_way_and_keep_their_order(token):
         assert await stored() == lines
 
 
-async def test_a_client_that_comes_back_is_told_what_is_stored(token):
+async def test_a_client_that_reconnects_gets_its_high_water(token):
     async with Client(token) as client:
         await client.hello()
         await client.send(0, *GOOD[:2])
@@ -233,9 +233,9 @@ async def test_a_draining_server_takes_nothing_more(token):
         await database_sync_to_async(writer.writer().close)()
         await client.send(0, *GOOD)
 
-        said = await client.receive()
-        assert (said["op"], said["code"], said["from"]) == ("nack", "draining", 0)
-        assert said["retry_after_ms"] > 0
+        answer = await client.receive()
+        assert (answer["op"], answer["code"], answer["from"]) == ("nack", "draining", 0)
+        assert answer["retry_after_ms"] > 0
     assert await stored() == []
 
 

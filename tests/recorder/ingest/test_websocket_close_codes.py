@@ -108,8 +108,8 @@ async def test_a_producer_of_another_format_ends_the_connection(token):
         await client.receive()
     async with Client(token, query="format=cagent") as client:
         await client.send_frame('{"op":"hello","v":1,"producer":"p"}')
-        said = await client.receive()
-        assert (said["op"], said["code"]) == ("error", "bad_format")
+        answer = await client.receive()
+        assert (answer["op"], answer["code"]) == ("error", "bad_format")
         assert await client.code() == 4400
 
 

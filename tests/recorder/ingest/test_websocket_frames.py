@@ -17,11 +17,11 @@ from recorder.journal.batch import lines_of
         (b"a\rb\x0bc\x0cd\xe2\x80\xa8e\n", [b"a\rb\x0bc\x0cd\xe2\x80\xa8e"]),
     ],
 )
-def test_a_line_ends_where_a_newline_stands_and_nowhere_else(body, lines):
+def test_a_line_ends_at_a_newline_and_nowhere_else(body, lines):
     assert lines_of(body) == lines
 
 
-def test_the_lines_of_a_frame_stand_below_its_header_or_begin_it():
+def test_the_lines_of_a_frame_follow_its_header_or_begin_it():
     header, events = '{"op":"events","first":7,"n":2}', '{"type":"ü"}\n\n{"type":"b"}\n'
     lines = ['{"type":"ü"}'.encode(), b'{"type":"b"}']
 

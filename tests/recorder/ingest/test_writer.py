@@ -66,7 +66,7 @@ def _one_more(line):
     return f"{name} {int(number) + 1}"
 
 
-async def test_a_gap_is_told_to_the_one_who_made_it(project, writer):
+async def test_a_gap_is_reported_to_the_producer_that_made_it(project, writer):
     good, gap = await asyncio.gather(
         writer.submit(batch(project, 0, LINES)),
         writer.submit(batch(project, 5, LINES, "q")),
@@ -117,7 +117,7 @@ async def test_a_locked_database_is_busy_and_then_it_is_not(project, writer):
     assert (await writer.submit(batch(project, 0, LINES))).accepted == len(LINES)
 
 
-async def test_what_was_taken_is_written_before_the_end(project, writer):
+async def test_accepted_batches_are_written_before_the_end(project, writer):
     submitted = [
         asyncio.ensure_future(writer.submit(batch(project, n, [each]))) for n, each in enumerate(LINES)
     ]

@@ -16,14 +16,14 @@ class Speaker:
     """An OpenAI-compatible server whose next answers a test chooses; the last one stays."""
 
     def __init__(self):
-        self.asked = []
+        self.requests = []
         self.answers = []
         speaker = self
 
         class Handler(BaseHTTPRequestHandler):
             def do_POST(self):
                 body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-                speaker.asked.append((self.path, dict(self.headers), body))
+                speaker.requests.append((self.path, dict(self.headers), body))
                 send_frame = speaker.answers.pop(0) if len(speaker.answers) > 1 else speaker.answers[0]
                 with suppress(OSError):  # who asked has gone
                     send_frame(self, body)
@@ -51,8 +51,8 @@ def reply(handler, body, status=200, **headers):
 def saying(content):
     """Answer a chat completion with this content; a function is given the events that were sent."""
 
-    def send_frame(handler, asked):
-        events = json.loads(asked["messages"][1]["content"])["events"]
+    def send_frame(handler, requests):
+        events = json.loads(requests["messages"][1]["content"])["events"]
         text = content(events) if callable(content) else content
         reply(
             handler, json.dumps({"choices": [{"message": {"role": "assistant", "content": text}}]}).encode()
@@ -78,6 +78,6 @@ def speaker(settings, monkeypatch):
 
 
 def talk(loop, text="Use uv here, not pip."):
-    said = build.user(text)
+    prompt = build.user(text)
     events = working(loop, "read a", "test!", "edit a", "test")
-    return [*events[:2], build.message_start(loop, said), build.message_end(loop, said), *events[2:]]
+    return [*events[:2], build.message_start(loop, prompt), build.message_end(loop, prompt), *events[2:]]

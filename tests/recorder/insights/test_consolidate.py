@@ -172,11 +172,11 @@ CALLS = st.lists(st.sampled_from(["read a", "edit a", "edit b!", "test", "test!"
 @given(st.lists(CALLS, min_size=1, max_size=6), st.integers(1, 4), st.data())
 def test_neither_chunks_nor_the_time_it_runs_at_change_what_is_learned(fresh, loops, size, data):
     together, apart = fresh(), fresh()
-    told = [working(f"s{n}.a.1", *calls) for n, calls in enumerate(loops)]
-    feed(together, *told)
+    streams = [working(f"s{n}.a.1", *calls) for n, calls in enumerate(loops)]
+    feed(together, *streams)
     consolidate(together, quiet)
 
-    for events in told:
+    for events in streams:
         cut = data.draw(st.integers(0, len(events)))
         feed(apart, events[:cut])
         consolidate(apart, quiet, loops=size)
@@ -289,7 +289,7 @@ def test_what_the_demo_taught_goes_with_it(fresh):
     assert learned(project) == before
 
 
-def test_only_the_newest_loops_are_kept_as_evidence(fresh):
+def test_only_the_newest_loops_are_stored_as_evidence(fresh):
     project = fresh()
     feed(project, *(working(f"s{n}.a.1", "read a", "test") for n in range(25)))
 
@@ -298,8 +298,8 @@ def test_only_the_newest_loops_are_kept_as_evidence(fresh):
     insight = Insight.objects.get()
     assert (insight.times, insight.loops) == (25, 25)
     read = sorted(ReadLoop.objects.values_list("loop", flat=True))
-    kept = InsightEvidence.objects.filter(insight=insight).values_list("loop", flat=True)
-    assert sorted(kept) == read[-20:]
+    evidence_loops = InsightEvidence.objects.filter(insight=insight).values_list("loop", flat=True)
+    assert sorted(evidence_loops) == read[-20:]
 
 
 def test_projects_learn_apart(fresh):
@@ -313,7 +313,7 @@ def test_projects_learn_apart(fresh):
     assert not JournalEvent.objects.filter(consolidated_at=None).exists()
 
 
-def test_hostile_words_are_kept_as_words(fresh):
+def test_hostile_text_is_stored_as_text(fresh):
     project = fresh()
     text = "<script>alert(1)</script> error \x00 \ud800 " + "x" * 5000
     events = [
@@ -336,14 +336,14 @@ def test_hostile_words_are_kept_as_words(fresh):
 
 def test_the_command_says_what_it_did(fresh):
     world(Project.objects.create(slug="default"))
-    said = StringIO()
+    output = StringIO()
 
-    call_command("consolidate", project="default", stdout=said)
+    call_command("consolidate", project="default", stdout=output)
 
-    assert "loops read" in said.getvalue()
-    assert "facts: off" in said.getvalue()
+    assert "loops read" in output.getvalue()
+    assert "facts: off" in output.getvalue()
     assert not DailyJob.objects.exists()
-    call_command("consolidate", stdout=said)
+    call_command("consolidate", stdout=output)
     assert DailyJob.objects.get().done_at == DailyJob.objects.get().begun_at
     with pytest.raises(CommandError, match="there is no project 'nowhere'"):
         call_command("consolidate", project="nowhere")

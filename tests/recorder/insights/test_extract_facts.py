@@ -50,7 +50,7 @@ def project(db):
     return Project.objects.create(slug="default")
 
 
-def test_a_fact_is_kept_with_the_events_that_support_it(project, speaker):
+def test_a_fact_is_stored_with_the_events_that_support_it(project, speaker):
     feed(project, talk("s.a.1"), talk("t.a.1"))
     speaker.answers = [saying(true)]
 
@@ -61,13 +61,13 @@ def test_a_fact_is_kept_with_the_events_that_support_it(project, speaker):
     assert (fact.statement, fact.agent_id, fact.times, fact.loops) == ("The project uses uv.", "coder", 2, 2)
     cited = [each.events[0] for each in InsightEvidence.objects.filter(insight=fact)]
     assert set(EventRecord.objects.filter(pk__in=cited).values_list("type", flat=True)) == {"MessageEnd"}
-    path, headers, counts = speaker.asked[0]
+    path, headers, counts = speaker.requests[0]
     assert (path, headers["Authorization"]) == ("/v1/chat/completions", "Bearer sk-very-secret")
     assert counts["model"] == "small"
     assert "Use uv here, not pip." in counts["messages"][1]["content"]
 
     assert str(consolidate(project, quiet).facts) == "facts: 0 in 0 loops, 0 dropped, 0 invalid answers"
-    assert len(speaker.asked) == 2
+    assert len(speaker.requests) == 2
 
 
 def test_a_fact_without_events_of_ours_is_dropped_and_counted(project, speaker):
@@ -96,9 +96,9 @@ def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker,
     feed(project, talk("s.a.1"))
     speaker.answers = [lie]
 
-    said = [str(consolidate(project, quiet).facts) for _ in range(INVALID_ANSWERS_MAX + 1)]
+    results = [str(consolidate(project, quiet).facts) for _ in range(INVALID_ANSWERS_MAX + 1)]
 
-    assert said == ["facts: 0 in 0 loops, 0 dropped, 1 invalid answers"] * INVALID_ANSWERS_MAX + [
+    assert results == ["facts: 0 in 0 loops, 0 dropped, 1 invalid answers"] * INVALID_ANSWERS_MAX + [
         "facts: 0 in 0 loops, 0 dropped, 0 invalid answers"
     ]
     assert ReadLoop.objects.get().facts == "failed"
@@ -116,14 +116,14 @@ def test_an_answer_that_is_none_is_counted_and_in_the_end_left(project, speaker,
     ],
     ids=["slow", "dripping", "gone", "broken", "busy", "elsewhere"],
 )
-def test_a_model_that_is_away_is_left_for_now_and_asked_the_next_time(project, speaker, fault, why):
+def test_a_model_that_is_unavailable_is_skipped_until_the_next_run(project, speaker, fault, why):
     feed(project, *(talk(f"s{n}.a.1") for n in range(TIMEOUTS_IN_ROW + 2)))
     speaker.answers = [fault]
 
     counts = consolidate(project, quiet).facts
 
     assert counts.unavailable.startswith(why)
-    assert len(speaker.asked) == TIMEOUTS_IN_ROW
+    assert len(speaker.requests) == TIMEOUTS_IN_ROW
     speaker.answers = [saying(true)]
     assert consolidate(project, quiet).facts.facts == TIMEOUTS_IN_ROW + 2
 
@@ -189,13 +189,13 @@ def test_what_a_hostile_model_says_is_text(project, speaker):
 
     consolidate(project, quiet)
 
-    said = Insight.objects.get(kind="fact").statement
-    assert len(said) <= 300
-    assert said.startswith("<img src=x onerror=alert(1)>")
-    assert "\x00" not in said
+    results = Insight.objects.get(kind="fact").statement
+    assert len(results) <= 300
+    assert results.startswith("<img src=x onerror=alert(1)>")
+    assert "\x00" not in results
 
 
-def test_the_key_and_what_was_said_are_in_no_log(project, speaker, caplog):
+def test_neither_the_key_nor_a_message_is_logged(project, speaker, caplog):
     feed(project, talk("s.a.1", text="A private thing."))
     speaker.answers = [raw(b"A private thing.", 500)]
 

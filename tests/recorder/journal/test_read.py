@@ -31,7 +31,7 @@ def stored(**of):
     return list(texts(JournalEvent.objects.filter(**of).values_list("pk", flat=True)).values())
 
 
-def in_pieces():
+def sources_of_lines():
     """Return what each line that is in pieces is made of."""
     rows = JournalEvent.objects.exclude(pieces=None).values_list("pk", "pieces")
     return {pk: sources(pk, pieces) for pk, pieces in rows}
@@ -58,7 +58,7 @@ def test_lines_are_read_in_one_query_however_much_they_are_made_of(project, djan
         found = texts(pks)
 
     assert list(found.values()) == lines[-200:]
-    assert len(in_pieces()) > 200
+    assert len(sources_of_lines()) > 200
 
 
 def test_lines_that_are_not_there_are_left_out(project):
@@ -68,7 +68,7 @@ def test_lines_that_are_not_there_are_left_out(project):
     assert texts([0]) == {}
 
 
-def test_a_line_in_pieces_conflicts_only_with_another(project):
+def test_a_delta_encoded_line_conflicts_only_with_another_line(project):
     ingest(Batch(project, "p", 0, TAPE))
     again = ingest(Batch(project, "p", 0, TAPE))
     changed = ingest(Batch(project, "p", 0, [line.replace(b"Message", b"message") for line in TAPE]))
@@ -89,7 +89,7 @@ def test_nothing_is_made_of_lines_that_were_never_committed(project, monkeypatch
 
     assert stored() == TAPE
     known = set(JournalEvent.objects.values_list("pk", flat=True))
-    assert all(of <= known for of in in_pieces().values())
+    assert all(of <= known for of in sources_of_lines().values())
 
 
 def _fails(_):
@@ -100,7 +100,7 @@ def test_producers_are_not_made_of_each_other(project):
     record([Batch(project, name, 0, TAPE) for name in ("p", "q")])
 
     owner = dict(JournalEvent.objects.values_list("pk", "producer"))
-    assert {owner[pk] == owner[source] for pk, of in in_pieces().items() for source in of} == {True}
+    assert {owner[pk] == owner[source] for pk, of in sources_of_lines().items() for source in of} == {True}
     assert stored() == TAPE * 2
 
 
@@ -116,22 +116,22 @@ def test_days_are_not_made_of_each_other(project):
 
 def test_damage_is_found(project):
     ingest(Batch(project, "p", 0, TAPE))
-    of = next(of for of in in_pieces().values() if of)
+    of = next(of for of in sources_of_lines().values() if of)
     with tampering():
         JournalEvent.objects.filter(pk=min(of)).update(own=b"")
 
-    said = [finding for finding in findings() if finding.startswith("journal: line")]
+    problems = [finding for finding in findings() if finding.startswith("journal: line")]
 
-    assert said
-    assert all("cannot be restored" in finding for finding in said)
+    assert problems
+    assert all("cannot be restored" in finding for finding in problems)
 
 
 def test_a_line_of_another_day_is_found(project):
     ingest(Batch(project, "p", 0, TAPE))
     with tampering():
         JournalEvent.objects.filter(seq=0).update(received_at=timezone.now() - timedelta(days=1))
-    made_of_it = [pk for pk, of in in_pieces().items() if JournalEvent.objects.get(seq=0).pk in of]
+    made_of_it = [pk for pk, of in sources_of_lines().items() if JournalEvent.objects.get(seq=0).pk in of]
 
-    said = [finding for finding in findings() if "cannot be restored" in finding]
+    problems = [finding for finding in findings() if "cannot be restored" in finding]
 
-    assert len(said) == len(made_of_it) > 0
+    assert len(problems) == len(made_of_it) > 0

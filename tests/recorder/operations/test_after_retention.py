@@ -25,18 +25,18 @@ from tests.support.project_digest import records
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def test_a_pruned_line_that_comes_again_is_known(project):
+def test_a_pruned_line_that_is_sent_again_is_recognized(project):
     lines = play(project, "01-tools-two-prompts", 40, "p")
     consolidate()
     prune(project)
-    told = records(project)
+    before = records(project)
 
     again = ingest(Batch(project.pk, "p", 0, lines))
     other = ingest(Batch(project.pk, "p", 0, [lines[0].replace(b"{", b"{ ", 1), *lines[1:]]))
 
     assert (again.duplicates, again.rejected, again.upto) == (len(lines), [], len(lines) - 1)
     assert [each.code for each in other.rejected] == ["seq_conflict"]
-    assert records(project) == told
+    assert records(project) == before
     assert fingerprints(JournalEvent.objects.values_list("pk", flat=True)) == {
         pk: fingerprint(raw)
         for pk, raw in zip(
@@ -56,12 +56,12 @@ def test_importing_again_what_was_pruned_changes_nothing(project, name, tmp_path
     consolidate()
     retention.prune(project, NOW + timedelta(days=60))
     assert JournalEvent.objects.exclude(pruned_on=None).exists()
-    told, lines = records(project), JournalEvent.objects.count()
+    before, lines = records(project), JournalEvent.objects.count()
 
     call_command("import_runs", *found, stdout=StringIO(), stderr=StringIO())
 
     assert JournalEvent.objects.count() == lines
-    assert records(project) == told
+    assert records(project) == before
 
 
 def test_a_session_says_when_bodies_went(project):
@@ -101,7 +101,7 @@ def test_a_rebuild_destroys_no_records(project):
     play(other, "01-tools-two-prompts", 40)
     consolidate(project=project)
     prune(project)
-    told = records(project)
+    before = records(project)
 
     with pytest.raises(CommandError, match=r"bodies of .* lines of default were pruned"):
         call_command("rebuild", "--project", "default", stdout=StringIO(), stderr=StringIO())
@@ -109,7 +109,7 @@ def test_a_rebuild_destroys_no_records(project):
         rebuild(project)
     call_command("rebuild", "--project", "other", stdout=StringIO(), stderr=StringIO())
 
-    assert records(project) == told
+    assert records(project) == before
     assert list(findings()) == []
 
 
@@ -120,7 +120,7 @@ def test_a_line_whose_source_was_pruned_is_found(project):
     pk = min(needed)
     JournalEvent.objects.filter(pk=pk).update(own=bytes(16), pieces=None, pruned_on=NOW.date())
 
-    assert any("cannot be restored" in said for said in findings())
+    assert any("cannot be restored" in finding for finding in findings())
 
 
 def test_the_session_goes_on_after_its_bodies_went(project):

@@ -71,7 +71,7 @@ def test_nothing_goes_from_a_project_that_keeps_it_for_good(project):
     assert "default: bodies are never deleted" in out.getvalue()
 
 
-def test_today_and_yesterday_stay_whatever_is_asked(project):
+def test_today_and_yesterday_are_never_pruned(project):
     project.retention_days = 0
     project.save()
     play(project, "01-tools-two-prompts", 1)
@@ -119,8 +119,8 @@ def test_what_runs_stays_and_goes_when_it_has_ended(project):
     lines = play(project, OPEN, 40, "p")
     consolidate()
 
-    kept = prune(project)
-    assert kept.open > 0
+    pruned = prune(project)
+    assert pruned.open > 0
     assert LoopRecord.objects.filter(status="running").exists()
     open_lines = EventRecord.objects.filter(loop__status="running").values_list("pk", flat=True)
     assert not JournalEvent.objects.filter(pk__in=open_lines).exclude(pruned_on=None).exists()
@@ -133,7 +133,7 @@ def test_what_runs_stays_and_goes_when_it_has_ended(project):
 
 
 def test_an_open_question_keeps_its_session(project):
-    asked = {
+    queries = {
         "type": "ApprovalRequested",
         "session_id": "s",
         "loop_id": "s.a.1",
@@ -141,7 +141,7 @@ def test_an_open_question_keeps_its_session(project):
         "kind": "tool",
         "timestamp": agent_start()["timestamp"],
     }
-    lines = [line(event) for event in (agent_start("s.a.1"), asked, agent_end("s.a.1"))]
+    lines = [line(event) for event in (agent_start("s.a.1"), queries, agent_end("s.a.1"))]
     play(project, lines, 40, "p")
     consolidate()
     assert Session.objects.get().waiting == 1
@@ -186,7 +186,7 @@ def test_whatever_was_recorded_all_that_must_stay_is_whole(played, random, at_on
     pinned = [each for each in Session.objects.filter(project=project) if random.random() < 0.3]
     for session in pinned:
         retention_pins.pin(session, "ada")
-    before, told = texts(keys), records(project)
+    before, records_before = texts(keys), records(project)
     before_prints = fingerprints(keys)
 
     broken = _break_off(project, random, at_once)
@@ -200,7 +200,7 @@ def test_whatever_was_recorded_all_that_must_stay_is_whole(played, random, at_on
     assert stays == must | (made_of & set(keys))
     assert texts(keys) == {pk: before[pk] for pk in stays}
     assert fingerprints(keys) == before_prints
-    assert records(project) == told
+    assert records(project) == records_before
     assert done.lines + broken == len(gone)
     assert not _faults(keys)
 
@@ -249,7 +249,7 @@ def _must_stay(project, keys, unread, pinned):
 
 
 def _faults(keys):
-    return [said for said in findings() if said.startswith("journal") or "database" in said]
+    return [finding for finding in findings() if finding.startswith("journal") or "database" in finding]
 
 
 @pytest.mark.parametrize("form", ["native", "cagent", "aidaemon", "grida"])
@@ -262,7 +262,7 @@ def test_what_consolidation_has_read_of_any_runtime_goes(project, form):
     }
     call_command("import_runs", tapes[form], stdout=StringIO(), stderr=StringIO())
     call_command("consolidate", stdout=StringIO(), stderr=StringIO())
-    told = records(project.pk)
+    records_before = records(project.pk)
 
     done = retention.prune(project, NOW + timedelta(days=60))
 
@@ -271,17 +271,19 @@ def test_what_consolidation_has_read_of_any_runtime_goes(project, form):
     assert left().count() == done.open + done.needed
     is_open = Session.objects.filter(waiting__gt=0) or LoopRecord.objects.filter(status="running")
     assert bool(done.open) == bool(is_open)
-    assert records(project.pk) == told
+    assert records(project.pk) == records_before
 
 
 @pytest.mark.sqlite
 def test_what_is_due_is_found_by_an_index_of_its_own(project):
-    with CaptureQueriesContext(connection) as asked:
+    with CaptureQueriesContext(connection) as queries:
         retention.due(project, NOW)
         prune(project)
-    looked = [each["sql"] for each in asked if "IS NOT NULL" in each["sql"] and "journalevent" in each["sql"]]
+    statements = [
+        each["sql"] for each in queries if "IS NOT NULL" in each["sql"] and "journalevent" in each["sql"]
+    ]
     with connection.cursor() as cursor:
-        plans = [cursor.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall() for sql in looked]
+        plans = [cursor.execute(f"EXPLAIN QUERY PLAN {sql}").fetchall() for sql in statements]
 
     assert len(plans) == 2
     assert all("lines_to_prune" in str(plan) for plan in plans)

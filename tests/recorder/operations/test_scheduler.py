@@ -128,18 +128,20 @@ def test_of_many_nodes_that_look_at_once_one_runs_it():
 
 
 @pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize(("name", "failures", "said"), [("check", 0, "no issues"), ("chekc", 1, "for usage")])
-def test_a_job_is_a_command_of_its_own_whose_end_is_noted(name, failures, said):
+@pytest.mark.parametrize(
+    ("name", "failures", "expected"), [("check", 0, "no issues"), ("chekc", 1, "for usage")]
+)
+def test_a_job_is_a_command_of_its_own_whose_end_is_noted(name, failures, expected):
     job = Job(name, time(3, 0))
     scheduler.request(job, datetime.now(UTC))
 
     Scheduler((job,)).poll()
 
-    kept = DailyJob.objects.get(name=name)
-    assert kept.failures == failures
-    assert said in kept.output
-    assert kept.held_until is None
-    assert (kept.requested_at is None) is (failures == 0)
+    daily_job = DailyJob.objects.get(name=name)
+    assert daily_job.failures == failures
+    assert expected in daily_job.output
+    assert daily_job.held_until is None
+    assert (daily_job.requested_at is None) is (failures == 0)
 
 
 @pytest.mark.django_db(transaction=True)

@@ -15,7 +15,7 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Price, Repricing, Session, Spending, Turn
 from recorder.pricing import backfill, price_book
 from recorder.projection.rebuild import rebuild
-from tests.recorder.pricing.test_rollups import added_up, kept
+from tests.recorder.pricing.test_rollups import added_up, stored_sums
 from tests.recorder.projection.test_store import TAPES, lines_of, send
 from tests.support import build
 from tests.support.build import line
@@ -88,7 +88,7 @@ def test_sums_above_the_calls_follow_and_a_rebuild_agrees(tapes):
     backfill.request(tapes, None, "ann")
     finish()
 
-    assert kept(tapes) == added_up(tapes)
+    assert stored_sums(tapes) == added_up(tapes)
     for loop in LoopRecord.objects.filter(is_one_call=False):
         priced = [turn.cost_nano for turn in loop.turn_records.all() if turn.cost_nano is not None]
         assert loop.cost_nano == (sum(priced) if priced else None)
@@ -121,7 +121,7 @@ def one_call(name, config, used):
     return [start, {**build.agent_end(name), "usage": used}]
 
 
-def test_a_model_without_a_price_gets_one_also_where_only_the_loops_end_tells(project):
+def test_a_model_without_a_price_gets_one_also_when_only_the_end_of_the_loop_names_it(project):
     config = {"model": QWEN[0], "provider": QWEN[1], "api": "open_ai_completions"}
     reported = build.assistant(model=QWEN[0], provider=QWEN[1])
     events = [
@@ -137,7 +137,7 @@ def test_a_model_without_a_price_gets_one_also_where_only_the_loops_end_tells(pr
     session = Session.objects.get()
     assert LoopRecord.objects.get(loop_id="s.a.1").cost_nano == 1_000_000_000
     assert (session.cost_nano, session.cost_source, session.unpriced) == (1_500_000_000, "mixed", 0)
-    assert kept(project) == added_up(project)
+    assert stored_sums(project) == added_up(project)
     assert sum(row.cost_nano for row in Spending.objects.filter(span="hour")) == session.cost_nano
 
 
@@ -156,7 +156,7 @@ def test_it_goes_on_where_it_stopped_and_what_comes_meanwhile_has_the_new_price(
     backfill.run_pending()
 
     before = digest(tapes)
-    assert kept(tapes) == added_up(tapes)
+    assert stored_sums(tapes) == added_up(tapes)
     rebuild(tapes)
     assert digest(tapes) == before
 

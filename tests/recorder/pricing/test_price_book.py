@@ -35,7 +35,7 @@ def held(project, pair):
         return list(price_book.prices(project.pk, {pair}).get(pair, []))
 
 
-def test_a_model_is_looked_up_once_and_its_tiers_are_kept(project, monkeypatch):
+def test_a_model_costs_one_look_up_and_its_tiers_are_stored(project, monkeypatch):
     (row,) = held(project, SONNET)
     monkeypatch.setattr(price_list, "listed", None)
 
@@ -102,7 +102,7 @@ def test_bands_are_read_as_they_were_written():
     assert price_book.decode_bands(price_book.encode_bands([FREE])) == (FREE,)
 
 
-def test_one_call_costs_the_same_whoever_counted_it_at_the_same_prices(project):
+def test_a_call_costs_the_same_under_every_counting_convention(project):
     same = Rates(*map(Decimal, ("3", "0.3", "3.75", "6", "15", "15")))
     shapes = {
         "anthropic_messages": ("anthropic", 86, 0),
@@ -110,10 +110,10 @@ def test_one_call_costs_the_same_whoever_counted_it_at_the_same_prices(project):
         "google_generative_ai": ("google", 17_903, 18_415),
         "bedrock_converse_stream": ("bedrock", 86, 598),
     }
-    for api, (provider, given, told) in shapes.items():
+    for api, (provider, given, total) in shapes.items():
         with transaction.atomic():
             price_book.add(project.pk, ("m", provider), [Band(0, same)], NINE - timedelta(days=1), "somebody")
-        usage = {"input": given, "output": 512, "reasoning": 300, "cache_read": 17_817, "total_tokens": told}
+        usage = {"input": given, "output": 512, "reasoning": 300, "cache_read": 17_817, "total_tokens": total}
         config = {"model": "m", "provider": provider, "api": api}
         message = {"role": "assistant", "content": [], "model": "m", "provider": provider, "usage": usage}
         name = f"s.{api}.1"

@@ -31,7 +31,7 @@ def fresh(db):
     return Projects()
 
 
-def kept(project):
+def stored_sums(project):
     sums = {}
     for row in Spending.objects.filter(project=project):
         place = row.span, row.start, row.config_id, row.agent_id, row.segment
@@ -82,9 +82,9 @@ def test_the_sums_of_a_tape_are_those_of_its_records_however_it_is_cut(fresh, ta
     send(whole, lines)
     send(cut, lines, cuts=range(len(lines)))
 
-    assert kept(whole) == added_up(whole)
-    assert kept(cut) == added_up(cut)
-    assert kept(whole)
+    assert stored_sums(whole) == added_up(whole)
+    assert stored_sums(cut) == added_up(cut)
+    assert stored_sums(whole)
 
 
 CONFIGS = [
@@ -103,12 +103,12 @@ def streams(draw):
     events = [parallel_start(*loops)] if draw(st.booleans()) else []
     events += [agent_start(loop, config_snapshot=draw(st.sampled_from(CONFIGS))) for loop in loops]
     for _ in range(draw(st.integers(0, 6))):
-        loop, at, said = (
+        loop, at, reported = (
             draw(st.sampled_from(loops)),
             draw(st.integers(0, 9_000)),
             draw(st.none() | st.just("0.5")),
         )
-        events += [turn_start(loop), {**turn_end(loop, at=at, cost=said), "usage": draw(USAGE)}]
+        events += [turn_start(loop), {**turn_end(loop, at=at, cost=reported), "usage": draw(USAGE)}]
     for loop in draw(st.permutations(loops)):
         end = {**agent_end(loop, at=draw(st.integers(0, 9_000))), "usage": draw(USAGE)}
         events += [end] if draw(st.booleans()) else []
@@ -121,6 +121,6 @@ def test_whatever_comes_the_sums_are_those_of_the_records(events, cuts, flush):
     project = Projects()()
     send(project, [line(event) for event in events], cuts=cuts, flush=flush)
 
-    assert kept(project) == added_up(project)
+    assert stored_sums(project) == added_up(project)
     rebuild(project)
-    assert kept(project) == added_up(project)
+    assert stored_sums(project) == added_up(project)

@@ -42,7 +42,7 @@ CANDIDATES = [None, True, False, 0, 3, 4_000, build.time(3), USAGE, *TEXTS, *CON
 IDS = {"loop": [LOOP, "kid.k.1"], "session": ["s"], "call": ["c1", "c2"], "": ["one", "two"]}
 
 
-def known_types():
+def event_types():
     """Return the events that may be sent, by the name of their type."""
     return EVENT_TYPES
 

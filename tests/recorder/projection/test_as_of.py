@@ -75,8 +75,8 @@ def held(project):
 
 
 @settings(max_examples=6)
-@given(order=st.lists(st.integers(0, 3), max_size=24), flushed=st.integers(0, 3), asked=st.randoms())
-def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, asked):
+@given(order=st.lists(st.integers(0, 3), max_size=24), flushed=st.integers(0, 3), chance=st.randoms())
+def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, chance):
     project = Project.objects.create(slug=f"project-{next(NUMBERS)}")
     rests, then = [list(stream) for stream in STREAMS], {}
     for producer in [*order, *(n for n, stream in enumerate(STREAMS) for _ in stream)]:
@@ -86,7 +86,7 @@ def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, aske
     send(project, producer=f"p{flushed}", flush=True)
     now, session = held(project), session_of(project)
 
-    for event in asked.sample(sorted(then), 12):
+    for event in chance.sample(sorted(then), 12):
         with as_of(session, event):
             assert held(project) == then[event]
     assert held(project) == now
@@ -125,7 +125,7 @@ ODD = [
 ]
 
 
-def test_what_a_record_does_not_tell_of_its_lines_is_read(project):
+def test_lines_that_records_do_not_reflect_are_read(project):
     then = {}
     for event in ODD:
         send(project, event)

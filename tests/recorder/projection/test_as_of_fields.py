@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import EventRecord, Project, Session
 from recorder.projection.as_of import as_of
-from tests.recorder.projection.event_values import LOOP, accepted, known_types, variations
+from tests.recorder.projection.event_values import LOOP, accepted, event_types, variations
 from tests.support import build
 from tests.support.project_digest import records_of
 
@@ -44,7 +44,7 @@ def _of_loop(value, loop):
     return loop if value == LOOP else value
 
 
-@pytest.mark.parametrize("name", known_types())
+@pytest.mark.parametrize("name", event_types())
 def test_every_field_of_an_event_is_the_same_in_the_past(name):
     project = Project.objects.create(slug="default")
     lines = []
@@ -60,8 +60,8 @@ def test_every_field_of_an_event_is_the_same_in_the_past(name):
 
 @st.composite
 def events(draw):
-    name = draw(st.sampled_from(sorted(known_types())))
-    fields = {field: draw(st.sampled_from(values)) for field, values in accepted(known_types()[name]).items()}
+    name = draw(st.sampled_from(sorted(event_types())))
+    fields = {field: draw(st.sampled_from(values)) for field, values in accepted(event_types()[name]).items()}
     return of_loop({"type": name, **fields}, draw(st.sampled_from(["s.a.1", "s.a.2"])))
 
 

@@ -97,10 +97,12 @@ def test_text_that_was_streaming_when_the_agent_died_survives(project):
 @pytest.mark.parametrize("batch", [1, 500])
 def test_approvals_keep_their_keys_whichever_half_came_first(project, monkeypatch, batch):
     half = {"session_id": "s", "loop_id": "s.1", "timestamp": "2026-01-01T12:00:01Z"}
-    asked = [{**half, "type": "ApprovalRequested", "approval_id": name} for name in ("a", "b")]
-    told = [{**half, "type": "ApprovalResolved", "approval_id": name, "decision": "granted"} for name in "ba"]
+    requests = [{**half, "type": "ApprovalRequested", "approval_id": name} for name in ("a", "b")]
+    decisions = [
+        {**half, "type": "ApprovalResolved", "approval_id": name, "decision": "granted"} for name in "ba"
+    ]
     first = {**half, "type": "AgentStart", "agent_id": "x"}
-    lines = [json.dumps(event).encode() for event in (first, asked[0], *told, asked[1])]
+    lines = [json.dumps(event).encode() for event in (first, requests[0], *decisions, requests[1])]
     for number, line in enumerate(lines):
         ingest(Batch(project=project.pk, producer="p", first=number, lines=[line]))
     assert Approval.objects.exists()
@@ -137,19 +139,19 @@ def test_an_unknown_project_is_an_error():
 
 
 def test_a_rebuild_waits_for_the_server_to_stop(project, monkeypatch):
-    said = Path(settings.DATA) / "server.json"
-    said.write_text(json.dumps({"pid": 1, "url": "http://127.0.0.1:8000"}))
+    server_file = Path(settings.DATA) / "server.json"
+    server_file.write_text(json.dumps({"pid": 1, "url": "http://127.0.0.1:8000"}))
     try:
         with pytest.raises(CommandError, match="the server runs"):
             rebuild()
         rebuild(force=True)
-        said.write_text(json.dumps({"pid": 2**22 + 1}))
+        server_file.write_text(json.dumps({"pid": 2**22 + 1}))
         rebuild()
     finally:
-        said.unlink()
+        server_file.unlink()
 
 
-def test_a_colour_is_kept_although_an_earlier_config_is_gone(project):
+def test_a_colour_stays_although_an_earlier_config_is_gone(project):
     play(project, "03-parallel-judge")
     slots = dict(ModelConfig.objects.values_list("key", "slot"))
     ModelConfig.objects.filter(slot=2).update(slot=8)

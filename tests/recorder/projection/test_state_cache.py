@@ -25,14 +25,14 @@ kept_only = pytest.mark.skipif("connection.vendor != 'sqlite'", reason="PostgreS
 @pytest.fixture
 def readings(monkeypatch):
     """Every reading of a Memory from the tables."""
-    asked, remember = [], store.load_state
+    loaded, original = [], store.load_state
 
     def counted(*args):
-        asked.append(args)
-        return remember(*args)
+        loaded.append(args)
+        return original(*args)
 
     monkeypatch.setattr(store, "load_state", counted)
-    return asked
+    return loaded
 
 
 def send(project, *events, producer="p"):
@@ -66,7 +66,7 @@ def batches(project, stream, sizes):
     sizes=st.lists(st.integers(1, 6), min_size=1, max_size=4),
     together=st.sampled_from([1, 500, PORTION_BYTES]),
 )
-def test_kept_or_read_anew_the_records_are_the_same(stream, sizes, together):
+def test_records_are_the_same_with_cached_and_with_loaded_state(stream, sizes, together):
     kept, fresh = (
         Project.objects.create(slug=f"{name}{Project.objects.count()}") for name in ("kept", "fresh")
     )
@@ -175,7 +175,7 @@ def test_what_is_above_a_loop_is_read_once_a_line_may_link_it(project, readings)
 
 
 @kept_only
-def test_what_nobody_has_seen_is_not_looked_up_in_every_table(project, readings):
+def test_new_ids_are_not_searched_in_every_table(project, readings):
     send(project, build.agent_start(), build.turn_start())
 
     send(project, build.agent_start("t.a.1"), build.turn_start("t.a.1"))
@@ -198,7 +198,7 @@ def in_a_thread(work):
 
 
 @pytest.mark.parametrize("run", [lambda work: work(), in_a_thread], ids=["here", "on another connection"])
-def test_what_others_wrote_is_seen(project, readings, run):
+def test_records_written_by_others_are_loaded(project, readings, run):
     send(project, build.agent_start(), build.turn_start())
 
     run(lambda: Session.objects.update(title="Renamed", title_given=True))
@@ -208,7 +208,7 @@ def test_what_others_wrote_is_seen(project, readings, run):
     assert len(readings) == 2
 
 
-def test_what_the_caller_wrote_after_it_is_seen(project, readings):
+def test_records_written_by_the_caller_afterwards_are_loaded(project, readings):
     with transaction.atomic():
         send(project, build.agent_start(), build.turn_start())
         Session.objects.update(title="Renamed", title_given=True)

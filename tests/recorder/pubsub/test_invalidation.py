@@ -46,7 +46,7 @@ with transaction.atomic():
 """
 
 
-def test_bells_of_a_project_add_up():
+def test_invalidations_of_a_project_are_merged():
     first = Invalidation(1, sessions={1}, loops={2: 1}, events={5: 2})
     second = Invalidation(1, sessions={3}, reshaped={3}, loops={4: 3}, events={6: 4}, quarantined=True)
 
@@ -58,7 +58,7 @@ def test_bells_of_a_project_add_up():
     assert first == Invalidation(1, sessions={1}, loops={2: 1}, events={5: 2})
 
 
-def test_a_bell_crosses_from_process_to_process_as_json():
+def test_an_invalidation_passes_between_processes_as_json():
     touched = Invalidation(1, sessions={1, 2}, loops={2: 1}, tools={7: 0}, quarantined=True)
 
     assert Invalidation.of(json.loads(json.dumps(touched.message()))) == touched
@@ -72,7 +72,7 @@ def test_one_that_listens_no_more_hears_nothing(invalidations):
     assert invalidations == [Invalidation(1)]
 
 
-def test_the_bell_for_lines_of_others_names_what_our_own_bell_names(project, invalidations):
+def test_the_invalidation_of_polled_lines_equals_that_of_own_lines(project, invalidations):
     ingest(Batch(project.pk, "p", 0, LINES))
     (own,) = invalidations
     ids = sorted(JournalEvent.objects.values_list("id", flat=True))
@@ -93,7 +93,7 @@ def test_a_flush_elsewhere_names_the_loops_it_ended(project):
     assert touched.loops == {LoopRecord.objects.get().pk: Session.objects.get().pk}
 
 
-def test_what_another_process_commits_rings_here(project, invalidations, alone):
+def test_a_commit_of_another_process_is_published_here(project, invalidations, alone):
     watch = CommitPoller()
     watch.poll()
     ingest(Batch(project.pk, "own", 0, LINES[:1]))
@@ -112,7 +112,7 @@ def test_what_another_process_commits_rings_here(project, invalidations, alone):
 
 
 @on_postgres
-def test_a_line_that_commits_after_higher_ones_rings_too(project, invalidations, alone):
+def test_a_line_that_commits_after_higher_ones_is_published_too(project, invalidations, alone):
     watch = CommitPoller()
     watch.poll()
     with slow(project, LINES[:1]) as commit:
@@ -132,7 +132,9 @@ def test_a_line_that_commits_after_higher_ones_rings_too(project, invalidations,
 
 
 @on_postgres
-def test_a_line_whose_bell_was_lost_between_nodes_rings_a_look_later(project, invalidations, monkeypatch):
+def test_a_line_whose_invalidation_was_lost_is_published_by_the_next_poll(
+    project, invalidations, monkeypatch
+):
     monkeypatch.setattr(settings, "REDIS_URL", "redis://somewhere")
     watch = CommitPoller()
     watch.poll()

@@ -11,7 +11,7 @@ from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from recorder.pubsub.redis_relay import GROUP, SILENCE_S, GapDetector, RedisRelay
 
-BELL = Invalidation(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
+SAMPLE = Invalidation(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
 
 
 def test_numbers_without_a_hole_mean_that_nothing_was_missed():
@@ -25,7 +25,7 @@ def test_a_hole_in_the_numbers_of_a_node_means_that_something_was_missed_once():
     assert heard == [False, False, True, False]
 
 
-def test_a_node_first_heard_in_the_middle_may_have_said_something_before():
+def test_a_node_first_heard_in_the_middle_may_have_sent_messages_before():
     assert GapDetector("me").has_missed("other", 7, 0.0)
 
 
@@ -49,30 +49,30 @@ def test_a_node_that_falls_silent_may_have_committed_what_it_did_not_say():
     assert not gaps.has_lost_one(SILENCE_S + 0.2)
 
 
-def test_a_bell_crosses_redis_as_it_is():
+def test_an_invalidation_passes_redis_unchanged():
     layer = RedisPubSubChannelLayer()
 
-    assert Invalidation.of(layer.deserialize(layer.serialize(BELL.message()))) == BELL
+    assert Invalidation.of(layer.deserialize(layer.serialize(SAMPLE.message()))) == SAMPLE
 
 
-async def test_what_a_node_rings_is_said_to_all(relay):
+async def test_invalidations_of_a_node_are_sent_to_all(relay):
     layer = get_channel_layer()
     ear = await layer.new_channel("ear")
     await layer.group_add(GROUP, ear)
 
-    relay.carry(BELL)
-    while not (said := await asyncio.wait_for(layer.receive(ear), 10))["bell"]:
+    relay.carry(SAMPLE)
+    while not (envelope := await asyncio.wait_for(layer.receive(ear), 10))["bell"]:
         pass
 
-    assert Invalidation.of(said["bell"]) == BELL
+    assert Invalidation.of(envelope["bell"]) == SAMPLE
 
 
-async def test_what_another_node_says_rings_here(relay, heard):
-    assert await told(heard) == BELL
+async def test_invalidations_of_another_node_are_published_here(relay, heard):
+    assert await received(heard) == SAMPLE
 
 
 async def test_messages_that_cannot_be_sent_or_decoded_do_not_end_the_relay(relay, heard, caplog):
-    await told(heard)
+    await received(heard)
 
     relay.carry("no bell at all")
     await logged(caplog, "cannot be sent")
@@ -80,7 +80,7 @@ async def test_messages_that_cannot_be_sent_or_decoded_do_not_end_the_relay(rela
     await logged(caplog, "cannot be decoded")
     await logged(caplog, "answers again")
 
-    assert await told(heard) == BELL
+    assert await received(heard) == SAMPLE
 
 
 @pytest.fixture
@@ -102,10 +102,10 @@ def heard():
     unsubscribe(invalidations.put_nowait)
 
 
-async def told(heard):
+async def received(heard):
     """Say a bell as another node would until it rings here; return what rang."""
     for number in range(1, 100):
-        message = {"type": "bell", "node": "other", "number": number, "bell": BELL.message()}
+        message = {"type": "bell", "node": "other", "number": number, "bell": SAMPLE.message()}
         await get_channel_layer().group_send(GROUP, message)
         with suppress(TimeoutError):
             return await asyncio.wait_for(heard.get(), 0.1)

@@ -242,7 +242,7 @@ def test_a_message_that_holds_the_next_one_comes_back():
     assert rows[3].pieces.count("[") == 4
 
 
-def test_a_large_line_is_not_made_of_too_many_pieces():
+def test_a_large_line_has_a_bounded_number_of_copies():
     text = "A text that comes again and again, and goes on in other ways:"
     lines = [
         ("MessageEnd", "a", build.line({"texts": [f"{text} {n}" for n in many]}))
@@ -266,7 +266,7 @@ def test_a_window_forgets_and_its_memory_stays_in_bounds():
     assert len(pickle.dumps(window)) < 20_000_000
 
 
-def test_windows_together_stay_in_bounds_and_the_one_used_last_is_kept():
+def test_all_windows_stay_within_bounds_and_the_most_recently_used_stays():
     made = {}
     for producer in range(-20, 0):
         windows = Windows()
