@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 import zlib
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
+from functools import partial
 from math import ceil
 from typing import Any
 from urllib.parse import parse_qs
@@ -34,15 +37,28 @@ log = logging.getLogger(__name__)
 
 NDJSON, JSON = "application/x-ndjson", "application/json"
 GZIP = 16 + zlib.MAX_WBITS
+CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is copied, and a chunk at most
+MEMBERS = 64  # of one gzip body; each costs an inflater of 40 kB
+RATIO, RATIO_FROM = (
+    250,
+    1024 * 1024,
+)  # an inflated body above the second number is at most so many times longer
+INLINE_BYTES = 16 * 1024  # a plain body up to this size is read on the event loop, in at most 2 ms
+INLINE_REJECTS = 50  # an answer with more of them is written in a thread
+
+# Threads of their own, so that long bodies delay neither the check of tokens nor the writer.
+_BODIES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="body")
 
 
 class Fault(Exception):
     """A request that is refused whole: its status, code and a sentence for people."""
 
-    def __init__(self, status: int, code: str, message: str, **headers: str) -> None:
+    def __init__(
+        self, status: int, code: str, message: str, more: dict[str, Any] | None = None, **headers: str
+    ) -> None:
         super().__init__(message)
         self.status = status
-        self.body = {"code": code, "message": message}
+        self.body = {"code": code, "message": message, **(more or {})}
         self.headers = headers
 
 
@@ -53,29 +69,54 @@ class Gone(Exception):
 async def ingest_http(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer one request to `/ingest/v1/events`."""
     try:
-        receipt = await _take(scope, receive)
-    except Fault as fault:
-        await reply(send, fault.status, fault.body, **fault.headers)
-    except Gap as gap:
-        message = f"lines before these are missing: send again from {gap.from_}"
-        await reply(send, 409, {"code": "gap", "message": message, "from": gap.from_})
-    except Mixed as mixed:
-        await reply(send, 400, {"code": "bad_body", "message": str(mixed)})
-    except Busy as busy:
-        later = refused_by(busy)
-        await reply(send, later.status, later.body, **later.headers)
+        answer = await _answer(scope, receive)
     except Gone:
         return
+    # Here the body and its lines are freed: a client that reads slowly must not keep them in memory.
+    if isinstance(answer, Fault):
+        await reply(send, answer.status, answer.body, **answer.headers)
+    else:
+        await _send_content(send, 200, answer)
+
+
+async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
+    """Store a request; return the content of its receipt, or why it is refused. Raises Gone."""
+    try:
+        return await _written(await _take(scope, receive))
+    except Fault as fault:
+        fault.__context__ = None  # zlib's error, whose frame has the body
+        return fault.with_traceback(None)
+    except Gap as gap:
+        message = f"lines before these are missing: send again from {gap.from_}"
+        return Fault(409, "gap", message, more={"from": gap.from_})
+    except Mixed as mixed:
+        return Fault(400, "bad_body", str(mixed))
+    except Busy as busy:
+        return refused_by(busy)
+    except Gone:
+        raise
     except Exception:
         log.exception("a request cannot be recorded")
-        await reply(send, 500, {"code": "our_bug", "message": "nothing is known to be stored"})
-    else:
-        await reply(send, 200, asdict(receipt))
+        return Fault(500, "our_bug", "nothing is known to be stored")
+
+
+async def _written(receipt: Receipt) -> bytes:
+    """Return a receipt as JSON; one with many rejected lines is written off the event loop."""
+    if len(receipt.rejected) <= INLINE_REJECTS:
+        return _json(asdict(receipt))
+    return await asyncio.get_running_loop().run_in_executor(_BODIES, lambda: _json(asdict(receipt)))
 
 
 async def reply(send: Send, status: int, body: dict[str, Any], **headers: str) -> None:
     """Send a JSON answer."""
-    content = json.dumps(body, separators=(",", ":")).encode()
+    await _send_content(send, status, _json(body), **headers)
+
+
+def _json(body: dict[str, Any]) -> bytes:
+    return json.dumps(body, separators=(",", ":")).encode()
+
+
+async def _send_content(send: Send, status: int, content: bytes, **headers: str) -> None:
     given = {
         "content-type": JSON,
         "content-length": str(len(content)),
@@ -110,10 +151,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
         form = format_of(scope["query_string"])
     except ValueError as error:
         raise Fault(400, "bad_body", str(error)) from None
-    body = await _body(headers, receive)
-    if is_gzip:
-        body = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"])
-    lines = [_one_line(body)] if media == JSON else lines_of(body)
+    lines = await _lines(await _body(headers, receive), media, is_gzip=is_gzip)
     flush = parse_qs(scope["query_string"].decode("latin-1")).get("flush") == ["1"]
     batch = Batch(grant.project, producer, first, lines, form, grant.is_demo, flush=flush, token=grant.token)
     return await submit(batch)
@@ -174,23 +212,46 @@ async def _body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
             return b"".join(parts)
 
 
+async def _lines(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
+    """Return the lines of a body; read it off the event loop unless it is short and plain. Raises Fault."""
+    if not is_gzip and len(body) <= INLINE_BYTES:
+        return _read(body, media, is_gzip=False)
+    read = partial(_read, body, media, is_gzip=is_gzip)
+    return await asyncio.get_running_loop().run_in_executor(_BODIES, read)
+
+
+def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
+    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
+    return [_one_line(content)] if media == JSON else lines_of(content)
+
+
 def inflated(body: bytes, limit: int) -> bytes:
-    """Return what a gzip body holds, never more than `limit` bytes. Raises Fault."""
+    """Return what a gzip body holds, in time linear to the bytes sent and returned.
+
+    Raises:
+        Fault: 413 for more than `limit` bytes or a ratio above `RATIO`; 400 for more than `MEMBERS` members
+            or a body that is not gzip.
+    """
+    limit = min(limit, max(RATIO_FROM, RATIO * len(body)))
     parts: list[bytes] = []
-    left, rest = limit + 1, body
-    while rest:
-        member = zlib.decompressobj(GZIP)
-        try:
-            part = member.decompress(rest, left)
-        except zlib.error:
-            raise Fault(400, "bad_encoding", "the body is not gzip") from None
-        parts.append(part)
-        left -= len(part)
-        if left <= 0:
-            raise too_large(limit)
-        if not member.eof:
-            raise Fault(400, "bad_encoding", "the gzip body ends too early")
-        rest = member.unused_data
+    left, members, member = limit + 1, 1, zlib.decompressobj(GZIP)
+    for start in range(0, len(body), CHUNK):
+        rest = body[start : start + CHUNK]
+        while rest:
+            if member.eof:
+                members, member = members + 1, zlib.decompressobj(GZIP)
+            if members > MEMBERS:
+                raise Fault(400, "bad_encoding", f"a gzip body has at most {MEMBERS} members")
+            try:
+                parts.append(member.decompress(rest, left))
+            except zlib.error:
+                raise Fault(400, "bad_encoding", "the body is not gzip") from None
+            left -= len(parts[-1])
+            if left <= 0:  # else all of `rest` was read, or its member ended
+                raise Fault(413, "too_large", f"this body may have at most {limit} bytes after gzip")
+            rest = member.unused_data
+    if body and not member.eof:
+        raise Fault(400, "bad_encoding", "the gzip body ends too early")
     return b"".join(parts)
 
 
