@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 from django.contrib.auth.models import User
-from django.core.cache import cache
 from django.test import Client
 from django.utils import timezone
 
+from dashboard.pages.account.throttle import attempts
 from recorder.access import signin_links
 from recorder.models import SignInLink
 
@@ -16,7 +16,7 @@ PASSWORD = "correct horse battery"
 
 @pytest.fixture(autouse=True)
 def fresh_count():
-    cache.clear()
+    attempts.clear()
 
 
 @pytest.fixture
