@@ -6,14 +6,13 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from dashboard.shared.compiled_query import compiled
-from recorder.journal.producers import IMPORT_PREFIX
+from dashboard.shared.session_filter import FAILED, is_settled_root
 from recorder.models import Approval, ReadMark, Session
 
-FAILED = ("failed", "rejected", "aborted")
 FINISHED = ("completed", "limit")
 LATELY = timedelta(hours=24)
 MOST = 99  # counting stops above
@@ -68,15 +67,14 @@ def waiting(project: int) -> QuerySet[Approval]:
 def ended(project: int, outcomes: Collection[str], now: datetime) -> QuerySet[Session]:
     """Return the sessions that ended with one of `outcomes` in the last 24 hours, unordered.
 
-    Without sub-agents, which report to their parent, and without imported past sessions.
+    Without sub-agents, which report to their parent.
     """
     return _ended(project, outcomes, now - LATELY)
 
 
 def _ended(project: int, outcomes: Collection[str], since: datetime) -> QuerySet[Session]:
     lately = Session.objects.filter(project=project, outcome__in=outcomes, last_event_at__gte=since)
-    roots = lately.filter(waiting=0).exclude(head__role="sub_agent")
-    return roots.exclude(Q(ended_at__lt=since), head__producer__name__startswith=IMPORT_PREFIX)
+    return lately.filter(is_settled_root())
 
 
 def failed(project: int, now: datetime) -> QuerySet[Session]:

@@ -11,6 +11,7 @@ from recorder.models import LoopRecord, ModelConfig, Session, ToolCall
 OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
+FAILED = ("failed", "rejected", "aborted")  # nobody stopped these, and they have no result
 WORDS_MAX = 8
 SORTS = {
     "-activity": Order("last_event_at"),
@@ -99,6 +100,19 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
     return sessions
 
 
+def has_failed() -> Q:
+    """Return the condition that a session failed, for the list's view and tile and for Attention.
+
+    Its outcome is one of `FAILED`, it waits for nobody, and it is no sub-agent, which reports to its parent.
+    """
+    return Q(outcome__in=FAILED) & is_settled_root()
+
+
+def is_settled_root() -> Q:
+    """Return the condition that a session is no sub-agent and waits for nobody."""
+    return Q(waiting=0) & ~Q(head__role="sub_agent")
+
+
 def _loops() -> QuerySet[LoopRecord]:
     return LoopRecord.objects.filter(session=OuterRef("pk"))
 
@@ -129,7 +143,7 @@ def _plain(project: int, wanted: Wanted) -> Q:
     for is_set, condition in (
         (wanted.is_running, Q(status="running")),
         (wanted.is_waiting, Q(waiting__gt=0)),
-        (wanted.has_failed, Q(outcome="failed")),
+        (wanted.has_failed, has_failed()),
         (wanted.has_groups, Q(groups__gt=0)),
     ):
         if is_set:

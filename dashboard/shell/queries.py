@@ -75,7 +75,7 @@ def _first_live(projects: Collection[int]) -> QuerySet[Any]:
     # Each condition alone has an index; both on one row would read every session there is.
     either = Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))
     waits = Case(When(waiting__gt=0, then=Value(0)), default=Value(1), output_field=IntegerField())
-    order = (waits.asc(), F("last_event_at").desc(), F("pk").desc())
+    order = (waits.asc(), F("last_received_at").desc(), F("pk").desc())
     place = Window(RowNumber(), partition_by="project_id", order_by=order)
     live = Window(Count("pk"), partition_by="project_id")
     placed = either.annotate(place=place, live=live)

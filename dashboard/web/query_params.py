@@ -17,9 +17,10 @@ if TYPE_CHECKING:
 
 Choices: TypeAlias = list[tuple[str, str, bool]]  # value, link, whether it is chosen
 
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 WINDOWS = {
-    "1h": timedelta(hours=1),
-    "24h": timedelta(hours=24),
+    "1h": HOUR,
+    "24h": DAY,
     "7d": timedelta(days=7),
     "30d": timedelta(days=30),
     "90d": timedelta(days=90),
@@ -123,9 +124,16 @@ def whole_number(text: str) -> int | None:
 
 
 def start(since: str, now: datetime) -> datetime | None:
-    """Return the start of a time range of `WINDOWS`; None has no start."""
+    """Return the start of a time range of `WINDOWS`; None has no start.
+
+    A range of hours or days ends with the current one and begins on the hour or at midnight, UTC, as costs
+    are summed: the same range has the same money on every page.
+    """
     window = WINDOWS[since]
-    return now - window if window else None
+    if window is None or window == HOUR:
+        return now - window if window else None
+    hour = now.replace(minute=0, second=0, microsecond=0)
+    return hour - window + HOUR if window == DAY else hour.replace(hour=0) - window + DAY
 
 
 def _is_text(value: str) -> bool:

@@ -252,7 +252,7 @@ def _record_in_loop(
         session.events += 1
     if at is not None and not is_late:
         loop.last_event_at = at
-    session.last_event_at = context.received_at
+    sessions.note_event(session, at, context.received_at)
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
     record = EventRecord(context.id, session, loop, turn, name, sequence, at, is_late, origin)
     changes = context.changes
@@ -267,7 +267,7 @@ def _record_outside_loop(context: EventContext, fields: dict[str, Any], placemen
     kind, at, origin = fields["type"], fields.get("timestamp"), context.origin
     if session is not None:
         session.events += origin != ORIGIN_DERIVED
-        session.last_event_at = context.received_at
+        sessions.note_event(session, at, context.received_at)
         context.touch(session)
     name = clean(fields["name"], 100) if kind == "SourceEvent" else kind
     record = EventRecord(context.id, session, loop, turn, name, None, at, origin=origin)

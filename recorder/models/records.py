@@ -46,6 +46,7 @@ class Session(Spend):
     created_at = models.DateTimeField()
     last_active_at = models.DateTimeField()
     last_event_at = models.DateTimeField()
+    last_received_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
     parent_session_id = models.CharField(max_length=ID, blank=True)
     parent_loop_id = models.CharField(max_length=ID, blank=True)

@@ -75,7 +75,7 @@ class CachedState:
         Without them producers that send in turns would each load their own loops and drop the others'.
         """
         running = nlargest(
-            MAX_EXTRA_LOOPS, chain.from_iterable(self.state.running_loops.values()), key=_last_event_at
+            MAX_EXTRA_LOOPS, chain.from_iterable(self.state.running_loops.values()), key=_last_received_at
         )
         wider = replace(
             keys,
@@ -127,8 +127,8 @@ class StateCache:
         return cached.state
 
 
-def _last_event_at(loop: Loop) -> datetime:
-    return loop.session.last_event_at
+def _last_received_at(loop: Loop) -> datetime:
+    return loop.session.last_received_at
 
 
 def _producers(lines: Sequence[Line]) -> frozenset[int]:

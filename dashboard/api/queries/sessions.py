@@ -50,7 +50,7 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         "status": found.status,
         "outcome": found.outcome or None,
         "created_at": found.created_at,
-        "last_active_at": found.last_active_at,
+        "last_active_at": found.last_event_at,
         "ended_at": found.ended_at,
         "loops": found.loops,
         "turns": found.turns,

@@ -5,28 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 BUCKETS = 24
 LEAST_LOOPS = 4  # fewer loops have no sparkline
 
 
-class Measured(NamedTuple):
-    """Figures of one started loop; the duration of a running loop is None."""
-
-    length_ms: int | None
-    has_error: bool
-
-
 @dataclass(frozen=True, slots=True)
 class LoopFigures:
-    """Figures of one loop that sparklines need in addition."""
+    """Figures of one started loop; the duration of a running loop is None."""
 
     session: int
     started_at: datetime
     ended_at: datetime | None
     tokens: int
-    measured: Measured
+    duration_ms: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,27 +28,21 @@ class Lines:
     running: Sequence[float] = ()
     sessions: Sequence[float] = ()
     tokens: Sequence[float] = ()
-    errors: Sequence[float] = ()
     length: Sequence[float] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class LoopTotals:
     loops: int
-    with_errors: int
     p50: int | None  # milliseconds
     p95: int | None
 
-    @property
-    def share(self) -> float | None:
-        return self.with_errors / self.loops if self.loops else None
 
-
-def totals(loops: Sequence[Measured]) -> LoopTotals:
-    lengths = [loop.length_ms for loop in loops if loop.length_ms is not None]
+def totals(durations: Sequence[int | None]) -> LoopTotals:
+    """Return the number of loops with these durations, and percentiles of the ended ones."""
+    lengths = [duration for duration in durations if duration is not None]
     return LoopTotals(
-        loops=len(loops),
-        with_errors=sum(loop.has_error for loop in loops),
+        loops=len(durations),
         p50=percentile(lengths, 50),
         p95=percentile(lengths, 95),
     )
@@ -99,7 +85,6 @@ class _Buckets:
             running=[len(sessions) for sessions in self._live],
             sessions=self._starts(),
             tokens=self._of_ended(lambda loops: sum(loop.tokens for loop in loops)),
-            errors=self._of_ended(lambda loops: sum(loop.measured.has_error for loop in loops)),
             length=self._of_ended(_p95_seconds),
         )
 
@@ -121,4 +106,4 @@ class _Buckets:
 
 
 def _p95_seconds(loops: Sequence[LoopFigures]) -> float:
-    return (totals([loop.measured for loop in loops]).p95 or 0) / 1_000
+    return (totals([loop.duration_ms for loop in loops]).p95 or 0) / 1_000

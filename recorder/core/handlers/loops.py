@@ -27,7 +27,7 @@ _ENDED = {
 def start(context: EventContext, event: AgentStart) -> Placement:
     """Start a loop: the announced branch of a group, or one more run of its id."""
     session = sessions.get_or_create(context, event.session_id, event.timestamp)
-    sessions.activate(session, event.agent_id, event.timestamp)
+    sessions.activate(context, session, event.agent_id, event.timestamp)
     approvals.settle_of_ended_loops(context, session)
     loop = _next_run(context, session, event)
     _describe(context, loop, event)

@@ -6,6 +6,7 @@ from datetime import UTC, datetime
 
 from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
+from recorder.core.event_time import happened_at
 from recorder.core.events import SessionInfo
 from recorder.core.records import Json, Loop, Session
 
@@ -23,7 +24,8 @@ def get_or_create(context: EventContext, session_id: str, at: datetime) -> Sessi
             status="pending",
             created_at=at,
             last_active_at=at,
-            last_event_at=context.received_at,
+            last_event_at=happened_at(at, context.received_at),
+            last_received_at=context.received_at,
             is_demo=context.is_demo,
         )
         context.add(session)
@@ -31,13 +33,29 @@ def get_or_create(context: EventContext, session_id: str, at: datetime) -> Sessi
     return session
 
 
-def activate(session: Session, agent_id: str, at: datetime) -> None:
-    """Note a loop's start; the first one sets the session's agent and start time, as in phi-core."""
+def activate(context: EventContext, session: Session, agent_id: str, at: datetime) -> None:
+    """Note a loop's start; the first one sets the session's agent and start time, as in phi-core.
+
+    It also replaces the time of the lines before it, of which some have no time but that of their arrival.
+    """
+    if not session.loops:
+        session.last_event_at = happened_at(at, context.received_at)
     if not session.agent_id:
         session.agent_id = agent_id
         session.created_at = at
         session.formation = _first_loop(at)
     session.last_active_at = at
+
+
+def note_event(session: Session, at: datetime | None, received_at: datetime) -> None:
+    """Note that a line of the session arrived, with the time on the wire if it has one.
+
+    Neither time ever goes back. After the first start of a loop, a line without a time happened when the line
+    before it did: an import of an old stream stays old.
+    """
+    session.last_received_at = max(session.last_received_at, received_at)
+    if at is not None or not session.loops:
+        session.last_event_at = max(session.last_event_at, happened_at(at, received_at))
 
 
 def count_start(session: Session, loop: Loop) -> None:

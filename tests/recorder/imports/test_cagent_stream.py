@@ -192,7 +192,8 @@ def without_clock(words):
     if kind not in KINDS:  # spending says it by the hour
         return words
     event_fields = json.loads(values)
-    clock = ("last_event_at", "last_active_at", "created_at", "at", "resolved_at", "requested_at")
+    clock = ("last_event_at", "last_received_at", "last_active_at", "created_at", "at")
+    clock += ("resolved_at", "requested_at")
     return f"{kind} " + json.dumps({name: value for name, value in event_fields.items() if name not in clock})
 
 

@@ -4,33 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from django.db.models import BigIntegerField, Case, F, Q, QuerySet, Sum, When
+from django.db.models import BigIntegerField, Case, F, Min, Q, QuerySet, Sum, When
 from django.db.models import Count as CountRows
 
 from dashboard.live.paged_list import COUNT_MAX, Count, count
-from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, Measured, lines, totals
-from dashboard.shared.session_filter import Wanted, matching
+from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
+from dashboard.shared.session_filter import Wanted, has_failed, matching
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import query_params
-from recorder.models import LoopRecord, Session
+from recorder.models import LoopRecord, Session, Turn
 
 SESSIONS_MAX = 2_000  # newest sessions whose loops are read
 LOOPS_MAX = 5_000  # with more loops there are no sparklines
 SAMPLE = 2_000  # loops that are measured when there are more
-MEASURED = ("duration_ms", "errors", "outcome")
 USAGE = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
-# Disjoint buckets in place of raw counts, which include cached input with some providers and not with others.
-BUCKETS = {
-    "input_tokens": Case(
-        When(unreconciled=0, then="uncached_tokens"), default="input_tokens", output_field=BigIntegerField()
-    ),
-    "output_tokens": Case(
-        When(unreconciled=0, then=F("visible_tokens") + F("reasoning_tokens")),
-        default="output_tokens",
-        output_field=BigIntegerField(),
-    ),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,11 +45,15 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The tiles. `is_part`: the range has too many sessions, and sums cover only the newest."""
+    """The tiles. `is_part`: the range has too many sessions, and sums cover only the newest.
+
+    Tokens and cost are those of the model calls that ended in the range, as on the costs page.
+    """
 
     since: str
     running: int
     waiting: int
+    failed: int
     sessions: Count
     usage: TokenUsage
     cost_nano: int | None
@@ -69,19 +62,26 @@ class Figures:
     lines: Lines
     is_part: bool
 
+    @property
+    def share_failed(self) -> float | None:
+        return self.failed / min(self.sessions.value, COUNT_MAX) if self.sessions.value else None
+
 
 def figures(project: int, since: str, now: datetime) -> Figures:
-    """Return the tiles of one project. Three or four queries."""
+    """Return the tiles of one project. Three queries, and up to three more."""
     start = query_params.start(since, now)
     sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
     sums = _sums(sessions[:COUNT_MAX])
+    if start and sums["begun"] and sums["begun"] < start:
+        _subtract_calls_before(sums, sessions, start)
     newest = sessions[:SESSIONS_MAX]
     loops = _loops(newest) if sums["sessions"] <= SESSIONS_MAX else None
-    measured = _sample(newest) if loops is None else [loop.measured for loop in loops]
+    measured = _sample(newest) if loops is None else [loop.duration_ms for loop in loops]
     return Figures(
         since=since,
         running=sums["running"],
         waiting=sums["waiting"],
+        failed=sums["failed"],
         sessions=Count(sums["sessions"]) if sums["sessions"] < COUNT_MAX else count(sessions),
         usage=TokenUsage(**{name: int(sums[name] or 0) for name in USAGE}),
         cost_nano=sums["cost_nano"],
@@ -92,38 +92,60 @@ def figures(project: int, since: str, now: datetime) -> Figures:
     )
 
 
-def _sums(sessions: QuerySet[Session]) -> dict[str, int]:
+def _sums(sessions: QuerySet[Session]) -> dict[str, Any]:
     return sessions.aggregate(
         sessions=CountRows("pk"),
+        begun=Min("created_at"),
         running=CountRows("pk", filter=Q(status="running")),
+        failed=CountRows("pk", filter=has_failed()),  # before `waiting`, which it reads as a column
         waiting=CountRows("pk", filter=Q(waiting__gt=0)),
-        cost_nano=Sum("cost_nano"),
-        unpriced=Sum("unpriced"),
-        **{name: Sum(BUCKETS.get(name, name)) for name in USAGE},
+        **_sums_of_calls(),
     )
+
+
+def _subtract_calls_before(sums: dict[str, Any], sessions: QuerySet[Session], start: datetime) -> None:
+    """Subtract the model calls that ended before the range in sessions that began before it."""
+    begun = sessions.filter(created_at__lt=start)[:COUNT_MAX].values("pk")
+    turns = Turn.objects.filter(loop__session__in=begun, state="done", ended_at__lt=start)
+    loops = LoopRecord.objects.filter(session__in=begun, is_one_call=True, ended_at__lt=start)
+    for calls, session in ((turns, "loop__session__"), (loops, "session__")):
+        for name, amount in calls.aggregate(**_sums_of_calls(session)).items():
+            if amount:
+                sums[name] = max(0, (sums[name] or 0) - amount)
+
+
+def _sums_of_calls(session: str = "") -> dict[str, Sum]:
+    """Return the sums of cost and tokens of sessions, or of calls that `session` leads to their session from.
+
+    In place of raw counts, which include cached input with some providers and not with others, the disjoint
+    buckets of a session whose calls all reconcile.
+    """
+    is_reconciled = Q(**{f"{session}unreconciled": 0})
+    buckets = {
+        "input_tokens": F("uncached_tokens"),
+        "output_tokens": F("visible_tokens") + F("reasoning_tokens"),
+    }
+    chosen = {
+        name: Case(When(is_reconciled, then=bucket), default=name, output_field=BigIntegerField())
+        for name, bucket in buckets.items()
+    }
+    return {name: Sum(chosen.get(name, name)) for name in ("cost_nano", "unpriced", *USAGE)}
 
 
 def _loops(sessions: QuerySet[Session]) -> list[LoopFigures] | None:
     """Return the loops of sessions; None if there are too many."""
     tokens = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
-    columns = ("session", "started_at", "ended_at", tokens, *MEASURED)
+    columns = ("session", "started_at", "ended_at", tokens, "duration_ms")
     found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
     if len(found) > LOOPS_MAX:
         return None
-    return [
-        LoopFigures(session, started_at, ended_at, tokens, _measured(*rest))
-        for session, started_at, ended_at, tokens, *rest in found
-    ]
+    return [LoopFigures(*row) for row in found]
 
 
-def _sample(sessions: QuerySet[Session]) -> list[Measured]:
-    return [_measured(*row) for row in _newest(sessions).values_list(*MEASURED)[:SAMPLE]]
+def _sample(sessions: QuerySet[Session]) -> list[int | None]:
+    return list(_newest(sessions).values_list("duration_ms", flat=True)[:SAMPLE])
 
 
 def _newest(sessions: QuerySet[Session]) -> QuerySet[LoopRecord]:
     loops = LoopRecord.objects.filter(session__in=sessions.values("pk"), started_at__isnull=False)
     return loops.order_by("-pk")
-
-
-def _measured(duration_ms: int | None, errors: int, outcome: str) -> Measured:
-    return Measured(duration_ms, bool(errors) or outcome == "failed")

@@ -40,7 +40,7 @@ def brief(project: Project, session: Session) -> Brief:
         status=session.status,
         outcome=session.outcome or None,
         created_at=session.created_at,
-        last_active_at=session.last_active_at,
+        last_active_at=session.last_event_at,
         loops=session.loops,
         turns=session.turns,
         current_task=_task(_roots(session).filter(status="running")),

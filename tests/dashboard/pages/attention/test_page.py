@@ -264,12 +264,16 @@ def test_an_interrupted_session_is_a_failure(feed, see):
     assert "Aborted" in section(see(), "failed")
 
 
-def test_imported_past_sessions_do_not_count(feed, see):
-    old = [{**each, "timestamp": ago(days=30)} for each in failing("s")]
-    feed(*old, producer="import:x")
+@pytest.mark.parametrize("producer", ["import:x", "a spool that was sent late"])
+def test_sessions_that_failed_long_ago_do_not_count_whenever_they_arrive(feed, see, producer):
+    feed(*({**each, "timestamp": ago(days=30)} for each in failing("s")), producer=producer)
+
     assert "No failures." in see()
 
-    feed(*old, producer="an agent whose clock is wrong")
+
+def test_a_failure_in_the_future_counts_as_its_arrival(feed, see):
+    feed(*({**each, "timestamp": ago(days=-30)} for each in failing("s")))
+
     assert "No failures." not in see()
 
 

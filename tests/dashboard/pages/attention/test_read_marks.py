@@ -14,6 +14,7 @@ from dashboard.web.keyset import Cursor
 from recorder.access import read_marks
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project, Session
+from tests.dashboard.pages.attention.loop_states import ago
 from tests.support import build
 
 pytestmark = pytest.mark.django_db
@@ -41,7 +42,11 @@ class Model:
         match what:
             case "fails" | "finishes":
                 loop = self.open.pop(session, None) or self.start(session)
-                self.feed(build.agent_end(loop, outcome="failed" if what == "fails" else "completed"))
+                self.feed(
+                    build.agent_end(
+                        loop, outcome="failed" if what == "fails" else "completed", timestamp=ago(seconds=0)
+                    )
+                )
                 self.states[session] = what
             case "runs" if session not in self.open:
                 self.open[session] = self.start(session)
@@ -51,7 +56,7 @@ class Model:
 
     def start(self, session):
         loop = f"{session}.a.{next(NUMBERS)}"
-        self.feed(build.agent_start(loop, session=session))
+        self.feed(build.agent_start(loop, session=session, timestamp=ago(seconds=0)))
         return loop
 
     def feed(self, event):

@@ -231,7 +231,7 @@ def test_the_totals_add_up(see, feed):
     tiles = see().text
     assert "Sessions 2 " in tiles
     assert "Tokens 900 75% from cache" in tiles
-    assert "Loops with errors 50% 1 of 2" in tiles
+    assert "Failed 1 50%" in tiles
     assert "Loop time, p95 1m 00s p50 10s" in tiles
 
 
@@ -248,6 +248,5 @@ def test_with_too_many_loops_the_newest_are_measured_without_sparklines(see, fee
     monkeypatch.setattr(reads, "SAMPLE", 2)
 
     shown = see()
-    assert "Loops with errors 0% 0 of the newest 2" in shown.text
     assert "Loop time, p95 1m 00s p50 50s" in shown.text
     assert '<svg class="sparkline' not in shown.html

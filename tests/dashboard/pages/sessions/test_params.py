@@ -56,7 +56,8 @@ def test_a_session_is_found_by_its_title_and_by_its_first_prompt(see, feed):
 
 
 def test_old_sessions_are_outside_of_the_last_hour(see, feed, project):
-    feed(*Loop("old").whole("old"), received_at=datetime.now(UTC) - timedelta(hours=2))
+    at = (datetime.now(UTC) - timedelta(hours=2)).isoformat()
+    feed(*(event | {"timestamp": at} for event in Loop("old").whole("old")))
     assert see("?since=1h").titles == []
     assert "No session matches" in see("?since=1h").text
     assert see("?since=24h").titles == ["Ask old"]

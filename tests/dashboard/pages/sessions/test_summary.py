@@ -5,16 +5,16 @@ from datetime import UTC, datetime, timedelta
 from hypothesis import given
 from hypothesis import strategies as st
 
-from dashboard.pages.sessions.summary import BUCKETS, LoopFigures, Measured, lines, percentile, totals
+from dashboard.pages.sessions.summary import BUCKETS, LoopFigures, lines, percentile, totals
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 
 
-def loop(start_s, length_s=10, session=1, tokens=5, has_error=False):
+def loop(start_s, length_s=10, session=1, tokens=5):
     started = NOW - timedelta(seconds=start_s)
     ended = None if length_s is None else started + timedelta(seconds=length_s)
     length_ms = None if length_s is None else max(0, length_s * 1_000)
-    return LoopFigures(session, started, ended, tokens, Measured(length_ms, has_error))
+    return LoopFigures(session, started, ended, tokens, length_ms)
 
 
 def test_a_percentile_is_a_duration_that_occurred():
@@ -25,12 +25,12 @@ def test_a_percentile_is_a_duration_that_occurred():
 
 
 def test_open_loops_are_counted_without_a_duration():
-    found = totals([Measured(None, has_error=False), Measured(8_000, has_error=True)])
-    assert (found.loops, found.with_errors, found.share, found.p95) == (2, 1, 0.5, 8_000)
+    found = totals([None, 8_000])
+    assert (found.loops, found.p50, found.p95) == (2, 8_000, 8_000)
 
 
-def test_without_loops_there_is_no_share_and_no_sparkline():
-    assert totals([]).share is None
+def test_without_loops_there_is_no_percentile_and_no_sparkline():
+    assert totals([]).p95 is None
     assert lines([], None, NOW).tokens == ()
 
 
@@ -51,4 +51,4 @@ def test_loops_outside_of_the_time_range_are_not_drawn():
 @given(st.lists(st.tuples(st.integers(-(10**6), 10**8), st.integers(-100, 10**6) | st.none()), max_size=40))
 def test_any_times_give_valid_sparklines(spans):
     drawn = lines([loop(start, length) for start, length in spans], None, NOW)
-    assert {len(line) for line in (drawn.running, drawn.sessions, drawn.tokens, drawn.errors)} <= {0, BUCKETS}
+    assert {len(line) for line in (drawn.running, drawn.sessions, drawn.tokens, drawn.length)} <= {0, BUCKETS}
