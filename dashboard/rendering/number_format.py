@@ -111,6 +111,13 @@ def percent(share: float | None) -> str:
     return f"{value:.0f}%" if value >= 9.95 or value == 0 else f"{value:.1f}%"
 
 
+def ratio(share: float | None) -> str:
+    """Format a ratio: in percent below 1,000%, else as a multiple such as 234x, with a real sign."""
+    if share is None or share * 100 < 999.5:
+        return percent(share)
+    return f"{share:,.0f}\N{MULTIPLICATION SIGN}"
+
+
 def _decimals(dollars: Decimal) -> int:
     """Return the number of decimals of an amount: two significant digits below 1 cent, else three."""
     if dollars == 0 or dollars >= 1_000:

@@ -21,6 +21,15 @@ CLOCK = """() => {
   new MutationObserver(look).observe(document.body, { childList: true, subtree: true, attributes: true });
 }"""
 
+# Elements around the table that scroll by themselves.
+BOXES = """() => {
+  const scrolls = (element) => /auto|scroll/.test(getComputedStyle(element).overflow);
+  let boxes = 0;
+  let around = document.querySelector(".comparison").parentElement;
+  for (; around !== document.body; around = around.parentElement) boxes += scrolls(around);
+  return boxes;
+}"""
+
 
 @pytest.fixture
 def tape():
@@ -100,6 +109,25 @@ def named(session, *events):
     """Return the events as those of another session."""
     text = json.dumps(events).replace('"s.', f'"{session}.').replace('"s"', f'"{session}"')
     return json.loads(text.replace('"judge"', f'"{session}-judge"'))
+
+
+def test_six_branches_scroll_with_the_page_under_heads_that_stay(server, window):
+    session, numbers = f"six-{time.monotonic_ns()}", range(1, 7)
+    turns = [f"read file-{n}" for n in range(40)]
+    events = [start(*numbers), *(e for n in numbers for e in branch(n, *turns, "Done.")), *judge("1"), end(1)]
+    server.agent().send(*named(session, *events))
+    page = window(viewport={"width": 1440, "height": 900}).open(evaluation_url(server, session))
+
+    assert page.evaluate("document.documentElement.scrollWidth > innerWidth")
+    assert page.evaluate(BOXES) == 0
+    page.evaluate("scrollTo(400, 1200)")
+    page.wait_for_function("scrollX === 400 && scrollY > 600")
+    nav, head, first = (
+        page.locator(each).first.bounding_box()
+        for each in (".nav", ".comparison thead th", ".comparison .steps tr:last-child th")
+    )
+    assert (nav["x"], nav["y"], head["y"]) == (0, 0, 0)
+    assert nav["width"] <= first["x"] < nav["width"] + 40
 
 
 def test_a_link_leads_to_the_first_difference_of_the_branches(server, window):

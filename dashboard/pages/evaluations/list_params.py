@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from dashboard.web.keyset import RECORDED, Cursor
+from dashboard.web.keyset import Cursor, Order
 from dashboard.web.query_params import Address, Choices, Reading
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
 CONFIGS_MAX = 2
+NEWEST = Order("began_at")  # an annotation of the rows that match
 VERDICTS = {
     "judged": "Judged",
     "rule": "By rule",
@@ -43,8 +44,8 @@ class Filters(Address):
             verdict=read.choice("verdict", VERDICTS, ""),
             since=read.choice("since", WINDOWS, "all"),
             session=read.key("session"),
-            before=read.cursor("before", RECORDED),
-            after=read.cursor("after", RECORDED),
+            before=read.cursor("before", NEWEST),
+            after=read.cursor("after", NEWEST),
         )
 
     @property

@@ -11,7 +11,7 @@ from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.evaluations.detail_live import EvaluationPage
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.list_live import EVALUATIONS
-from dashboard.pages.evaluations.list_params import CONFIGS_MAX, VERDICTS, Filters
+from dashboard.pages.evaluations.list_params import CONFIGS_MAX, NEWEST, VERDICTS, Filters
 from dashboard.pages.evaluations.queries import list as queries_list
 from dashboard.pages.evaluations.queries import lookup
 from dashboard.security.access import member
@@ -45,7 +45,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the evaluations that match the query string."""
     filters = Filters.parse(request.GET)
     newest_pk = newest(queries_list.of_project(project.pk))
-    found = listing(queries_list.matching(project.pk, filters, timezone.now()), filters)
+    found = listing(queries_list.matching(project.pk, filters, timezone.now()), filters, NEWEST)
     page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, newest_pk)
     options = queries_list.options(project.pk)
     context = {

@@ -32,6 +32,7 @@ class Point:
     nano: int
     rate: float
     interval: Interval
+    is_bound: bool = False  # `nano` is a lower bound: some calls have no price
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +45,7 @@ class Mark:
     y_high: float
     y_low: float
     is_front: bool
+    is_bound: bool
     is_left: bool  # the label is left of the point
     label_y: float
 
@@ -77,9 +79,13 @@ class Chart:
 
 
 class Scale:
-    """Map nano-dollars to percent of the width: logarithmic unless a cost is zero."""
+    """Map nano-dollars to percent of the width: logarithmic unless a cost is zero.
 
-    def __init__(self, costs: Sequence[int]) -> None:
+    A lower bound of zero says nothing about the cost: it is drawn at the left edge of either scale.
+    """
+
+    def __init__(self, points: Sequence[Point]) -> None:
+        costs = [point.nano for point in points if point.nano or not point.is_bound] or [0]
         low, high = min(costs), max(costs)
         self.is_log = low > 0
         first, last = (log10(low), log10(high)) if self.is_log else (0.0, float(high or 1))
@@ -89,6 +95,8 @@ class Scale:
         self.first, self.last = (first - free if self.is_log else 0.0), last + free
 
     def x(self, nano: float) -> float:
+        if self.is_log and not nano:
+            return LEFT
         value = log10(nano) if self.is_log else nano
         return round(LEFT + (RIGHT - LEFT) * (value - self.first) / (self.last - self.first), 2)
 
@@ -118,9 +126,11 @@ def chart(points: Sequence[Point]) -> Chart | None:
     """Lay out the points; None without any."""
     if not points:
         return None
-    scale = Scale([point.nano for point in points])
+    scale = Scale(points)
     top = min(1.0, ceil(max(point.interval.high for point in points) * 5 + 0.001) / 5)
-    front = frontier([(point.nano, point.rate) for point in points])
+    priced = [at for at, point in enumerate(points) if not point.is_bound]
+    optimal = frontier([(points[at].nano, points[at].rate) for at in priced])
+    front = [priced[at] for at in optimal]
     marks = [_mark(point, scale, top, is_front=at in front) for at, point in enumerate(points)]
     return Chart(
         marks=_apart(marks),
@@ -138,7 +148,8 @@ def _y(rate: float, top: float) -> float:
 def _mark(point: Point, scale: Scale, top: float, *, is_front: bool) -> Mark:
     x, y = scale.x(point.nano), _y(point.rate, top)
     high, low = _y(point.interval.high, top), _y(point.interval.low, top)
-    return Mark(point.at, x, y, high, low, is_front, is_left=x > TURN, label_y=round(y - 7, 2))
+    label_y = round(y - 7, 2)
+    return Mark(point.at, x, y, high, low, is_front, point.is_bound, is_left=x > TURN, label_y=label_y)
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:
@@ -163,4 +174,6 @@ def _steps(front: Sequence[Mark]) -> list[Line]:
     for mark, following in pairwise(front):
         lines.append(Line(mark.x, mark.y, following.x, mark.y))
         lines.append(Line(following.x, mark.y, following.x, following.y))
+    if not front:
+        return []
     return [*lines, Line(front[-1].x, front[-1].y, 100.0, front[-1].y)]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from dashboard.pages.leaderboard import pairwise
 from dashboard.pages.leaderboard.chart import Chart, Mark, Point, chart
@@ -113,13 +114,29 @@ class Board:
 
     @property
     def cheapest_win(self) -> Row | None:
-        """Return the ranked config with the lowest cost per win, among configs without unpriced calls."""
-        priced = [row for row in self.rows if row.standing.rank and row.standing.per_win.is_whole]
-        return min(priced, key=lambda row: row.standing.per_win.nano or 0, default=None)
+        """Return the ranked config with the lowest cost per win; None if a lower bound is below it."""
+        winners = [row for row in self.rows if row.standing.rank and row.standing.wins]
+        first = min(winners, key=_least_per_win, default=None)
+        return first if first and first.standing.per_win.is_whole else None
+
+    @property
+    def is_among_ranked(self) -> bool:
+        """Whether a config without a rank may win at a lower cost than `cheapest_win`."""
+        first = self.cheapest_win
+        return first is not None and any(
+            _least_per_win(row) < _least_per_win(first)
+            for row in self.rows
+            if row.standing.wins and not row.standing.rank
+        )
 
     @property
     def dots(self) -> Sequence[Dot]:
         return [Dot(self.rows[mark.at], mark) for mark in self.chart.marks] if self.chart else []
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the chart has a config at the lower bound of its cost."""
+        return any(dot.mark.is_bound for dot in self.dots)
 
     @property
     def left_out(self) -> Sequence[Row]:
@@ -155,6 +172,12 @@ def board(results: Sequence[Result], p95_ms: Mapping[int, int], chips: Mapping[i
     )
 
 
+def _least_per_win(row: Row) -> tuple[Fraction, bool]:
+    """Return the lower bound of the cost of a win; of equal ones the bound that is a full price is last."""
+    cost = row.standing.per_win
+    return cost.nano or Fraction(), cost.is_whole
+
+
 def _row(standing: Standing, chips: Mapping[int, Chip]) -> Row:
     interval, chip = standing.interval, chips[standing.config]
     if interval is None:
@@ -171,9 +194,9 @@ def _chance(judged: Sequence[Result]) -> float:
 def _point(at: int, row: Row) -> Point | None:
     standing = row.standing
     cost, interval, rate = standing.per_task, standing.interval, standing.rate
-    if standing.is_few or not cost.is_whole or interval is None or rate is None:
+    if standing.is_few or interval is None or rate is None:
         return None
-    return Point(at, cost.rounded or 0, rate, interval)
+    return Point(at, cost.rounded or 0, rate, interval, is_bound=not cost.is_whole)
 
 
 def _matrix(rows: Sequence[Row], duels: Mapping[tuple[int, int], Duel]) -> list[Line]:

@@ -112,6 +112,25 @@ def test_a_share_has_a_decimal_only_below_ten(share, text):
     assert number_format.percent(share) == text
 
 
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+@pytest.mark.parametrize(
+    ("share", "text"),
+    [
+        (None, number_format.NONE),
+        (0, "0%"),
+        (2.275, "228%"),
+        (9.994, "999%"),
+        (9.996, "10" + TIMES),
+        (233.6, "234" + TIMES),
+        (12_345, "12,345" + TIMES),
+    ],
+)
+def test_a_ratio_is_in_percent_below_a_thousand_and_a_multiple_above(share, text):
+    assert number_format.ratio(share) == text
+
+
 @pytest.mark.parametrize(
     ("count", "words", "text"),
     [

@@ -6,7 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import DateTimeField, Exists, OuterRef, QuerySet, Value
+from django.db.models.functions import Coalesce
 
 from dashboard.pages.evaluations.list_params import VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
@@ -15,8 +16,11 @@ from dashboard.rendering.number_format import NONE, money
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost
 from dashboard.web import links
+from dashboard.web.keyset import EPOCH
 from dashboard.web.query_params import start
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
+
+UNDATED = Value(EPOCH, DateTimeField())  # the time of an evaluation without any, which sorts last
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +47,9 @@ class Row:
     winner: Branch | None
     total: Cost
     overhead: float | None
-    margin: str
+    winner_cost: str
+    runner_up_cost: str
+    margin: str  # signed, "" when unknown
     at: datetime | None
     ended_at: datetime | None
 
@@ -53,8 +59,8 @@ def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
 
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[ParallelGroupRecord]:
-    """Return the evaluations that match the filters, unordered."""
-    rows = of_project(project)
+    """Return the evaluations that match the filters, unordered; `began_at` is their time."""
+    rows = of_project(project).annotate(began_at=Coalesce("started_at", "ended_at", UNDATED))
     branches = LoopRecord.objects.filter(group=OuterRef("pk"))
     for key in filters.config:
         rows = rows.filter(Exists(branches.filter(config__key=key)))
@@ -90,21 +96,34 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     return {pk: _row(group) for pk, group in groups(pks).items() if group.project.pk == project}
 
 
-def _margin(group: Group) -> str:
-    """Return the winner's cost minus that of the cheapest other completed branch, signed."""
-    winner = group.winner
+def _runner_up(group: Group) -> Branch | None:
+    """Return the cheapest completed branch beside the winner; only if every such branch has a price."""
     others = [
-        branch.loop for branch in group.branches if branch is not winner and branch.state == "completed"
+        branch for branch in group.branches if branch is not group.winner and branch.state == "completed"
     ]
-    priced = [loop.cost_nano for loop in others if loop.cost_nano is not None and not loop.unpriced]
-    if winner is None or winner.loop.cost_nano is None or winner.loop.unpriced or not priced:
-        return NONE
-    more = winner.loop.cost_nano - min(priced)
+    if group.winner is None or not all(map(_is_priced, others)):
+        return None
+    return min(others, key=lambda branch: branch.loop.cost_nano or 0, default=None)
+
+
+def _is_priced(branch: Branch) -> bool:
+    return branch.loop.cost_nano is not None and not branch.loop.unpriced
+
+
+def _cost(branch: Branch | None) -> str:
+    return NONE if branch is None else money(branch.loop.cost_nano, branch.loop.unpriced)
+
+
+def _margin(winner: Branch | None, other: Branch | None) -> str:
+    """Return the winner's cost minus that of the runner-up, signed; "" when one has no price."""
+    if winner is None or other is None or not _is_priced(winner):
+        return ""
+    more = (winner.loop.cost_nano or 0) - (other.loop.cost_nano or 0)
     return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
 
 
 def _row(group: Group) -> Row:
-    record = group.record
+    record, other = group.record, _runner_up(group)
     return Row(
         pk=record.pk,
         url=links.evaluation(group.project.slug, record.pk),
@@ -117,7 +136,9 @@ def _row(group: Group) -> Row:
         winner=group.winner,
         total=group.totals.total,
         overhead=group.totals.overhead_ratio,
-        margin=_margin(group),
+        winner_cost=_cost(group.winner),
+        runner_up_cost=_cost(other),
+        margin=_margin(group.winner, other),
         at=record.started_at or record.ended_at,
         ended_at=None if group.is_running else record.ended_at,
     )

@@ -5,7 +5,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from recorder.models import ModelConfig, ParallelGroupRecord
-from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
+from tests.dashboard.pages.evaluations.branches import branch, end, judge, loop_id, start
 from tests.dashboard.pages.evaluations.conftest import text
 from tests.support import build
 
@@ -37,6 +37,36 @@ def test_every_evaluation_is_listed_newest_first_with_its_verdict(three, see):
         "Judged",
     ]
     assert "3 evaluations" in page.text
+
+
+def test_evaluations_are_sorted_by_their_time_not_by_their_arrival(feed, see):
+    starts = [30, 10, 20]
+    for n, at in enumerate(starts):
+        feed(build.parallel_start(f"s{n}.a.1", f"s{n}.b.2", at=at))
+
+    page = see("/p/default/evaluations")
+    listed = [e.id for e in page.root.walk() if e.id.startswith("evaluations-row-")]
+    by_arrival = list(ParallelGroupRecord.objects.order_by("pk").values_list("pk", flat=True))
+    assert listed == [f"evaluations-row-{by_arrival[n]}" for n in (0, 2, 1)]
+
+
+def test_the_runner_up_costs_stand_beside_the_winners(feed, see):
+    costs = {loop_id(1): 0.05, loop_id(2): 0.02, loop_id(3): 0.03}
+    events = [
+        start(1, 2, 3),
+        *branch(1, "One."),
+        *branch(2, "Two."),
+        *branch(3, "Three."),
+        *judge("1"),
+        end(1),
+    ]
+    for event in events:
+        if event["type"] == "TurnEnd" and (cost := costs.get(event.get("loop_id"))):
+            event["cost"] = cost
+    feed(*events)
+
+    row = next(e for e in see("/p/default/evaluations").root.walk() if e.id.startswith("evaluations-row-"))
+    assert "$0.0500 $0.0200 +$0.0300" in " ".join(text(row).split())
 
 
 @pytest.mark.parametrize(

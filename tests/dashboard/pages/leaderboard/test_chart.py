@@ -48,6 +48,27 @@ def test_a_cost_of_zero_makes_the_scale_linear():
     assert drawn.across[0].label == "$0"
 
 
+def test_a_lower_bound_is_drawn_and_is_never_on_the_frontier():
+    drawn = chart([point(0, COST, 5), Point(1, COST // 2, 0.9, wilson(18, 20), is_bound=True)])
+    priced, bound = sorted(drawn.marks, key=lambda mark: mark.at)
+
+    assert (priced.is_front, bound.is_front, bound.is_bound) == (True, False, True)
+    assert LEFT < bound.x < priced.x
+
+
+def test_a_lower_bound_of_zero_keeps_the_scale_logarithmic_and_is_at_its_left_edge():
+    drawn = chart([point(0, COST), Point(1, 0, 0.5, wilson(10, 20), is_bound=True)])
+
+    assert drawn.is_log
+    assert [mark.x for mark in drawn.marks if mark.at == 1] == [LEFT]
+
+
+def test_lower_bounds_alone_have_no_frontier():
+    drawn = chart([Point(0, 0, 0.5, wilson(10, 20), is_bound=True)])
+
+    assert (len(drawn.marks), drawn.front) == (1, [])
+
+
 @pytest.mark.parametrize("nano", [0, 1, COST, 10**18])
 def test_one_config_alone_has_a_scale(nano):
     drawn = chart([point(0, nano)])

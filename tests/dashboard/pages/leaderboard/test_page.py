@@ -43,10 +43,10 @@ def test_the_verdict_comes_first_in_words(see, four):
 
 def test_single_config_costs_equal_the_hand_calculation(see, four):
     assert see().section("instead") == [
-        [OPUS, "40", "$2.73", "$1.20", "2.3", "48% 19 of 40"],
-        [SONNET, "60", "$3.27", "$1.08", "3.0", "43% 26 of 60"],
-        [HAIKU, "60", "$3.27", "$0.360", "9.1", "20% 12 of 60"],
-        [GPT, "40", "$2.73", "$0.450", "6.1", "7.5% 3 of 40"],
+        [OPUS, "40", "$2.73", "$1.20", "228%", "48% 19 of 40"],
+        [SONNET, "60", "$3.27", "$1.08", "303%", "43% 26 of 60"],
+        [HAIKU, "60", "$3.27", "$0.360", "908%", "20% 12 of 60"],
+        [GPT, "40", "$2.73", "$0.450", "607%", "7.5% 3 of 40"],
     ]
 
 
@@ -137,7 +137,7 @@ def test_few_evaluations_give_no_rank(see, feed):
     feed(*chain.from_iterable(evaluation(n, "AB", 0) for n in range(19)))
     assert [row[0] for row in see().table] == ["n < 20", "n < 20"]
     assert "a config needs 20 judged evaluations to be ranked" in see().text
-    assert "No config has 20 judged evaluations and a price" in see().text
+    assert "No config has 20 judged evaluations." in see().text
 
     feed(*evaluation(19, "AB", 0))
     assert [row[0] for row in see().table] == ["1", "2"]
@@ -160,23 +160,49 @@ def test_a_config_twice_in_a_group_counts_once_and_is_in_no_pair(see, feed):
     assert "Pair by pair" not in page.text
 
 
-def test_unpriced_branches_are_reported_and_never_free(see, feed, get, member):
-    def unpriced(n, lineup):
-        events = evaluation(n, lineup, 0)
-        for event in events:
-            if event["type"] == "TurnEnd" and ".B." in event["loop_id"]:
-                event["message"] = build.assistant(model="house-model", provider="house")
-                del event["cost"]
-            if event["type"] == "AgentStart" and ".B." in event["loop_id"]:
-                event["config_snapshot"] = {"model": "house-model", "provider": "house"}
-        return events
+def unpriced(n, lineup, won=0):
+    """Return an evaluation in which B is a model without a price."""
+    events = evaluation(n, lineup, won)
+    for event in events:
+        if event["type"] == "TurnEnd" and ".B." in event["loop_id"]:
+            event["message"] = build.assistant(model="house-model", provider="house")
+            del event["cost"]
+        if event["type"] == "AgentStart" and ".B." in event["loop_id"]:
+            event["config_snapshot"] = {"model": "house-model", "provider": "house"}
+    return events
 
+
+def test_a_config_without_a_price_is_drawn_hollow_at_the_left_edge(see, feed):
+    feed(*chain.from_iterable(unpriced(n, "AB") for n in range(20)))
+    page = see()
+    chart = page.html.split('class="chart"', 1)[1].split("<h2", 1)[0]
+    drawn = {part.split("<title>")[1].split(":")[0].strip(): part for part in chart.split("<g ")[1:]}
+
+    assert set(drawn) == {OPUS, "house-model"}
+    assert ('class="is-bound"' in drawn["house-model"], 'class="is-bound"' in drawn[OPUS]) == (True, False)
+    assert 'cx="6.0%"' in drawn["house-model"]
+    assert "or more, as calls have no price" in drawn["house-model"]
+    assert "Hollow, with an arrow" in page.text
+    assert "Not shown" not in page.text
+
+
+def test_no_cheapest_is_named_that_a_lower_bound_in_the_table_contradicts(see, feed):
+    feed(*chain.from_iterable(evaluation(n, "AC", 0 if n % 3 else 1) for n in range(20)))
+    assert f"The cheapest wins are those of {HAIKU}" in see().text
+
+    feed(*chain.from_iterable(unpriced(n, "AB", 1) for n in range(20, 22)))
+    assert f"Among ranked configs, the cheapest wins are those of {HAIKU}" in see().text
+
+    feed(*chain.from_iterable(unpriced(n, "AB", 1) for n in range(22, 40)))
+    assert "cheapest wins" not in see().text
+
+
+def test_unpriced_branches_are_reported_and_never_free(see, feed, get, member):
     feed(*chain.from_iterable(unpriced(n, "AB") for n in range(20)))
     page = see()
     row = next(row for row in page.table if row[1] == "house-model")
 
     assert row[7:9] == ["no price", NONE]
-    assert "Not shown: house-model (no full price)." in page.text
     assert page.section("instead")[0][2:5] == ["$0.660 +", "$0.600", NONE]
     item = next(item for item in get("configs")["items"] if item["config"]["model"] == "house-model")
     assert (item["cost_per_task_usd"], item["unpriced"]) == (None, True)
