@@ -10,7 +10,8 @@ from dashboard.server.metrics import metrics
 from dashboard.shell import views as shell
 from dashboard.web import errors
 
-handler400, handler500 = errors.bad_request, errors.server_error
+handler400, handler403 = errors.bad_request, errors.forbidden
+handler404, handler500 = errors.not_found, errors.server_error
 
 urlpatterns = [
     path("", shell.home, name="home"),

@@ -1,14 +1,18 @@
 """Template tags of the shell: projects of the user, live sessions, attention count."""
 
+import re
 from collections.abc import Sequence
 
 from django import template
 from django.contrib.auth.models import AnonymousUser, User
+from django.http import HttpRequest
 
 from dashboard.security import access
 from dashboard.shared.attention import Count, Counts
 from dashboard.shell.live import LIVE_NOW, attention_of
 from recorder.models import Project
+
+PROJECT = re.compile(r"/p/([-\w]+)/")
 
 register = template.Library()
 
@@ -17,6 +21,15 @@ register = template.Library()
 def projects_of(user: User | AnonymousUser) -> Sequence[Project]:
     """Return the projects that `user` may see."""
     return list(access.projects_of(user))
+
+
+@register.simple_tag
+def project_at(request: HttpRequest | None) -> Project | None:
+    """Return the project of the URL; None without one that the visitor may see."""
+    found, user = PROJECT.match(request.path_info) if request else None, getattr(request, "user", None)
+    if found is None or user is None or not user.is_authenticated:
+        return None
+    return access.projects_of(user).filter(slug=found[1]).first()
 
 
 @register.simple_tag

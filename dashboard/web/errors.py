@@ -1,16 +1,23 @@
-"""Error pages: bugs, refused requests, an unavailable database.
+"""Error pages: bugs, refused requests, missing pages, an unavailable database. They reveal no details.
 
-They use the request only: no database query, and no details of the error.
+A page of a project keeps its navigation for those who may see the project. All others use the request only:
+no database query. So does every page as soon as the navigation cannot be rendered.
 """
 
+import logging
 from math import ceil
 
+from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
 from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.web.appearance import look
 from recorder.database.errors import as_busy
+
+log = logging.getLogger(__name__)
+
+UNAVAILABLE = 503
 
 
 class DatabaseUnavailable(MiddlewareMixin):
@@ -21,7 +28,7 @@ class DatabaseUnavailable(MiddlewareMixin):
         busy = as_busy(error)
         if busy is None:
             return None
-        response = _page(request, 503)
+        response = _page(request, UNAVAILABLE)
         response["Retry-After"] = str(ceil(busy.retry_after_ms / 1000))
         return response
 
@@ -32,6 +39,16 @@ class DatabaseUnavailable(MiddlewareMixin):
         page = _page(request, 405)
         page["Allow"] = response["Allow"]
         return page
+
+
+def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 403; Django's handler403."""
+    return _page(request, 403)
+
+
+def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
+    """Answer 404; Django's handler404."""
+    return _page(request, 404)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -52,4 +69,17 @@ def refused(request: HttpRequest, reason: str, status: int = 400) -> HttpRespons
 def _page(request: HttpRequest, status: int, name: str = "", reason: str = "") -> HttpResponse:
     can_repeat = request.method in ("GET", "HEAD")
     shown = {**look(request), "can_repeat": can_repeat, "why": reason}
-    return HttpResponse(render_to_string(f"{name or status}.html", shown), status=status)
+    template = f"{name or status}.html"
+    html = "" if status == UNAVAILABLE else _with_navigation(request, template, shown)
+    return HttpResponse(html or render_to_string(template, shown), status=status)
+
+
+def _with_navigation(request: HttpRequest, template: str, shown: dict[str, object]) -> str:
+    """Render the page, with navigation if the visitor may see the URL's project; "" if that fails."""
+    try:
+        return render_to_string(template, shown, request)
+    except Error:
+        return ""
+    except Exception:  # outermost frame: a bug in the navigation must not hide the first error
+        log.exception("the navigation of an error page was not rendered")
+        return ""

@@ -4,30 +4,41 @@ import re
 
 import pytest
 from django.contrib.auth.models import User
+from django.core.exceptions import PermissionDenied, SuspiciousOperation
 from django.db import OperationalError
 from django.template.loader import render_to_string
 from django.test import Client, RequestFactory
 from django.urls import get_resolver, path
 
+from dashboard import urls
 from dashboard.security.csp import POLICY
-from dashboard.urls import handler400, handler500
+from dashboard.urls import handler400, handler403, handler404, handler500
 from dashboard.web import errors
 from dashboard.web.errors import DatabaseUnavailable
 from recorder.models import Project
 
-__all__ = ["handler400", "handler500", "urlpatterns"]
+__all__ = ["handler400", "handler403", "handler404", "handler500", "urlpatterns"]
 
 
-def bug(_):
+def bad(_, slug):
+    raise SuspiciousOperation("secret")
+
+
+def barred(_, slug):
+    raise PermissionDenied("secret")
+
+
+def bug(_, slug=""):
     raise RuntimeError("secret")
 
 
-def absent(_):
+def absent(_, slug=""):
     raise OperationalError("secret")
 
 
 # Of a server whose pages do not work, with the answers of ours.
-urlpatterns = [path("bug", bug), path("absent", absent)]
+urlpatterns = [path("bug", bug), path("absent", absent), *urls.urlpatterns]
+urlpatterns += [path(f"p/<slug:slug>/{view.__name__}", view) for view in (bug, absent, bad, barred)]
 
 INLINE = re.compile(r"<style|<script(?![^>]*\bsrc=)|\bstyle=|\bon\w+=|javascript:", re.I)
 
@@ -90,6 +101,48 @@ def test_an_exception_is_answered_with_the_csp_and_no_traceback(settings):
     assert answer["Content-Security-Policy"] == POLICY
     for word in ("Traceback", "RuntimeError", "secret", "Django", "Python/"):
         assert word not in html
+
+
+PATHS = {"bad": 400, "barred": 403, "no-such-page": 404, "insights/consolidate": 405, "bug": 500}
+
+
+@pytest.mark.parametrize(("path", "status"), PATHS.items())
+def test_error_pages_of_a_project_keep_its_navigation_for_its_members(settings, db, path, status):
+    settings.ROOT_URLCONF = __name__
+    project, user = Project.objects.create(slug="default"), User.objects.create_user("reader")
+    client = Client(raise_request_exception=False)
+    client.force_login(user)
+    url = f"/p/default/{path}"
+
+    assert "nav-list" not in client.get(url).content.decode()
+    project.memberships.create(user=user)
+    answer = client.get(url)
+    assert answer.status_code == status
+    assert 'href="/p/default/sessions"' in answer.content.decode()
+    assert "secret" not in answer.content.decode()
+    assert not INLINE.search(answer.content.decode())
+
+
+def test_without_the_database_an_error_page_has_no_navigation(settings, db):
+    settings.ROOT_URLCONF = __name__
+    project, user = Project.objects.create(slug="default"), User.objects.create_user("reader")
+    project.memberships.create(user=user)
+    client = Client()
+    client.force_login(user)
+
+    answer = client.get("/p/default/absent")
+    assert (answer.status_code, "nav-list" in answer.content.decode()) == (503, False)
+
+
+def test_a_bug_in_the_navigation_does_not_hide_the_error(settings, db, monkeypatch):
+    settings.ROOT_URLCONF = __name__
+    Project.objects.create(slug="default")
+    client = Client(raise_request_exception=False)
+    client.force_login(User.objects.create_superuser("root"))
+    monkeypatch.setattr("dashboard.security.access.projects_of", lambda user: 1 / 0)
+
+    answer = client.get("/p/default/no-such-page")
+    assert (answer.status_code, "Page not found" in answer.content.decode()) == (404, True)
 
 
 def test_an_unavailable_database_is_answered_with_the_csp_and_retry_after(settings):
