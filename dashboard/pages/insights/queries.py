@@ -9,6 +9,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 
+from dashboard.pages.insights import advice
 from dashboard.pages.insights.params import Params
 from dashboard.web import links
 from recorder.core.content.text import clean
@@ -61,6 +62,10 @@ class Row:
     @property
     def share(self) -> float | None:
         return None if self.kind == "fact" else self.worked / max(self.times, 1)
+
+    @property
+    def line(self) -> str:
+        return advice.line(self.kind, self.times, self.worked, self.loops)
 
     @property
     def more(self) -> int:
