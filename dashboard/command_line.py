@@ -6,7 +6,7 @@ import gc
 import os
 import sys
 
-from django.core.management import ManagementUtility
+from django.core.management import ManagementUtility, get_commands
 from django.core.management.base import BaseCommand
 
 from recorder import __version__
@@ -21,7 +21,7 @@ class CommandLine(ManagementUtility):
     def fetch_command(self, subcommand: str) -> BaseCommand:
         """Return a command. Exits with status 1 if it must not use the database."""
         is_offline = WITHOUT_DATABASE & set(self.argv[1:2]) or HELP_OPTIONS & set(self.argv[1:])
-        if not is_offline and (reason := _newer_schema()):
+        if not is_offline and (reason := _newer_schema() or _not_set_up(subcommand)):
             sys.exit(reason)
         return super().fetch_command(subcommand)
 
@@ -35,10 +35,33 @@ def main() -> None:
     if sys.argv[1:] in (["--version"], ["version"]):
         sys.stdout.write(f"{__version__}\n")
         return
-    CommandLine(sys.argv).execute()
+    try:
+        CommandLine(sys.argv).execute()
+    except Exception as error:
+        if (reason := _unusable(error)) is None:
+            raise
+        sys.exit(reason)
 
 
 def _newer_schema() -> str | None:
     from recorder.operations import startup_checks  # noqa: PLC0415  needs configured settings
 
     return startup_checks.newer_schema()
+
+
+def _not_set_up(subcommand: str) -> str | None:
+    """Return what to do first for a command that uses records and does not create the database itself."""
+    from recorder.operations import startup_checks  # noqa: PLC0415  as above
+
+    return startup_checks.not_set_up() if get_commands().get(subcommand) == "recorder" else None
+
+
+def _unusable(error: Exception) -> str | None:
+    """Return one line for a store that cannot be used; None for a bug, whose traceback is shown."""
+    from django.conf import settings  # noqa: PLC0415  as above
+
+    if not settings.configured:
+        return None
+    from recorder.operations import startup_checks  # noqa: PLC0415  as above
+
+    return startup_checks.unusable(error)

@@ -5,7 +5,6 @@ import secrets
 import sys
 from contextlib import suppress
 from hashlib import sha256
-from logging import LogRecord
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +66,15 @@ def _folder(path: Path) -> Path:
 
 
 def _secret_key(path: Path) -> str:
-    """Return the key in `path`, created at the first start; of two concurrent first starts one wins."""
+    """Return the key in `path`, created at the first start."""
+    try:
+        return _stored_key(path)
+    except OSError as error:
+        raise SystemExit(f"LOOPSCOPE_DATA cannot be used: {error}") from None
+
+
+def _stored_key(path: Path) -> str:
+    """Return the key, created if there is none; of two concurrent first starts one wins."""
     if not path.exists():
         draft = path.with_suffix(f".{os.getpid()}")
         with draft.open("w") as file:
@@ -143,7 +150,8 @@ LOGIN_URL = "/signin"
 
 TEMPLATES: list[dict[str, Any]] = [
     {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "NAME": "django",
+        "BACKEND": "dashboard.rendering.bidi_marks.Templates",
         "DIRS": [BASE / "dashboard" / "templates"],
         "OPTIONS": {
             "loaders": [
@@ -261,22 +269,27 @@ TIME_ZONE = "UTC"
 USE_TZ = True
 
 
-def _without_traceback(record: LogRecord) -> bool:
-    """Remove the traceback of a refused request: it is not a bug, and any client can cause many."""
-    record.exc_info = None
-    return True
-
-
 # One line per record, never the content of an event.
 LOGGING: dict[str, Any] = {
     "version": 1,
     "disable_existing_loggers": False,
-    "formatters": {"line": {"format": "%(asctime)s %(levelname)s %(name)s %(message)s"}},
-    "filters": {"once": {"()": "django.utils.log.CallbackFilter", "callback": _without_traceback}},
+    "formatters": {
+        "line": {
+            "()": "dashboard.web.log_lines.LineFormatter",
+            "format": "%(asctime)s %(levelname)s %(name)s %(message)s",
+        }
+    },
+    "filters": {
+        "once": {
+            "()": "django.utils.log.CallbackFilter",
+            "callback": "ext://dashboard.web.log_lines.without_traceback",
+        }
+    },
     "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line"}},
     "root": {"handlers": ["stderr"], "level": os.environ.get("LOOPSCOPE_LOG_LEVEL", "INFO").upper()},
     "loggers": {
         "django": {"handlers": [], "propagate": True},
+        "django.request": {"filters": ["once"]},
         "django.security.DisallowedHost": {"filters": ["once"]},
         "daphne": {"level": "WARNING"},
         "channels_redis": {"level": "CRITICAL"},  # logs each second what the relay logs once

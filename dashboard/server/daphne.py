@@ -27,6 +27,7 @@ from typing import Any, NoReturn
 from daphne.server import Server as Daphne  # first: it installs the reactor that runs on asyncio
 from django.conf import settings
 
+from dashboard.server import health
 from dashboard.server.http_channel import Channel
 from dashboard.server.transport import EagerTransport
 from dashboard.server.websocket import Inbox, Socket
@@ -109,6 +110,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
         writer().when_broken = _exit_at_once
         writer().start()
         self._scheduler.start()
+        self._watch = loop.create_task(health.watch())
         if settings.REDIS_URL:
             self._relay = loop.create_task(_relay())
         for number in (signal.SIGTERM, signal.SIGINT):
@@ -138,6 +140,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             port.stopListening()
         for socket in self._sockets():
             socket.is_discarding = True
+        self._watch.cancel()
         await asyncio.to_thread(writer().close, DRAIN_S)
         await asyncio.sleep(ANSWERS_S)
         for socket in self._sockets():

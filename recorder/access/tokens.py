@@ -7,16 +7,31 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from django.contrib.auth.models import User
-from django.db.models import Q
+from django.db.models import Exists, OuterRef, Q
 from django.utils import timezone
 
 from recorder.database import sql
-from recorder.models import AccessToken, Project
+from recorder.models import AccessToken, Membership, Project
 
 SCOPES = ("ingest", "read")
 DEMO = "demo"
 PREFIX = "lsk"
 NO_HASH = "0" * 64  # equals no SHA-256 that occurs
+
+
+# A token ends with the membership of the person who made it; one of the command line belongs to nobody.
+_MEMBERSHIPS = Membership.objects.filter(project=OuterRef("project"), user=OuterRef("created_by"))
+_OF_MEMBERS = Q(created_by=None) | Q(created_by__is_active=True) & (
+    Q(created_by__is_superuser=True) | Exists(_MEMBERSHIPS)
+)
+_LOOK_UP = """
+    SELECT id, project_id, scopes, secret_hash FROM recorder_accesstoken AS token
+    WHERE key = %s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
+    AND (created_by_id IS NULL OR EXISTS (
+        SELECT 1 FROM auth_user AS maker WHERE maker.id = token.created_by_id AND maker.is_active
+        AND (maker.is_superuser OR EXISTS (
+            SELECT 1 FROM recorder_membership AS membership
+            WHERE membership.project_id = token.project_id AND membership.user_id = maker.id))))"""
 
 
 def issue(
@@ -67,7 +82,7 @@ def find(bearer: str) -> AccessToken | None:
     if parts is None:
         return None
     key, secret = parts
-    token = AccessToken.objects.select_related("project").filter(key=key).first()
+    token = AccessToken.objects.select_related("project").filter(_OF_MEMBERS, key=key).first()
     is_right = _is_right(secret, token.secret_hash if token else NO_HASH)
     return token if token and is_right and _is_valid(token) else None
 
@@ -81,11 +96,7 @@ def look_up(bearer: str) -> ValidToken | None:
     if parts is None:
         return None
     key, secret = parts
-    found = sql.read(
-        """SELECT id, project_id, scopes, secret_hash FROM recorder_accesstoken
-           WHERE key = %s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)""",
-        *(key, sql.timestamp_encoder()(datetime.now(UTC))),
-    )
+    found = sql.read(_LOOK_UP, key, sql.timestamp_encoder()(datetime.now(UTC)))
     pk, project, scopes, secret_hash = found[0] if found else (0, 0, "", NO_HASH)
     return ValidToken(pk, project, scopes) if _is_right(secret, secret_hash) and pk else None
 
@@ -102,6 +113,20 @@ def revoke(which: str, project: Project | None = None) -> int:
     if project is not None:
         live = live.filter(project=project)
     return live.update(revoked_at=timezone.now())
+
+
+def end_with_membership(sender: object, instance: Membership, **_: object) -> None:
+    """Revoke the tokens that a removed member made for the project; receiver of `pre_delete`."""
+    if not instance.user.is_superuser:
+        live = AccessToken.objects.filter(
+            project=instance.project_id, created_by=instance.user_id, revoked_at=None
+        )
+        live.update(revoked_at=timezone.now())
+
+
+def end_with_user(sender: object, instance: User, **_: object) -> None:
+    """Revoke all tokens of a deleted user, before they lose their maker; receiver of `pre_delete`."""
+    AccessToken.objects.filter(created_by=instance.pk, revoked_at=None).update(revoked_at=timezone.now())
 
 
 def bearer(authorization: str) -> str | None:

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import errno
 import pkgutil
 import sqlite3
 from contextlib import closing
 from pathlib import Path
 from time import monotonic
 
+from django.conf import settings
 from django.db import connection
 
 from recorder import __version__, migrations
 from recorder.database import sql
-from recorder.database.errors import STORE_ERRORS, damage_remedy
+from recorder.database.errors import STORE_ERRORS, as_busy, damage_remedy
 
 CHECK_S = 1.0  # time limit: a large database is checked only in part
+UNDEFINED_TABLE = "42P01"  # of PostgreSQL
 STEPS = 10_000  # SQLite virtual machine instructions between two checks of the time limit
 MUST_BE_ON = ("fsync", "full_page_writes", "synchronous_commit")
 
@@ -67,6 +70,33 @@ def newer_schema() -> str | None:
         f"This is Loopscope {__version__}; a newer version has migrated the database ({', '.join(unknown)}). "
         "Start that version or a newer one, or restore the backup made before the upgrade."
     )
+
+
+def not_set_up() -> str | None:
+    """Return what to do before the first start, when there is no SQLite file yet; None if there is one."""
+    path = Path(str(connection.settings_dict["NAME"]))
+    if connection.vendor != "sqlite" or path.is_file() or connection.is_in_memory_db():
+        return None
+    return f"There is no database yet at {path}. Start Loopscope once: {settings.COMMAND} up"
+
+
+def unusable(error: Exception) -> str | None:
+    """Return in one line why the database or the data folder cannot be used; None if `error` is a bug."""
+    text = " ".join(str(error).split())
+    if isinstance(error, OSError):
+        is_here = error.filename is not None and Path(str(error.filename)).is_relative_to(settings.DATA)
+        is_closed = error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT)
+        return f"The data folder {settings.DATA} cannot be used: {text}" if is_here and is_closed else None
+    if not isinstance(error, STORE_ERRORS):
+        return None
+    if text.startswith("no such table") or getattr(error.__cause__, "sqlstate", "") == UNDEFINED_TABLE:
+        return f"The database is not set up yet ({text.split(' LINE ')[0]}). Run: {settings.COMMAND} up"
+    if as_busy(error) is None:
+        return None
+    name = connection.settings_dict["NAME"]
+    if "readonly" in text:
+        return f"The database {name} cannot be written: make it and its folder writable ({text})."
+    return f"The database {name} cannot be used: {text}"
 
 
 def _applied_migrations() -> list[str]:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command, get_commands
-from django.db import connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
 from dashboard import command_line
@@ -115,3 +115,76 @@ def test_no_template_has_a_fixed_command_line():
 
     assert len(templates) > 50
     assert [path.name for path in templates if "manage.py" in path.read_text()] == []
+
+
+def run_in(folder, *words, **more):
+    """Run a command as a process that has no database of its own yet."""
+    names = ("LOOPSCOPE_DATA", "DATABASE_URL", "DJANGO_SETTINGS_MODULE")
+    inherited = {name: value for name, value in os.environ.items() if name not in names}
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=inherited | {"LOOPSCOPE_DATA": str(folder)} | more,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def assert_one_line(done, *words):
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("\n") == 1
+    assert "Traceback" not in done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def test_a_token_before_the_first_start_is_one_line_and_creates_no_database(tmp_path):
+    done = run_in(tmp_path / "missing", "token", "create")
+
+    assert_one_line(done, "There is no database yet", "python manage.py up")
+    assert [path.name for path in (tmp_path / "missing").iterdir()] == ["secret_key"]
+
+
+def test_a_database_without_tables_is_one_line(tmp_path):
+    (tmp_path / "loopscope.sqlite3").touch()
+
+    assert_one_line(run_in(tmp_path, "token", "create"), "not set up yet", "python manage.py up")
+
+
+@pytest.mark.parametrize("command", [["up", "--port", "0"], ["token", "create"], ["migrate"]])
+def test_a_data_folder_that_cannot_be_written_is_one_line(command):
+    assert_one_line(run_in("/proc", *command), "LOOPSCOPE_DATA cannot be used", "/proc")
+
+
+def test_a_database_in_a_missing_folder_is_one_line(tmp_path):
+    url = f"sqlite:///{tmp_path}/no/such/folder/x.sqlite3"
+
+    for command in (["up", "--port", "0"], ["migrate"]):
+        assert_one_line(
+            run_in(tmp_path, *command, DATABASE_URL=url), "cannot be used: unable to open database"
+        )
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="permissions do not bind root")
+def test_a_data_folder_that_has_become_read_only_is_one_line(tmp_path):
+    assert run_in(tmp_path, "migrate").returncode == 0
+    for path in (*tmp_path.iterdir(), tmp_path):
+        path.chmod(0o500 if path.is_dir() else 0o400)
+    try:
+        done = run_in(tmp_path, "project", "create", "x")
+    finally:
+        tmp_path.chmod(0o700)
+
+    assert_one_line(done, "cannot be written")
+
+
+def test_a_read_only_database_has_one_line_and_a_bug_has_none(db):
+    with pytest.raises(DatabaseError) as found, connection.cursor() as cursor:
+        cursor.execute("SELECT * FROM there_is_no_such_table")
+    assert "not set up yet" in startup_checks.unusable(found.value)
+
+    readonly = OperationalError("attempt to write a readonly database")
+    assert "cannot be written" in startup_checks.unusable(readonly)
+    assert startup_checks.unusable(PermissionError(13, "denied", "/elsewhere/file")) is None
+    assert startup_checks.unusable(ValueError("a bug")) is None

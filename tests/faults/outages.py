@@ -152,8 +152,10 @@ def status(server: Server, path: str) -> int:
 
 def _readiness(server: Server) -> str:
     """Return the status that `/readyz` reports."""
+    headers = {"Authorization": f"Bearer {server.token}"}  # for a check of its own, not the server's last one
+    request = urllib.request.Request(f"{server.url}/readyz", headers=headers)
     try:
-        with urllib.request.urlopen(f"{server.url}/readyz", timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             return str(json.load(answer)["status"])
     except urllib.error.HTTPError as refused:
         with refused:

@@ -52,7 +52,8 @@ def until_stored(server, producer, first, *lines):
 
 def ready(server):
     try:
-        with urlopen(f"{server.url}/readyz", timeout=10) as response:
+        bearer = {"Authorization": f"Bearer {server.token}"}
+        with urlopen(Request(f"{server.url}/readyz", headers=bearer), timeout=10) as response:
             return response.status
     except HTTPError as refused:
         with refused:

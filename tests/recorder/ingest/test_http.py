@@ -4,20 +4,16 @@ import gzip
 import json
 import zlib
 from datetime import timedelta
-from threading import Event, Thread
-from time import sleep
 
 import pytest
 from django.conf import settings
 from django.utils import timezone
 
-from dashboard.server import health
 from recorder.access import tokens
-from recorder.ingest import pipeline
 from recorder.journal.read import texts
 from recorder.models import AccessToken, JournalEvent, Producer, Project, QuarantinedLine
 from tests.support.build import agent_end, agent_start, line, turn_start
-from tests.support.endpoint_clients import post, request
+from tests.support.endpoint_clients import post
 
 GOOD = [line(agent_start("s.a.1")), line(turn_start("s.a.1")), line(agent_end("s.a.1"))]
 BAD = b'{"type":"TurnStart","loop_id":"s.a.1"}'
@@ -302,35 +298,3 @@ def test_nothing_that_an_agent_wrote_is_in_an_answer_as_markup(token):
 
     assert answer.headers["content-type"] == "application/json"
     assert answer.headers["x-content-type-options"] == "nosniff"
-
-
-def test_health_and_readiness_are_reported(project):
-    assert request("/healthz").status == 200
-    assert request("/readyz").status == 200
-
-
-def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
-    may_go_on, is_at_it = Event(), Event()
-
-    class Stuck(pipeline.Recorder):
-        def feed(self, *lines):
-            is_at_it.set()
-            assert may_go_on.wait(20)
-            return super().feed(*lines)
-
-    monkeypatch.setattr(pipeline, "Recorder", Stuck)
-    monkeypatch.setattr(health, "OLDEST_S", 0.05)
-    answers = []
-    sender = Thread(target=lambda: answers.append(post(GOOD[0], token)))
-    sender.start()
-    assert is_at_it.wait(20)
-    sleep(0.1)
-
-    refused = request("/readyz")
-    assert (refused.status, refused.json["status"]) == (503, "stuck")
-    assert request("/healthz").status == 200
-
-    may_go_on.set()
-    sender.join()
-    assert answers[0].status == 200
-    assert request("/readyz").status == 200

@@ -1,0 +1,66 @@
+"""Log lines: one for a refusal, and never the secret of a sign-in link."""
+
+import logging
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from dashboard.web.log_lines import without_traceback
+from recorder.access import signin_links
+from recorder.models import Membership, Project
+
+HANDLER = next(
+    each for each in logging.getLogger().handlers if each.formatter and "Line" in repr(each.formatter)
+)
+
+
+def lines(caplog):
+    """Return what the server's handler writes for the records."""
+    return [HANDLER.formatter.format(each) for each in caplog.records if HANDLER.filter(each)]
+
+
+def test_a_refused_role_is_one_line_without_a_traceback(client, db, caplog):
+    project = Project.objects.create(slug="default")
+    viewer = User.objects.create_user("vera")
+    Membership.objects.create(project=project, user=viewer, role=Membership.Role.VIEWER)
+    client.force_login(viewer)
+
+    answer = client.post(f"/p/{project.slug}/settings/retention", {"days": "5"})
+
+    assert answer.status_code == 403
+    (line,) = lines(caplog)
+    assert "Forbidden" in line
+    assert "\n" not in line
+
+
+@pytest.mark.parametrize("method", ["post", "put"])
+def test_a_refused_post_to_a_sign_in_link_does_not_log_the_link(db, caplog, method):
+    secret = signin_links.issue(User.objects.create_user("ada"))
+    strict = Client(enforce_csrf_checks=True)
+
+    answer = getattr(strict, method)(f"/signin/{secret}")
+
+    assert answer.status_code in (403, 405)
+    (line,) = lines(caplog)
+    assert "/signin/[hidden]" in line
+    assert secret not in line
+
+
+def test_a_used_link_is_not_logged(client, db, caplog):
+    client.post("/signin/a-secret-that-was-used")
+
+    (line,) = lines(caplog)
+    assert "a-secret-that-was-used" not in line
+
+
+def test_a_secret_in_a_traceback_is_masked_and_a_bug_keeps_its_traceback():
+    error = RuntimeError("/signin/a-secret?next=x")
+    record = logging.LogRecord("x", logging.ERROR, "", 1, "Error: %s", ("/signin/a-secret",), None)
+    record.exc_info = (RuntimeError, error, None)
+    record.status_code = 500
+
+    assert without_traceback(record)
+    line = HANDLER.formatter.format(record)
+    assert "RuntimeError: /signin/[hidden]?next=x" in line
+    assert "a-secret" not in line
