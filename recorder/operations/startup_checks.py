@@ -75,7 +75,7 @@ def newer_schema() -> str | None:
 def not_set_up() -> str | None:
     """Return what to do before the first start, when there is no SQLite file yet; None if there is one."""
     path = Path(str(connection.settings_dict["NAME"]))
-    if connection.vendor != "sqlite" or path.is_file() or connection.is_in_memory_db():
+    if connection.vendor != "sqlite" or path.is_file() or "memory" in path.name:
         return None
     return f"There is no database yet at {path}. Start Loopscope once: {settings.COMMAND} up"
 

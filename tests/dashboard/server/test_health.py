@@ -3,14 +3,23 @@
 from threading import Event, Thread
 from time import sleep
 
+import pytest
 from asgiref.sync import async_to_sync
 
 from dashboard.server import health
+from recorder.access import tokens
 from recorder.database.errors import Busy
 from recorder.ingest import pipeline
-from recorder.ingest.writer import writer
+from recorder.ingest.writer import close, writer
+from recorder.models import Project
 from tests.support.build import agent_start, line
 from tests.support.endpoint_clients import HOST, post, request
+
+
+@pytest.fixture
+def token(transactional_db):
+    yield tokens.issue(Project.objects.create(slug="default"), "agent", ["ingest"])
+    close()
 
 
 def ready(token):
