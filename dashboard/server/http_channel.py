@@ -8,6 +8,7 @@ it is complete. Here a request passes these checks while it is received:
   else 413.
 - **Authentication**: for an ingest body longer than `EARLY_BYTES`, or of unknown length, reading pauses until
   the token is found valid; else 401 or 403 without reading the body.
+- **Chunks**: their framing is at most `FRAMING_BYTES` and a `FRAMING_SHARE`th of the body, else 413.
 - **Memory**: every byte of a body is taken from the budget of the process
   (`recorder/ingest/byte_budget.py`); 503 `busy` when the budget is used up.
 - **Rate**: at least `RATE_FLOOR` bytes a second in each period of `slow_s` seconds, else 408.
@@ -43,6 +44,7 @@ PAGE_BYTES = 64 * 1024  # maximum of a form
 EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
 RATE_FLOOR = 1024  # bytes per second
 RECHECK_S = 5.0  # for which a token that was found valid need not be looked up again
+FRAMING_BYTES, FRAMING_SHARE = 64 * 1024, 16  # of chunks: so many bytes, and one for so many of the body
 LINGER_S = 2.0  # for which a refused body is read and discarded
 LINGER_BYTES, TRUSTED_LINGER_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024  # discarded at most
 
@@ -111,6 +113,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
     _has_headers = False
     _is_authenticating = False
     _may_discard = LINGER_BYTES
+    _raw = 0  # bytes of the current body as sent, with the framing of its chunks
 
     def connectionMade(self) -> None:  # noqa: N802
         super().connectionMade()
@@ -128,12 +131,23 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
     def rawDataReceived(self, data: bytes) -> None:  # noqa: N802
         if self.is_ending:
             self._discard(data)
-        else:
-            super().rawDataReceived(data)
+            return
+        request: Request | None = self.requests[-1] if self.requests else None
+        self._raw += len(data)
+        super().rawDataReceived(data)
+        # Each chunk costs some microseconds on the event loop, however little it holds.
+        if request is None or self.length is not None or request not in self.requests:
+            return
+        if self._framing_is_too_long(request):
+            self.refuse(Fault(413, "too_large", "the chunks of the body are too small"))
+
+    def _framing_is_too_long(self, request: Request) -> bool:
+        return self._raw - request.received > FRAMING_BYTES + request.received // FRAMING_SHARE
 
     def allHeadersReceived(self) -> None:  # noqa: N802
         self._cancel_timer()
         self._has_headers = True
+        self._raw = 0
         if self.length != 0:
             fault = self._fault()
             if fault is not None:

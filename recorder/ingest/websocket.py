@@ -38,6 +38,7 @@ PROTOCOL, TOKEN, SCOPE, SILENT, SUPERSEDED, WRONG_VERSION = 4400, 4401, 4403, 44
 BAD_FRAMES, BAD_WITHIN_S = 8, 60.0
 RECHECK_S = 5.0
 MARK_BYTES = 2 * 1024 * 1024  # read and not yet written: beyond it the socket is not read
+BLANK_LINES = 10_000  # of one frame: 4 MiB of line feeds would block the event loop for half a second
 BATCH_BYTES, BATCH_LINES = 2 * 1024 * 1024, 2_000
 
 
@@ -128,7 +129,8 @@ class IngestConsumer(SocketConsumer):
 
     async def _take(self, text: str) -> None:
         try:
-            frame = read(text, is_bare=self._is_bare)
+            most = BLANK_LINES + settings.LOOPSCOPE_LIMITS["frame_events"]
+            frame = read(text, is_bare=self._is_bare, most_lines=most)
             if isinstance(frame, Hello):
                 await self._greet(frame)
             else:

@@ -11,6 +11,7 @@ from typing import NoReturn
 from recorder.ingest.auth import NUMBER_MAX, is_producer
 from recorder.journal.batch import lines_of
 
+LINES_MAX = 10_500  # of one frame, most of them blank
 HEADER_CHARS = 4_096  # a longer first line is an event
 BEGINNING = re.compile(r'\s*\{\s*"op"\s*:')  # of what means to be a header
 
@@ -59,11 +60,13 @@ def _no_constant(word: str) -> NoReturn:
 _STRICT = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_no_constant)
 
 
-def read(text: str, *, is_bare: bool) -> Frame:
+def read(text: str, *, is_bare: bool, most_lines: int = LINES_MAX) -> Frame:
     """Read a frame. Raises BadFrame or UnknownOp.
 
     `is_bare`: this client sends events without headers, so what is no header is an event, however broken.
     """
+    if text.count("\n") > most_lines:
+        raise BadFrame(f"a frame has at most {most_lines} lines, with the blank ones")
     body = BytesIO(text.lstrip("\r\n").encode())
     header = _header(body.readline().rstrip(b"\n"), is_bare=is_bare)
     if header is None:

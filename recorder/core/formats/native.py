@@ -29,6 +29,7 @@ from recorder.core.formats import DEFAULT_LIMITS, InvalidLineError, Limits
 from recorder.core.records import Json
 
 _NOT_STRUCTURE = bytes(set(range(256)) - set(b'{[]}"'))
+_PART = 50_000  # brackets
 _STEP = {ord("{"): 1, ord("["): 1, ord("}"): -1, ord("]"): -1}
 _CODES = frozenset(("bad_id", "bad_timestamp", "wrong_type", "missing_field"))
 _RANGE = frozenset(("greater_than_equal", "less_than_equal", "less_than", "int_parsing_size"))
@@ -165,7 +166,7 @@ def _object(line: bytes, limits: Limits) -> tuple[dict[str, Json], bool]:
     is_plain = _brackets(line) <= limits.depth
     value = _quick(line) if is_plain else _quick_within(line, limits.depth)
     is_quick = value is not None
-    if not is_plain and not is_quick and _depth(line) > limits.depth:
+    if not is_plain and not is_quick and _is_deeper(line, limits.depth):
         raise InvalidLineError("too_deep", "", f"JSON is nested at most {limits.depth} deep")
     try:
         value = value or _load(line.decode())
@@ -233,11 +234,20 @@ def _brackets(line: bytes) -> int:
     return len(line) - len(line.replace(b"{", b"").replace(b"[", b""))
 
 
-def _depth(line: bytes) -> int:
-    """Return the depth of nested arrays and objects in a line that may be too deep to parse."""
+def _is_deeper(line: bytes, limit: int) -> bool:
+    """Return whether a line that may be too deep to parse nests arrays and objects deeper than `limit`.
+
+    It is read in parts: `max` over 4 MiB would hold the GIL, and so the event loop, for a quarter second.
+    """
     structure = line.replace(b"\\\\", b"").replace(b'\\"', b"").translate(None, _NOT_STRUCTURE)
     brackets = b"".join(structure.split(b'"')[::2])  # odd parts are inside strings
-    return max(accumulate(map(_STEP.__getitem__, brackets)), default=0)
+    depth = 0
+    for start in range(0, len(brackets), _PART):
+        depths = list(accumulate(map(_STEP.__getitem__, brackets[start : start + _PART]), initial=depth))
+        if max(depths) > limit:
+            return True
+        depth = depths[-1]
+    return False
 
 
 def _refuse_duplicates(fields: dict[str, Json], read: frozenset[str], path: str) -> None:
