@@ -26,7 +26,7 @@ def ready(token):
     return request("/readyz", headers=[HOST, (b"authorization", f"Bearer {token}".encode())])
 
 
-def test_health_and_readiness_are_told(token):
+def test_health_and_readiness_are_reported(token):
     assert request("/healthz").status == 200
     assert ready(token).status == 200
 
