@@ -1,9 +1,12 @@
 """Markdown from agents to safe HTML. No other module turns text into HTML without escaping.
 
+`mark_controls` is here for the same reason: it adds constant markup to the HTML of a template.
+
 Two independent steps: the renderer escapes raw HTML, and the sanitizer keeps only the tags listed here. There
 are no images, forms, styles or links into this site.
 """
 
+import re
 from collections import OrderedDict
 from hashlib import sha256
 from threading import Lock
@@ -122,3 +125,30 @@ def _leads_away(address: str) -> bool:
     except ValueError:
         return False
     return host is not None and not validate_host(host, [*LOOPBACK, *(set(settings.ALLOWED_HOSTS) - {"*"})])
+
+
+CONTROLS = "\u061c\u200e\u200f\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
+
+# What is kept as it is: marks of an inner template, elements that have no elements inside, and tags.
+_BIDI_PARTS = re.compile(
+    rf"""<bdi\ class="bidi-control"[^>]*>[{CONTROLS}]</bdi>
+    | <(?P<raw>title|textarea|option|script|style|svg)\b.*?</(?P=raw)\s*>
+    | <!--.*?-->
+    | <[^>]*>
+    | (?P<control>[{CONTROLS}])""",
+    re.VERBOSE | re.DOTALL | re.IGNORECASE,
+)
+
+
+def mark_controls(html: str) -> SafeString:
+    """Return `html` with each bidirectional control of its text isolated and marked; attributes are kept."""
+    if not any(each in html for each in CONTROLS):
+        return mark_safe(html)  # noqa: S308  what a template rendered
+    return mark_safe(_BIDI_PARTS.sub(_marked_control, html))  # noqa: S308  as above; what is added is constant
+
+
+def _marked_control(part: re.Match[str]) -> str:
+    control = part["control"]
+    if control is None:
+        return part[0]
+    return f'<bdi class="bidi-control" title="U+{ord(control):04X}">{control}</bdi>'

@@ -7,7 +7,7 @@ import pytest
 from django.template import engines
 from django.template.loader import render_to_string
 
-from dashboard.rendering.bidi_marks import CONTROLS, mark_controls
+from dashboard.rendering.markdown import CONTROLS, mark_controls
 
 RLO, LRI, PDI = "\u202e", "\u2066", "\u2069"
 

@@ -243,7 +243,11 @@ def test_a_compression_bomb_is_refused_and_costs_little_memory(server):
 
 @pytest.mark.parametrize(("size", "status"), [(1, b"413"), (100, b"200")])
 def test_a_body_in_tiny_chunks_is_refused_and_one_in_short_chunks_is_not(server, size, status):
-    fields = [f"Authorization: Bearer {server.token}", "Content-Type: application/x-ndjson"]
+    fields = [
+        f"Authorization: Bearer {server.token}",
+        "Content-Type: application/x-ndjson",
+        "Connection: close",
+    ]
     with raw(server, "POST /ingest/v1/events HTTP/1.1", *fields, "Transfer-Encoding: chunked", "") as client:
         chunk = b"%x\r\n" % size + b" " * size + b"\r\n"
         with suppress(OSError):

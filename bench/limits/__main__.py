@@ -178,12 +178,12 @@ def _events(size: int) -> bytes:
 
 
 ATTACKS: dict[str, Attack] = {
-    "ingest: events of unknown type": _body(_events, 6 * MIB),
-    "ingest: invalid lines": _body(lambda size: b"1\n" * (size // 2), 100_000),
+    "ingest: events of unknown type": _body(_events, 4 * MIB),
+    "ingest: invalid lines": _body(lambda size: b"1\n" * (size // 2), 60_000),
     "ingest: blank lines": _body(lambda size: b"\n" * size, 8 * MIB),
-    "ingest: one line of nested JSON": _body(lambda size: b"[" * size, 4 * MIB),
+    "ingest: one line of nested JSON": _body(lambda size: b"[" * size, 4 * MIB - 100),
     "ingest: one JSON object": _body(
-        lambda size: b'{"a":[' + b"1," * (size // 2) + b"1]}", 4 * MIB, content_type="application/json"
+        lambda size: b'{"a":[' + b"1," * (size // 2) + b"1]}", 4 * MIB - 100, content_type="application/json"
     ),
     "ingest: gzip, tiny members": _body(
         lambda size: gzip.compress(b"x") * (size // 21), 4 * MIB, content_encoding="gzip"
