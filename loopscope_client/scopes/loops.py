@@ -260,6 +260,7 @@ class Loop(Scope):
             "continuation_kind": self._kind,
             "timestamp": now(),
             "metadata": self._metadata,
+            "source": "client",
         }
         optional = {"config_snapshot": self.config, "title": text_of(self._title) if self._title else None}
         self.client.send(start | {name: value for name, value in optional.items() if value is not None})

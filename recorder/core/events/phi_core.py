@@ -40,6 +40,7 @@ class AgentStart:
     title: OptionalText = None
     messages: Content = None  # the messages so far of an imported loop that has not ended
     adopts: OptionalId = None  # the loop id of earlier lines that belong to this loop
+    source: OptionalText = None  # "client": our Python client sent it
 
 
 @event

@@ -34,8 +34,11 @@ class Format:
     )
 
 
+NATIVE = "phi-core"
+CLIENT = "client"  # our Python client: native lines whose AgentStart says so
+
 FORMATS: tuple[Format, ...] = (
-    Format(name="native", source="phi-core"),
+    Format(name="native", source=NATIVE),
     Format(
         name="cagent",
         source="cagent",
@@ -71,8 +74,8 @@ FORMATS: tuple[Format, ...] = (
 SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)
 READERS: Mapping[str, MakeReader] = {each.name: each.reader for each in FORMATS if each.reader}
 SOURCE_OF: Mapping[str, str] = {each.name: each.source for each in FORMATS}
-SOURCES: tuple[str, ...] = tuple(dict.fromkeys(SOURCE_OF.values()))
-RUNTIMES: Mapping[str, str] = {each.source: each.runtime for each in FORMATS}
+SOURCES: tuple[str, ...] = tuple(dict.fromkeys((NATIVE, CLIENT, *SOURCE_OF.values())))
+RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each in FORMATS}
 CONVENTIONS: Mapping[str, Convention] = {
     each.source: each.usage_convention for each in FORMATS if each.usage_convention
 }

@@ -8,6 +8,7 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean, strip_markdown
 from recorder.core.context import EventContext, Placement
 from recorder.core.events import AgentEnd, AgentStart
+from recorder.core.formats.registry import CLIENT, NATIVE
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
 from recorder.core.handlers.model_configs import find_or_add, infer_config
 from recorder.core.money import billing, token_counts
@@ -28,6 +29,8 @@ def start(context: EventContext, event: AgentStart) -> Placement:
     """Start a loop: the announced branch of a group, or one more run of its id."""
     session = sessions.get_or_create(context, event.session_id, event.timestamp)
     sessions.activate(context, session, event.agent_id, event.timestamp)
+    if event.source == CLIENT and session.source == NATIVE:
+        session.source = CLIENT
     approvals.settle_of_ended_loops(context, session)
     loop = _next_run(context, session, event)
     _describe(context, loop, event)
@@ -61,8 +64,7 @@ def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     loop.rejection = None if event.rejection is None else clean(event.rejection)
     loop.error = clean(event.error or event.rejection or loop.error, 2_000)
     _set_title(context, loop, event.messages)
-    if loop.role == "judge":
-        parallel_groups.record_judgement(context, loop, event.messages)
+    parallel_groups.record_judgement(context, loop, event.messages)
     loop.end_event = context.id
     _close(context, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
     sessions.set_activity(loop, _how_it_ended(loop, event.messages))

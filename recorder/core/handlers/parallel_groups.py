@@ -77,7 +77,12 @@ def judge_of(state: State, session: Session, loop_id: str) -> Group | None:
 
 
 def record_judgement(context: EventContext, judge: Loop, conversation: Json) -> None:
-    """Note which branches the last answer of a judge names."""
+    """Note which branches the last answer of a judge names; messages without an answer change nothing.
+
+    It is called for each message, turn and loop that ends: runtimes send the answer in any of them.
+    """
+    if judge.role != "judge":
+        return
     answers = [
         message
         for message in messages.iter_messages(conversation)

@@ -8,7 +8,7 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import MessageEnd, MessageStart, MessageUpdate
-from recorder.core.handlers import sessions, turns
+from recorder.core.handlers import parallel_groups, sessions, turns
 from recorder.core.records import Json, Loop, TextBlock, Turn
 
 BLOCK = 2_000  # characters of a block at most
@@ -39,6 +39,8 @@ def update(context: EventContext, event: MessageUpdate, loop: Loop) -> Turn | No
 def end(context: EventContext, event: MessageEnd, loop: Loop) -> Turn | None:
     """End a message. The first prompt is its loop's title; a limit note sets the expected outcome."""
     turn = turns.open_turn(context, loop)
+    if loop.role == "judge":
+        parallel_groups.record_judgement(context, loop, [event.message])
     if turn is not None and loop.title and loop not in context.state.text_blocks:
         return turn  # the message changes nothing; reading it would make an as-of view load its body
     role = messages.role_of(event.message)

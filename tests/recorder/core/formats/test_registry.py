@@ -7,7 +7,16 @@ import pytest
 
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.registry import FORMATS, READERS, RUNTIMES, SENT, SOURCE_OF, SOURCES
+from recorder.core.formats.registry import (
+    CLIENT,
+    FORMATS,
+    NATIVE,
+    READERS,
+    RUNTIMES,
+    SENT,
+    SOURCE_OF,
+    SOURCES,
+)
 
 TAPES = Path(__file__).parents[3] / "tapes"
 
@@ -26,7 +35,7 @@ def test_a_format_has_one_name_and_foreign_ones_a_reader():
     assert {*SOURCES} == {*RUNTIMES}
 
 
-@pytest.mark.parametrize("source", [source for source in SOURCES if source != "phi-core"])
+@pytest.mark.parametrize("source", [source for source in SOURCES if source not in (NATIVE, CLIENT)])
 def test_each_foreign_source_has_a_tape(source):
     assert [path for path in (TAPES / source).iterdir() if path.is_file()] != []
 
