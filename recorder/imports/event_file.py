@@ -1,4 +1,4 @@
-"""Importing one event file: its lines in order, numbered from 0, under a name made from the first line.
+"""Importing one event file: its lines in order, numbered from 0, under the name of its recording.
 
 The same file again, or the same file grown, sends the same numbers under the same name, so only what is new
 counts. Loops that were recorded already from elsewhere are left out, and take no number.
@@ -7,27 +7,22 @@ counts. Loops that were recorded already from elsewhere are left out, and take n
 from __future__ import annotations
 
 import gzip
-import hashlib
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from recorder.imports.detect import opened
 from recorder.imports.overlap import Numbered, OverlapFilter
+from recorder.imports.recordings import producer_of
 from recorder.imports.report import Report
 from recorder.imports.submit import Sender
-from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Project
 
 LINE_MAX = 4 * 1024 * 1024
 LINES, BYTES = 500, 2 * 1024 * 1024  # of one batch, and so of one transaction
-OTHER = (
-    "differs from what an earlier import stored for a file with the same first line; "
-    "if this is another recording, give it another first line"
-)
+OTHER = "differs from what an import that runs at the same time stored for this file; import it again"
 
 
 def import_events(
@@ -40,21 +35,25 @@ def import_events(
     flush: bool,
 ) -> None:
     """Import a file; everything up to a damage in it counts."""
+    producer = producer_of(project, lambda: _lines_of(path), is_native=form == "native")
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
-        first = next(lines, None)
-        if first is None:
+        if producer is None:
             report.problem(path, "no line could be read")
             return
-        producer = _producer(first[1])
         sender, overlap = Sender(project, producer, report, form=form), OverlapFilter(project, producer)
-        all_lines = chain([first], lines)
-        for batch in _batches(overlap.lines_to_import(all_lines) if form == "native" else all_lines):
+        for batch in _batches(overlap.lines_to_import(lines) if form == "native" else lines):
             _send(sender, batch, path, report)
     report.live += overlap.left_out
     if flush:
         sender.flush()
     sender.close()
+
+
+def _lines_of(path: Path) -> Iterator[Numbered]:
+    """Yield the readable lines of a file, without a word about damage."""
+    with opened(path) as file:
+        yield from _readable(_lines(file, lambda _: None), path, Report())
 
 
 def _readable(lines: Iterator[Numbered], path: Path, report: Report) -> Iterator[Numbered]:
@@ -90,10 +89,6 @@ def _send(sender: Sender, batch: list[Numbered], path: Path, report: Report) -> 
         number, _ = batch[rejected.seq - first]
         is_other = rejected.code == "seq_conflict"
         report.reject(path, f"line {number}", replace(rejected, message=OTHER) if is_other else rejected)
-
-
-def _producer(line: bytes) -> str:
-    return f"{IMPORT_PREFIX}{hashlib.sha256(line).hexdigest()[:32]}"
 
 
 def _lines(file: BinaryIO, on_progress: Callable[[int], None]) -> Iterator[Numbered]:

@@ -2,22 +2,26 @@
 
 import gzip
 import json
+from hashlib import sha256
 from io import StringIO
 from pathlib import Path
 
 import pytest
 from django.core.management import CommandError, call_command
 
+from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import (
     Compaction,
     EventRecord,
     JournalEvent,
     LoopRecord,
+    Producer,
     QuarantinedLine,
     Session,
 )
 from recorder.projection.export import phi_session, raw_lines
 from tests.phi_core.compare_sessions import differences as differences_of
+from tests.support import build
 
 PHI_CORE = Path(__file__).parents[2] / "tapes" / "phi-core"
 SCENARIOS = sorted(path.name.removesuffix(".sessions.json") for path in PHI_CORE.glob("*.sessions.json"))
@@ -146,6 +150,38 @@ def test_an_event_file_that_has_grown_brings_in_what_is_new(project, tmp_path):
     path.write_bytes(b"".join(lines))
     assert f"{len(lines) - 20} new events" in run(path)
     assert [loop.status for loop in LoopRecord.objects.all()] == ["completed", "completed"]
+
+
+def test_two_files_that_begin_with_the_same_line_are_two_recordings(project, tmp_path):
+    notice = build.line(build.ours("Notice", None, kind="info", text="header"))
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    first.write_bytes(b"\n".join([notice, *map(build.line, build.small_loop("s.a.1"))]))
+    second.write_bytes(b"\n".join([notice, *map(build.line, build.small_loop("t.a.1"))]))
+
+    run(first, second)
+    assert not QuarantinedLine.objects.exists()
+    assert set(LoopRecord.objects.values_list("loop_id", flat=True)) == {"s.a.1", "t.a.1"}
+    assert LoopRecord.objects.values("producer").distinct().count() == 2
+
+    before = rows()
+    run(second, first)
+    assert rows() == before
+
+    second.write_bytes(b"\n".join([second.read_bytes(), *map(build.line, build.small_loop("t.a.2"))]))
+    run(second)
+    producers = LoopRecord.objects.filter(loop_id__startswith="t").values_list("producer", flat=True)
+    assert len(producers) == 2
+    assert len(set(producers)) == 1
+
+
+def test_a_file_that_was_imported_under_the_former_name_keeps_its_producer(project, tmp_path):
+    lines = events_of("01-tools-two-prompts").splitlines()
+    name = f"import:{sha256(lines[0]).hexdigest()[:32]}"
+    ingest(Batch(project.pk, name, 0, lines[:20], "native"))
+    path = tmp_path / "run.jsonl"
+    path.write_bytes(b"\n".join(lines))
+    assert f"{len(lines) - 20} new events" in run(path)
+    assert Producer.objects.get().name == name
 
 
 def test_a_finished_file_leaves_nothing_running(project, tmp_path):
