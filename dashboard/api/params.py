@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Literal
+from typing import Annotated, Literal, cast
 
 from ninja import Schema
 from pydantic import AfterValidator, AwareDatetime, Field, ValidationInfo, field_validator, model_validator
@@ -85,15 +85,20 @@ class OfApprovals(OfSession):
 
 
 class OfUsage(ById):
-    """Usage by config, or by config and day; `since` and `until` count by whole hours."""
+    """Usage by config, model or agent, also by day; `since` and `until` count by whole hours."""
 
-    group_by: Literal["config", "config,day"] = "config"
+    group_by: Literal["config", "config,day", "model", "model,day", "agent", "agent,day"] = "config"
     since: Moment | None = None
     until: Moment | None = None
 
     @property
     def by_day(self) -> bool:
-        return self.group_by == "config,day"
+        return self.group_by.endswith(",day")
+
+    @property
+    def by(self) -> Literal["config", "model", "agent"]:
+        """Return what rows are grouped by, beside the day."""
+        return cast("Literal['config', 'model', 'agent']", self.group_by.partition(",")[0])
 
 
 class OfExport(Params):

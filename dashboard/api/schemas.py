@@ -90,12 +90,16 @@ class GroupItem(Schema):
 
 
 class UsageRow(Money):
-    """Usage and cost of one config, by day with `group_by=config,day`; `loops` and times: ended loops."""
+    """Usage and cost of the turns that one config, model or agent answered, by day with `,day`.
+
+    `loops`: ended loops that began with it. Times: of ended loops, or of its turns in loops that had several.
+    """
 
     day: date | None
     config: Config | None
     model: str | None
     provider: str | None
+    agent: str | None
     loops: int
     turns: int
     buckets: Buckets | None

@@ -88,7 +88,8 @@ def _band(call: Spend, bands: Sequence[Band]) -> Band | None:
 
 def _model(call: Turn | LoopRecord, price: Price | None) -> str:
     if price:
-        return f"{price.model} at {price.provider}"
+        where = f"at {price.provider}" if price.provider else "(provider inferred from the model)"
+        return f"{price.model} {where}"
     named = (call.model, call.provider) if isinstance(call, Turn) else ("", "")
     if call.config and not all(named):
         named = call.config.model, call.config.provider

@@ -5,14 +5,16 @@ from datetime import datetime, timedelta
 
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
 
+from dashboard.shared.config_labels import chips
 from dashboard.web.keyset import Order
-from recorder.models import LoopRecord, ModelConfig, Session, ToolCall
+from recorder.models import LoopRecord, ModelConfig, Session, ToolCall, Turn
 
 OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
 FAILED = ("failed", "rejected", "aborted")  # nobody stopped these, and they have no result
 WORDS_MAX = 8
+LABELS_MAX = 1_000  # configs of a project whose labels a filter compares
 SORTS = {
     "-activity": Order("last_event_at"),
     "activity": Order("last_event_at", newest_first=False),
@@ -63,7 +65,7 @@ class Wanted:
     state: tuple[str, ...] = ()  # an open status or an outcome, as the list's glyph shows it
     agent: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
-    config: tuple[str, ...] = ()  # keys
+    config: tuple[str, ...] = ()  # keys, config ids or labels
     source: tuple[str, ...] = ()
     tool: tuple[str, ...] = ()  # names; one of them was called
     has: tuple[str, ...] = ()  # keys of HOLDS; all must hold
@@ -84,12 +86,12 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
     for word in wanted.q.split()[:WORDS_MAX]:
         sessions = sessions.filter(_holds(word))
     if wanted.model or wanted.config:
-        configs = ModelConfig.objects.filter(project=project)
-        if wanted.model:
-            configs = configs.filter(model__in=wanted.model)
-        if wanted.config:
-            configs = configs.filter(key__in=wanted.config)
-        sessions = sessions.filter(Exists(_loops().filter(config__in=configs)))
+        configs = _configs(project, wanted)
+        began = Q(Exists(_loops().filter(config__in=configs)))
+        sessions = sessions.filter(_or_switched(project, began, Q(config__in=configs)))
+    if wanted.agent:
+        began = Q(agent_id__in=wanted.agent)
+        sessions = sessions.filter(_or_switched(project, began, Q(agent_id__in=wanted.agent)))
     if wanted.tool:
         calls = ToolCall.objects.filter(loop__session=OuterRef("pk"), tool_name__in=wanted.tool)
         sessions = sessions.filter(Exists(calls))
@@ -113,6 +115,31 @@ def is_settled_root() -> Q:
     return Q(waiting=0) & ~Q(head__role="sub_agent")
 
 
+def _configs(project: int, wanted: Wanted) -> QuerySet[ModelConfig]:
+    configs = ModelConfig.objects.filter(project=project)
+    if wanted.model:
+        configs = configs.filter(model__in=wanted.model)
+    if wanted.config:
+        first = ModelConfig.objects.filter(project=project).values_list("pk", flat=True)[:LABELS_MAX]
+        shown = chips(list(first))
+        labelled = [pk for pk, chip in shown.items() if chip.label in wanted.config]
+        named = Q(key__in=wanted.config) | Q(config_id__in=wanted.config) | Q(pk__in=labelled)
+        configs = configs.filter(named)
+    return configs
+
+
+def _or_switched(project: int, began: Q, answered: Q) -> Q:
+    """Return `began`, or that a turn was `answered` so after a loop had changed its config or its agent.
+
+    Such loops have an index of their own. A project without any keeps the condition that its indexes serve.
+    """
+    switched = LoopRecord.objects.filter(session__project=project, has_switched=True)
+    if not switched.exists():
+        return began
+    turns = Turn.objects.filter(answered, state="done", loop__in=switched)
+    return began | Q(pk__in=turns.values("loop__session"))
+
+
 def _loops() -> QuerySet[LoopRecord]:
     return LoopRecord.objects.filter(session=OuterRef("pk"))
 
@@ -123,7 +150,6 @@ def _plain(project: int, wanted: Wanted) -> Q:
     for column, values in (
         ("status", wanted.status),
         ("outcome", wanted.outcome),
-        ("agent_id", wanted.agent),
         ("source", wanted.source),
     ):
         if values:

@@ -172,6 +172,8 @@ class Loop(Spend):
     turns: int = 0  # finished
     tool_calls: int = 0  # executions that started
     errors: int = 0  # failed tools and turns that ended in an error; a cancellation is not one
+    turn_errors: int = 0  # of these, in finished turns
+    has_switched: bool = False  # a turn had another config or agent than its loop began with
     compactions: int = 0
     waiting: int = 0
     events: int = 0  # all its journal lines
@@ -208,7 +210,9 @@ class Turn(Spend):
     ended_at: datetime | None = None
     tool_calls: int = 0
     tool_errors: int = 0
-    config: ModelConfig | None = None  # that of its loop when the turn ended
+    errors: int = 0  # failed tools and its own failure, counted when it ended
+    config: ModelConfig | None = None  # the loop's, unless another model or provider answered
+    agent_id: str = ""  # the agent that took over before the turn started; "" is that of the loop
     price: int | None = None  # the row of the price list that priced it
     start_event: int | None = None  # None: TurnEnd arrived without TurnStart, and phi-core has no Turn
     request_event: int | None = None

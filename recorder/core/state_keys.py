@@ -18,7 +18,7 @@ from recorder.core.events import (
 )
 from recorder.core.events.fields import is_id
 from recorder.core.handlers.lineage import session_id_of
-from recorder.core.handlers.model_configs import config_key, inferred_snapshot
+from recorder.core.handlers.model_configs import config_key, inferred_snapshot, snapshot_of_answer
 from recorder.core.lookups import StateKeys
 from recorder.core.money import billing
 from recorder.core.money.prices import PriceKey
@@ -112,6 +112,7 @@ class _KeyCollector:
             return
         self.answers.add(head)
         self.config_keys.add(config_key(inferred_snapshot(answer, loop_id)))
+        self.config_keys.add(config_key(snapshot_of_answer(answer.model, answer.provider)))
         self._add_price(billing.price_key_of(answer.model, answer.provider, None))
 
     def _add_price(self, key: PriceKey | None) -> None:

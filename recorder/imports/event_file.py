@@ -39,6 +39,7 @@ def import_events(
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
         if producer is None:
+            next(lines, None)  # names the damage before the first line
             report.problem(path, "no line could be read")
             return
         sender, overlap = Sender(project, producer, report, form=form), OverlapFilter(project, producer)

@@ -143,6 +143,8 @@ class LoopRecord(Spend):
     turns = models.PositiveIntegerField(default=0)
     tool_calls = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)
+    turn_errors = models.PositiveIntegerField(default=0)
+    has_switched = models.BooleanField(default=False)
     compactions = models.PositiveIntegerField(default=0)
     waiting = models.PositiveIntegerField(default=0)
     events = models.PositiveBigIntegerField(default=0)
@@ -168,6 +170,7 @@ class LoopRecord(Spend):
                 condition=models.Q(parent__isnull=True, parent_loop_id__isnull=False),
                 name="loops_without_parent",
             ),
+            models.Index(fields=("session",), condition=models.Q(has_switched=True), name="loops_switched"),
         )
 
 
@@ -187,7 +190,9 @@ class Turn(Spend):
     ended_at = models.DateTimeField(null=True)
     tool_calls = models.PositiveIntegerField(default=0)
     tool_errors = models.PositiveIntegerField(default=0)
+    errors = models.PositiveIntegerField(default=0)
     config = models.ForeignKey(ModelConfig, models.PROTECT, null=True, db_index=False, related_name="+")
+    agent_id = models.CharField(max_length=ID, blank=True)
     price = models.ForeignKey(Price, models.SET_NULL, null=True, related_name="+", db_index=False)
     start_event = models.BigIntegerField(null=True)
     request_event = models.BigIntegerField(null=True)

@@ -10,19 +10,19 @@ import threading
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from decimal import Decimal
 
 from django.db import connection, transaction
 
 from recorder.core.money import billing
-from recorder.core.money.prices import MAX_NANO, PriceKey
+from recorder.core.money.prices import PriceKey
 from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
 from recorder.database import row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
 from recorder.journal import append
 from recorder.models import Project, Repricing
-from recorder.pricing import price_book
+from recorder.pricing import price_book, turn_history
 from recorder.pricing.rollups import Sums
+from recorder.pricing.totals import add_up
 from recorder.pubsub import invalidation
 
 log = logging.getLogger(__name__)
@@ -32,12 +32,6 @@ wanted = threading.Event()  # set when a job may be pending
 wanted.set()
 
 TABLES: dict[type[Turn] | type[Loop], str] = {Turn: "recorder_turn", Loop: "recorder_looprecord"}
-SOURCES = {
-    (False, False): "none",
-    (True, False): "computed",
-    (False, True): "reported",
-    (True, True): "mixed",
-}
 _ENDED = {Turn: "r.state = 'done'", Loop: "r.is_one_call AND r.ended_at IS NOT NULL"}
 
 
@@ -75,9 +69,13 @@ def step() -> bool:
             return False
         append.lock(job.project_id)
         job.refresh_from_db()
-        touched = invalidation.Invalidation(job.project_id) if job.finished_at else _step(job)
+        touched = invalidation.Invalidation(job.project_id) if job.finished_at else _step_of_stage(job)
     invalidation.publish(touched)
     return True
+
+
+def _step_of_stage(job: Repricing) -> invalidation.Invalidation:
+    return turn_history.step(job) if job.stage == turn_history.STAGE else _step(job)
 
 
 @dataclass(slots=True)
@@ -175,28 +173,9 @@ def _write(kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
     loops = {loop.id: _pk(loop.session) for loop in map(batch.loop, batch.changed)}
     if kind is Turn:
         billed_by_turn = [pk for pk in loops if not batch.loops[pk].is_one_call]
-        _add_up(TABLES[Turn], "loop_id", TABLES[Loop], billed_by_turn)
-    _add_up(TABLES[Loop], "session_id", "recorder_session", set(loops.values()))
+        add_up(TABLES[Turn], "loop_id", TABLES[Loop], billed_by_turn)
+    add_up(TABLES[Loop], "session_id", "recorder_session", set(loops.values()))
     return loops
-
-
-def _add_up(parts: str, key: str, whole: str, pks: Collection[int]) -> None:
-    """Set the costs of rows of `whole` to the sums over their rows of `parts`."""
-    counts = "SUM(CASE WHEN cost_source IN ('{}', 'mixed') THEN 1 ELSE 0 END)"
-    sums = f"SUM(cost_nano), SUM(unpriced), {counts.format('computed')}, {counts.format('reported')}"
-    found = sql.read(
-        f"SELECT {key}, {sums} FROM {parts} WHERE {sql.in_list(key)} GROUP BY {key}",
-        sql.list_param(pks),
-    )
-    rows = [
-        (_whole(nano), int(unpriced), SOURCES[bool(computed), bool(reported)], pk)
-        for pk, nano, unpriced, computed, reported in found
-    ]
-    sql.write(f"UPDATE {whole} SET cost_nano = %s, unpriced = %s, cost_source = %s WHERE id = %s", rows)
-
-
-def _whole(nano: Decimal | int | None) -> int | None:
-    return None if nano is None else min(int(nano), MAX_NANO)
 
 
 def _by_key(kind: type[Loop] | type[ModelConfig], keys: Collection[int]) -> list[Record]:

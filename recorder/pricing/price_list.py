@@ -36,8 +36,29 @@ def edition() -> str:
 
 
 def listed(model: str, provider: str) -> list[Listed]:
-    """Return the entries of a model at a provider, oldest first; none if the list has none."""
-    found = _find(model, provider)
+    """Return the entries of a model at a provider, oldest first; none if the list has none.
+
+    Without a provider they are those of the model's only maker, else those that all providers agree on.
+    """
+    return _entries(_find(model, provider)) if provider else _unambiguous(model)
+
+
+def _unambiguous(model: str) -> list[Listed]:
+    from genai_prices.data_snapshot import get_snapshot  # noqa: PLC0415
+
+    name = model.lower()
+    makers, sellers = [], []
+    for each in get_snapshot().providers:
+        found = _entries(each.find_model(name))
+        if found:
+            sellers.append(found)
+            if each.model_match is not None and each.model_match.is_match(name):
+                makers.append(found)
+    candidates = makers or sellers
+    return candidates[0] if candidates and all(found == candidates[0] for found in candidates) else []
+
+
+def _entries(found: ModelInfo | None) -> list[Listed]:
     if found is None:
         return []
     from genai_prices.types import ModelPrice  # noqa: PLC0415

@@ -49,7 +49,8 @@ class Sums:
             return
         loop = record.loop if isinstance(record, Turn) else record
         at = record.ended_at.astimezone(UTC)
-        key = RollupKey(at.toordinal() * 24 + at.hour, record.config, loop.agent_id, segment)
+        agent_id = (record.agent_id if isinstance(record, Turn) else "") or loop.agent_id
+        key = RollupKey(at.toordinal() * 24 + at.hour, record.config, agent_id, segment)
         self._add(key, [sign * count for count in figures(record)])
 
     def _add(self, key: RollupKey, more: Figures) -> None:
@@ -76,8 +77,8 @@ class Sums:
 def figures(record: Turn | Loop) -> Figures:
     """Return what an ended turn or loop adds; a loop billed as one call adds its usage, too."""
     if isinstance(record, Turn):
-        return (0, 0, 0, 1, *_of_call(record))
-    own = (1, int(record.outcome == "failed"), record.errors, 0)
+        return (0, 0, record.errors, 1, *_of_call(record))
+    own = (1, int(record.outcome == "failed"), record.errors - record.turn_errors, 0)
     return (*own, *(_of_call(record) if record.is_one_call else _NO_CALL))
 
 

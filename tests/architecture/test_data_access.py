@@ -19,6 +19,8 @@ WRITERS = {
     "recorder/journal/append.py",
     "recorder/pricing/price_book.py",
     "recorder/pricing/backfill.py",
+    "recorder/pricing/totals.py",
+    "recorder/pricing/turn_history.py",
     "recorder/operations/scheduler.py",
     "recorder/operations/retention.py",
     "recorder/operations/retention_pins.py",
@@ -56,6 +58,7 @@ SHARED_READERS = {
     "dashboard/shared/attention.py",
     "dashboard/shared/config_labels.py",
     "dashboard/shared/costs.py",
+    "dashboard/shared/durations.py",
     "dashboard/shared/session_filter.py",
     "dashboard/live/streaming_text.py",
 }

@@ -1,33 +1,42 @@
-"""The list of usage and cost by config, read from the hourly and daily sums, never from turns."""
+"""The list of usage and cost by config, model or agent, read from the hourly and daily sums.
+
+A row counts the turns that its config, model or agent answered; `loops` are those that began with it.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import OuterRef, Q, Subquery, Sum, Value
+from django.db.models import F, Q, Sum, Value
 
 from dashboard.api import schemas
 from dashboard.api.params import OfUsage
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
+from dashboard.shared import durations
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, source_of
 from dashboard.shared.date_trunc import Day
 from dashboard.shared.session_json import money_fields
 from dashboard.shared.session_json.usage import config, money
-from recorder.models import LoopRecord, ModelConfig, Project, Spending
+from recorder.models import ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 
 HOUR = timedelta(hours=1)
-SAMPLE = 1_000  # newest loops of a config whose durations count
-Key = tuple[int | None, str]  # config and day
+# The columns that a row is grouped by: the expression of its key.
+KEYS: Mapping[str, Any] = {
+    "config": F("config_id"),
+    "model": F("config__model"),
+    "agent": F("agent_id"),
+}
+Key = int | str | None  # of a config, model or agent
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    config: int | None
+    key: Key
     day: str
     sums: Mapping[str, Any]
 
@@ -41,42 +50,59 @@ class _Row:
         return Cost(self["cost_nano"] if priced else None, self["unpriced"], source)
 
 
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What rows are named by: configs with their labels, and the durations by key and day."""
+
+    by: str
+    configs: Mapping[int, ModelConfig]
+    labels: Mapping[int, Chip]
+    times: Mapping[tuple[Key, str], Sequence[int]]
+
+
 def _rows(project: Project, params: OfUsage) -> list[_Row]:
-    """Return the sums by config, or by config and day, over the hours from `since` to `until`."""
-    within = _within("start", params)
+    """Return the sums by config, model or agent, or by one of them and day, from `since` to `until`."""
+    within = _period(params).within("start")
     # Sums by day are 24 times fewer; those by hour are read only when a bound lies within a day.
     span = "hour" if any(edge.astimezone(UTC).hour for edge in within.values()) else "day"
-    spending = Spending.objects.filter(project=project, span=span, **within).annotate(day=Day("start"))
-    by = ("config_id", "day") if params.by_day else ("config_id",)
-    sums = spending.values(*by).annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
-    rows = [_Row(row["config_id"], row.get("day", ""), row) for row in sums]
-    return sorted(rows, key=lambda row: (row.day, row.config or 0))
+    spending = Spending.objects.filter(project=project, span=span, **within)
+    keyed = spending.annotate(key=KEYS[params.by], day=Day("start") if params.by_day else Value(""))
+    sums = keyed.values("key", "day").annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
+    rows = [_Row(row["key"], row["day"], row) for row in sums]
+    nothing: Key = 0 if params.by == "config" else ""
+    return sorted(rows, key=lambda row: (row.day, row.key or nothing))
 
 
-def _items(_: Project, params: OfUsage, rows: Sequence[_Row]) -> list[schemas.UsageRow]:
-    configs = {row.config for row in rows if row.config}
-    times = _times(params, configs)
-    records = ModelConfig.objects.in_bulk(configs)
-    labels = chips(set(records))
-    return [_item(row, records, labels, times.get((row.config, row.day), ())) for row in rows]
+def _items(project: Project, params: OfUsage, rows: Sequence[_Row]) -> list[schemas.UsageRow]:
+    of_project = ModelConfig.objects.filter(project=project)
+    keys = {row.key for row in rows if row.key is not None}
+    configs: dict[int, ModelConfig] = {}
+    if params.by != "agent":
+        is_wanted = Q(model__in=keys) if params.by == "model" else Q(pk__in=keys)
+        configs = {each.pk: each for each in of_project.filter(is_wanted)}
+    labels = chips(set(configs)) if params.by == "config" else {}
+    names = _Names(params.by, configs, labels, _times(project, params, configs))
+    return [_item(row, names) for row in rows]
 
 
-def _item(
-    row: _Row, configs: Mapping[int, ModelConfig], labels: Mapping[int, Chip], times: Sequence[int]
-) -> schemas.UsageRow:
-    used = configs.get(row.config or 0)
+def _item(row: _Row, names: _Names) -> schemas.UsageRow:
+    key = row.key if isinstance(row.key, int) else 0
+    used = names.configs.get(key)
+    model = row.key if names.by == "model" else used and used.model
+    times = names.times.get((row.key, row.day), ())
     return schemas.UsageRow(
         day=date.fromisoformat(row.day) if row.day else None,
-        config=config(used, labels.get(row.config or 0)),
-        model=used.model if used else None,
+        config=config(used, names.labels.get(key)),
+        model=str(model) if model else None,
         provider=used.provider if used else None,
+        agent=str(row.key) if names.by == "agent" and row.key else None,
         loops=row["loops"],
         turns=row["turns"],
         buckets=None if row["unreconciled"] else _buckets(row),
         unreconciled=row["unreconciled"],
         errors=row["errors"],
-        p50_ms=percentile(times, 50),
-        p95_ms=percentile(times, 95),
+        p50_ms=durations.percentile(times, 50),
+        p95_ms=durations.percentile(times, 95),
         **money(row.cost),
     )
 
@@ -91,34 +117,31 @@ def _buckets(row: _Row) -> money_fields.Buckets:
     )
 
 
-def percentile(ordered: Sequence[int], rank: int) -> int | None:
-    """Return the nearest-rank percentile of ascending values: one of them; None without values."""
-    return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
+def _times(
+    project: Project, params: OfUsage, configs: Mapping[int, ModelConfig]
+) -> Mapping[tuple[Key, str], Sequence[int]]:
+    """Return the durations in milliseconds of the newest ended loops, ascending, by key and day."""
+    period = _period(params)
+    if params.by == "agent":
+        found = durations.of_newest(project.pk, period)
+    else:
+        found = durations.of_configs(project.pk, set(configs), period)
+
+    def key(each: durations.Duration) -> Key:
+        if params.by == "agent":
+            return each.agent
+        return each.config if params.by == "config" else configs[each.config or 0].model
+
+    def day(each: durations.Duration) -> str:
+        return f"{each.ended_at.astimezone(UTC):%Y-%m-%d}" if params.by_day else ""
+
+    return durations.grouped(((key(each), day(each)), each.ms) for each in found)
 
 
-def _times(params: OfUsage, configs: Collection[int]) -> Mapping[Key, list[int]]:
-    """Return the durations in milliseconds of the newest ended loops, ascending, by config and day."""
-    ended = LoopRecord.objects.filter(duration_ms__isnull=False, **_within("ended_at", params))
-    newest = ended.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
-    floors = ModelConfig.objects.filter(pk__in=configs).annotate(floor=Subquery(newest[SAMPLE - 1 : SAMPLE]))
-    wanted = Q(pk__in=())
-    for config_, floor in floors.values_list("pk", "floor"):
-        wanted |= Q(config=config_, pk__gte=floor or 0)
-    times: dict[Key, list[int]] = {}
-    loops = ended.filter(wanted).annotate(day=Day("ended_at") if params.by_day else Value(""))
-    for key in loops.order_by("duration_ms").values_list("config_id", "day", "duration_ms"):
-        times.setdefault((key[0], key[1]), []).append(key[2] or 0)
-    return times
-
-
-def _within(column: str, params: OfUsage) -> dict[str, datetime]:
-    """Return the conditions of `since` and `until`, widened to whole hours: no sum is finer."""
-    within = {}
-    if params.since:
-        within[f"{column}__gte"] = _hour(params.since)
-    if params.until:
-        within[f"{column}__lt"] = _hour(params.until + HOUR - timedelta(microseconds=1))
-    return within
+def _period(params: OfUsage) -> durations.Period:
+    """Return the period from `since` to `until`, widened to whole hours: no sum is finer."""
+    until = params.until and _hour(params.until + HOUR - timedelta(microseconds=1))
+    return durations.Period(params.since and _hour(params.since), until)
 
 
 def _hour(moment: datetime) -> datetime:

@@ -34,7 +34,7 @@ SORT_WORDS = {
     "-cost": "Highest cost first",
     "cost": "Lowest cost first",
 }
-FACETS = ("status", "outcome", "model", "agent", "source", "tool", "has")
+FACETS = ("status", "outcome", "model", "config", "agent", "source", "tool", "has")
 LEAST: dict[str, Callable[[str], object | None]] = {
     "cost": search_syntax.COST.fullmatch,
     "tokens": search_syntax.tokens,
@@ -61,6 +61,7 @@ class Filters(Address):
     status: tuple[str, ...] = ()
     outcome: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
+    config: tuple[str, ...] = ()  # keys, config ids or labels
     agent: tuple[str, ...] = ()
     source: tuple[str, ...] = ()
     tool: tuple[str, ...] = ()  # at least one of them was called
@@ -93,6 +94,7 @@ class Filters(Address):
             status=read.values("status", STATUSES),
             outcome=read.values("outcome", OUTCOMES),
             model=read.values("model"),
+            config=read.values("config"),
             agent=read.values("agent"),
             source=read.values("source", SOURCES),
             since=read.choice("since", WINDOWS, "all"),
@@ -144,6 +146,7 @@ class Filters(Address):
             status=self.status,
             outcome=self.outcome,
             model=self.model,
+            config=self.config,
             agent=self.agent,
             source=self.source,
             since=start(self.since, now),

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 TOKEN = re.compile(r'(?<!\S)([a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
-VALUES = ("model", "agent", "tool", "source", "has")  # may be repeated
+VALUES = ("model", "config", "agent", "tool", "source", "has")  # may be repeated
 LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with the expected format
 STATUS_WORDS = (*OPEN, "waiting", *OUTCOMES)
 HINTS = {

@@ -50,6 +50,8 @@ class ChildRef(Schema):
 
 
 class LoopItem(WithSubAgents):
+    """A loop; `config` is that of its start, `configs` are all in it, in the order of their first answers."""
+
     id: int
     loop_id: str
     run: int
@@ -71,6 +73,7 @@ class LoopItem(WithSubAgents):
     branch_index: int | None
     is_selected: bool | None
     config: LoopConfig | None
+    configs: list[Config]
     segment: str
     started_at: Moment | None
     ended_at: Moment | None

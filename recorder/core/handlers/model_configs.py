@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
@@ -12,7 +13,8 @@ from recorder.core.content import messages
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, format_token_count
 from recorder.core.context import EventContext
-from recorder.core.records import Json, Loop, ModelConfig
+from recorder.core.money.usage import UNKNOWN_PROVIDERS
+from recorder.core.records import Json, Loop, ModelConfig, Turn
 
 _SLOTS = 16  # colours
 _NOT_SETTINGS = ("model", "provider", "config_id", "name")
@@ -27,6 +29,9 @@ _DISTINGUISHING = (
 )
 _WORDS = {"thinking_level": "thinking", "context_window": "context", "max_tokens": "max output"}
 _SIZES = ("context_window", "max_tokens")
+# What follows a model's name where one of its versions is named: a date (anthropic, openai), a short date
+# or a number (openai, mistral, google), the revision of Bedrock.
+_VERSION = re.compile(r"(?:[-@:](?:20\d{2}-?\d{2}-?\d{2}|\d{3,4}|latest))?(?:-v\d+(?::\d+)?)?$")
 _CANONICAL = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -68,22 +73,57 @@ def infer_config(context: EventContext, loop: Loop, answer: Answer) -> None:
         loop.config_inferred = True
 
 
+def config_of_turn(context: EventContext, turn: Turn) -> ModelConfig | None:
+    """Return the config that answered a turn: its loop's, or that of another model or provider that did.
+
+    Runtimes change the model inside a loop at a hand-off, a fallback or a changed setting. A config names its
+    model with or without a version (`claude-haiku-4-5`, `claude-haiku-4-5-20251001`): both are one model.
+    """
+    config = turn.loop.config
+    if config is None or not turn.model or answers(config, turn.model, turn.provider):
+        return config
+    return find_or_add(context, snapshot_of_answer(turn.model, turn.provider))
+
+
+def snapshot_of_answer(model: str, provider: str) -> Json:
+    """Return the config of a turn that another model or provider answered than its loop's config names."""
+    return {"model": clean(model, 512), "provider": clean(provider, 512), "config_id": None}
+
+
+def answers(config: ModelConfig, model: str, provider: str) -> bool:
+    """Return whether a config names the model and the provider that answered, as far as both are known."""
+    is_model = not config.model or _without_version(config.model) == _without_version(model)
+    return is_model and (
+        provider in UNKNOWN_PROVIDERS or config.provider in UNKNOWN_PROVIDERS or provider == config.provider
+    )
+
+
+@lru_cache(maxsize=1024)
+def _without_version(model: str) -> str:
+    return _VERSION.sub("", short_model_name(model).lower())
+
+
 def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
     """Return the project's config with these settings; create it if there is none."""
     key = config_key(snapshot)
     config = context.state.configs.get(key)
     if config is None:
-        settings = snapshot if isinstance(snapshot, dict) else {}
-        config = ModelConfig(
-            key=key,
-            model=clean(messages.text_field(settings, "model"), 512),
-            provider=clean(messages.text_field(settings, "provider"), 512),
-            config_id=clean(messages.text_field(settings, "config_id"), 512),
-            snapshot=snapshot,
-            slot=context.state.config_count % _SLOTS + 1,
-        )
+        config = new_config(snapshot, context.state.config_count)
         context.add(config)
     return config
+
+
+def new_config(snapshot: Json, count: int) -> ModelConfig:
+    """Return a config that is not recorded yet; the project has `count` others."""
+    settings = snapshot if isinstance(snapshot, dict) else {}
+    return ModelConfig(
+        key=config_key(snapshot),
+        model=clean(messages.text_field(settings, "model"), 512),
+        provider=clean(messages.text_field(settings, "provider"), 512),
+        config_id=clean(messages.text_field(settings, "config_id"), 512),
+        snapshot=snapshot,
+        slot=count % _SLOTS + 1,
+    )
 
 
 def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:

@@ -8,7 +8,7 @@ from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.context import EventContext, Placement
 from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
-from recorder.core.handlers import lifecycle, model_configs, sessions
+from recorder.core.handlers import lifecycle, model_configs, parallel_groups, sessions
 from recorder.core.money import billing, token_counts, usage
 from recorder.core.records import Loop, Turn
 
@@ -22,6 +22,7 @@ def start(context: EventContext, event: TurnStart, loop: Loop) -> Turn:
         turn_index=event.turn_index,
         triggered_by=event.triggered_by,
         started_at=event.timestamp,
+        agent_id=_agent(loop),
         start_event=context.id,
     )
     context.add(turn)
@@ -46,14 +47,20 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     token_counts.add_turn_usage(loop, event.usage)
     loop.turns += 1
     loop.session.turns += 1
-    answer = messages.answer_of(event.message)
+    answer, has_failed = messages.answer_of(event.message), bool(turn.error)
     if answer is not None:
         text = messages.text_of(event.message)
         turn.answer, turn.answer_key = excerpt(strip_markdown(text), 200), text_key(text)
-        _apply_answer(context, turn, answer)
+        has_failed |= _apply_answer(context, turn, answer)
+    turn.config = model_configs.config_of_turn(context, turn)
+    loop.has_switched |= turn.config is not loop.config or bool(turn.agent_id)
+    turn.errors = turn.tool_errors + has_failed
+    loop.turn_errors += turn.errors
     billing.turn_ended(context, turn, event)
-    loop.context_tokens = usage.request_size(event.usage, loop.config, loop.session.source)
+    loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
     clear_text(context, loop)
+    if loop.role == "judge":
+        parallel_groups.record_judgement(context, loop, [event.message])
     context.touch(turn)
     return turn
 
@@ -102,9 +109,20 @@ def _cut_turn(context: EventContext, loop: Loop) -> None:
 def _create_ended(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     ordinal = _next_ordinal(context, loop)
     index = ordinal if event.turn_index is None else event.turn_index
-    turn = Turn(loop=loop, ordinal=ordinal, turn_index=index, started_at=event.timestamp)
+    turn = Turn(
+        loop=loop,
+        ordinal=ordinal,
+        turn_index=index,
+        started_at=event.timestamp,
+        agent_id=_agent(loop),
+    )
     context.add(turn)
     return turn
+
+
+def _agent(loop: Loop) -> str:
+    """Return the agent that took over, "" while it is the one that the loop began with."""
+    return "" if loop.agent_label == loop.agent_id else loop.agent_label
 
 
 def _next_ordinal(context: EventContext, loop: Loop) -> int:
@@ -112,17 +130,18 @@ def _next_ordinal(context: EventContext, loop: Loop) -> int:
     return 0 if last is None else last.ordinal + 1
 
 
-def _apply_answer(context: EventContext, turn: Turn, answer: Answer) -> None:
+def _apply_answer(context: EventContext, turn: Turn, answer: Answer) -> bool:
+    """Set what the answer reports; return whether it failed."""
     turn.model, turn.provider = clean(answer.model, 512), clean(answer.provider, 512)
     turn.stop_reason = clean(answer.stop_reason, 40)
     was_counted = bool(turn.error)
     if answer.error:
         turn.error = clean(answer.error, 2_000)
     model_configs.infer_config(context, turn.loop, answer)
-    outcome = lifecycle.outcome_of_stop(answer.stop_reason, answer.error)
-    if outcome != "failed":
-        return
+    if lifecycle.outcome_of_stop(answer.stop_reason, answer.error) != "failed":
+        return False
     turn.loop.error = turn.error
     if not was_counted:
         turn.loop.errors += 1
         turn.loop.session.errors += 1
+    return True

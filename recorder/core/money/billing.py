@@ -51,16 +51,29 @@ class _Call(NamedTuple):
 
 
 def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
-    """Bill a turn; the config of its loop must be set."""
+    """Bill a turn; its config must be set."""
     loop = turn.loop
-    turn.config = loop.config
-    convention = usage.convention(loop.config, turn.provider, loop.session.source)
-    key = price_key_of(turn.model, turn.provider, loop.config)
+    convention = convention_of_turn(turn, loop.config)
+    key = price_key_of(turn.model, turn.provider, turn.config)
     reported = prices.parse_reported_cost(event.cost)
     _bill(context, turn, _Call(event.usage, convention, key, event.timestamp, reported))
     _add_cost(loop, turn)
     _add_cost(loop.session, turn)
     context.add_billed_call(turn)
+
+
+def convention_of_turn(turn: Turn, of_loop: ModelConfig | None) -> Convention | None:
+    """Return how a turn counted cached tokens; `of_loop` is its loop's config, its own must be set.
+
+    Another model of the loop's provider is called by the api of the loop's config, which is also the best
+    hint for a provider that nobody lists.
+    """
+    source = turn.loop.session.source
+    config, known = turn.config, of_loop.provider if of_loop is not None else ""
+    if config is not None and config.provider in (known, *UNKNOWN_PROVIDERS) and not usage.api_of(config):
+        config = of_loop
+    own = usage.convention(config, turn.provider, source, turn.model)
+    return own or usage.convention(of_loop, turn.provider, source, turn.model)
 
 
 def is_unbilled(loop: Loop) -> bool:
@@ -85,12 +98,16 @@ def group_ended(context: EventContext, group: Group, evaluation_usage: Usage, at
 
 
 def price_key_of(model: str, provider: str, config: ModelConfig | None) -> PriceKey | None:
-    """Return the key of a call's price: the model and provider that answered if known, else the config's."""
+    """Return the key of a call's price: the model and provider that answered if known, else the config's.
+
+    A model without a provider has the key (model, ""): the price list knows whether it has one price.
+    """
     if model and provider not in UNKNOWN_PROVIDERS:
         return clean(model, NAME_MAX), clean(provider, NAME_MAX)
-    if config is None or not config.model or config.provider in UNKNOWN_PROVIDERS:
-        return None
-    return config.model, config.provider
+    if config is not None and config.model and config.provider not in UNKNOWN_PROVIDERS:
+        return config.model, config.provider
+    name = clean(model, NAME_MAX) or (config.model if config is not None else "")
+    return (name, "") if name else None
 
 
 def price_key_of_snapshot(snapshot: Json) -> PriceKey | None:
@@ -134,6 +151,21 @@ def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool
     return before != (call.cost_nano, call.price)
 
 
+def rebill(turn: Turn, of_loop: ModelConfig | None, rows: Sequence[prices.Price]) -> bool:
+    """Bill an ended turn whose config or agent was corrected; return whether anything changed."""
+    tokens = token_counts.usage_of(turn)
+    parts = usage.buckets(tokens, convention_of_turn(turn, of_loop))
+    before = turn.uncached_tokens, turn.visible_tokens, turn.cost_nano, turn.price
+    turn.uncached_tokens = None if parts is None else parts.uncached
+    turn.visible_tokens = None if parts is None else parts.visible
+    turn.unreconciled = int(parts is None)
+    if parts is None and turn.cost_source != "reported":
+        turn.cost_nano, turn.price, turn.cost_source = None, None, "none"
+        turn.unpriced = int(usage.has_tokens(tokens))
+    reprice(turn, turn.end_event or 0, rows)
+    return before != (turn.uncached_tokens, turn.visible_tokens, turn.cost_nano, turn.price)
+
+
 def _buckets_of(call: Turn | Loop) -> usage.Buckets:
     return usage.Buckets(
         call.uncached_tokens or 0,
@@ -175,8 +207,17 @@ def _add_cost(record: Spend, call: Spend) -> None:
     record.unreconciled += call.unreconciled
     record.unpriced += call.unpriced
     if call.cost_nano is not None:
+        record.cost_source = _source_of_sum(record, call)
         record.cost_nano = _sum(record.cost_nano, call.cost_nano)
-        record.cost_source = merge_cost_sources(record.cost_source, call.cost_source)
+
+
+def _source_of_sum(record: Spend, call: Spend) -> CostSource:
+    """Return the source of a record's cost and a call's; a computed cost of 0 leaves a source as it is."""
+    if call.cost_source == "computed" and not call.cost_nano and record.cost_source != "none":
+        return record.cost_source
+    if record.cost_source == "computed" and not record.cost_nano:
+        return call.cost_source
+    return merge_cost_sources(record.cost_source, call.cost_source)
 
 
 def _sum(first: int | None, second: int | None) -> int:

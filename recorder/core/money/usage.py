@@ -2,16 +2,17 @@
 
 Providers count cached tokens either beside `input` or inside it: `input_tokens` of Anthropic and Bedrock
 exclude them; `prompt_tokens` of OpenAI and `promptTokenCount` of Google include them (API references).
-The convention follows from the source of the session, else from `config.api`, else from the provider's name.
-Without one, or if counts contradict each other (more cached than input tokens, more reasoning than output
-tokens), the usage does not reconcile: there are no buckets rather than guessed ones. `total_tokens` is never
-used: providers disagree on what it includes.
+The convention follows from the source of the session, else from `config.api`, else from the provider's name,
+else from the model's. Without one, or if counts contradict each other (more cached than input tokens, more
+reasoning than output tokens), the usage does not reconcile: there are no buckets rather than guessed ones.
+`total_tokens` is never used: providers disagree on what it includes.
 
 Invariant: the buckets of a call are at least 0, and their sum is its prompt and output tokens.
 """
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from recorder.core.events import Usage
@@ -38,6 +39,11 @@ _OF_PROVIDER: dict[str, Convention] = {
         "inside",
     ),
 }
+# How the makers of models count, for calls that name no provider.
+_OF_MODEL: tuple[tuple[re.Pattern[str], Convention], ...] = (
+    (re.compile(r"claude"), "beside"),
+    (re.compile(r"(chat)?gpt-|o[134]\b|gemini-|deepseek|mistral|grok-|command-"), "inside"),
+)
 UNKNOWN_PROVIDERS = ("", "unknown")  # written by runtimes when no provider answered
 
 
@@ -56,8 +62,10 @@ class Buckets(NamedTuple):
         return self.uncached + self.cache_read + self.cache_write
 
 
-def convention(config: ModelConfig | None, provider: str = "", source: str = "") -> Convention | None:
-    """Return where cached tokens were counted; None if neither the API nor the provider is known."""
+def convention(
+    config: ModelConfig | None, provider: str = "", source: str = "", model: str = ""
+) -> Convention | None:
+    """Return where cached tokens were counted; None if neither the API, the provider nor the model tells."""
     if source in CONVENTIONS:
         return CONVENTIONS[source]
     api = api_of(config)
@@ -65,7 +73,14 @@ def convention(config: ModelConfig | None, provider: str = "", source: str = "")
         return _OF_API[api]
     if provider in UNKNOWN_PROVIDERS and config is not None:
         provider = config.provider
+    if provider in UNKNOWN_PROVIDERS:
+        return _convention_of_model(model or (config.model if config is not None else ""))
     return _OF_PROVIDER.get(provider.strip().lower())
+
+
+def _convention_of_model(model: str) -> Convention | None:
+    name = model.rsplit("/", 1)[-1].lower()
+    return next((found for pattern, found in _OF_MODEL if pattern.match(name)), None)
 
 
 def buckets(usage: Usage, cached: Convention | None) -> Buckets | None:
@@ -89,9 +104,9 @@ def has_tokens(usage: Usage) -> bool:
     return bool(usage.input or usage.output or usage.reasoning or usage.cache_read or usage.cache_write)
 
 
-def request_size(usage: Usage, config: ModelConfig | None, source: str = "") -> int:
+def request_size(usage: Usage, cached: Convention | None) -> int:
     """Return the size of a turn's request in tokens; by the `beside` convention cached ones are added."""
-    if convention(config, source=source) == "beside":
+    if cached == "beside":
         return usage.input + usage.cache_read + usage.cache_write
     return usage.input
 

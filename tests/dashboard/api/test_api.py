@@ -88,7 +88,7 @@ def test_records_of_another_project_are_not_found(get, feed):
         ("sessions", {"cursor": "c1-1"}),
         ("sessions", {"cursor": "1-1", "sort": "-cost"}),
         ("sessions", {"cursor": "1"}),
-        ("usage", {"group_by": "agent"}),
+        ("usage", {"group_by": "tool"}),
         ("usage", {"since": "yesterday"}),
         ("sessions", {"q": "a\0b"}),
         ("loops", {"cursor": "9223372036854775808"}),

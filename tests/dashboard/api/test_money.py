@@ -121,7 +121,7 @@ def test_usage_takes_a_fixed_number_of_queries(get, feed, django_assert_num_quer
     get("usage")  # the first request after a start reads more
     for number in range(50):
         feed(*loop(f"s{number}.a.1", config={**SONNET, "temperature": number / 100}, at=number * 3_600))
-    with django_assert_num_queries(6):
+    with django_assert_num_queries(7):
         assert len(get("usage", group_by="config,day", limit=200)["items"]) == 50
 
 

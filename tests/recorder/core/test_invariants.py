@@ -10,6 +10,7 @@ from tests.support.build import (
     NINE,
     agent_end,
     agent_start,
+    assistant,
     message_update,
     ours,
     small_loop,
@@ -32,10 +33,11 @@ def test_a_missing_config_is_inferred_and_equal_configs_are_one_record():
 
 def test_the_context_size_adds_cached_tokens_by_the_beside_convention():
     snapshot = {"model": "m", "provider": "anthropic", "api": "anthropic_messages"}
-    end = {**turn_end(), "usage": usage(10, cache_read=5)}
-
+    end = {**turn_end(message=assistant(model="m")), "usage": usage(10, cache_read=5)}
     assert Play(agent_start(config_snapshot=snapshot), turn_start(), end).loop().context_tokens == 15
+
     snapshot = {"model": "m", "provider": "openai", "api": "open_ai_responses"}
+    end = {**turn_end(message=assistant(model="m", provider="openai")), "usage": usage(10, cache_read=5)}
     assert Play(agent_start(config_snapshot=snapshot), turn_start(), end).loop().context_tokens == 10
 
 

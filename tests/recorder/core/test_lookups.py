@@ -59,7 +59,7 @@ def test_a_look_up_of_an_undeclared_id_raises(monkeypatch, forgotten, event):
 def test_the_price_of_a_call_is_declared():
     snapshot = {"model": "configured", "provider": "anthropic"}
     play = Play(build.agent_start("s.a.1", config_snapshot=snapshot))
-    line = play.line(build.turn_end("s.a.1", message=build.assistant(model="another")))
+    line = play.line(build.turn_end("s.a.1", message=build.assistant(model="configured-20260101")))
     keys = state_keys.state_keys_of([line])
 
     with (

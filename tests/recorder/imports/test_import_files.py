@@ -153,7 +153,7 @@ def test_an_event_file_that_has_grown_brings_in_what_is_new(project, tmp_path):
 
 
 def test_two_files_that_begin_with_the_same_line_are_two_recordings(project, tmp_path):
-    notice = build.line(build.ours("Notice", None, kind="info", text="header"))
+    notice = build.line({"type": "Header", "version": 1})
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
     first.write_bytes(b"\n".join([notice, *map(build.line, build.small_loop("s.a.1"))]))
     second.write_bytes(b"\n".join([notice, *map(build.line, build.small_loop("t.a.1"))]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,20 +10,25 @@ from django.urls import reverse
 from django.utils import timezone
 
 from dashboard.pages.costs.chart import Name
-from dashboard.pages.costs.figures import OTHERS, Figures, Grouping, Key, UsageRow, by_key, figures, ranked
+from dashboard.pages.costs.figures import (
+    OTHERS,
+    Figures,
+    Grouping,
+    Key,
+    Times,
+    UsageRow,
+    by_key,
+    figures,
+    ranked,
+)
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.queries import selection_usage, sessions, spending
-from dashboard.pages.costs.queries.durations import (
-    SAMPLE_OF_CONFIG,
-    SAMPLE_OF_PROJECT,
-    lengths_of_configs,
-    lengths_of_newest,
-    times,
-)
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
+from dashboard.shared import durations
 from dashboard.shared.config_labels import chips
+from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
 from dashboard.web import links
-from recorder.models import ModelConfig, Project, Session
+from recorder.models import ModelConfig, Project, Session, Turn
 
 COLOURS = 16
 AGENTS_FROM = 1_000  # the newest sessions, whose agents are options of the filter
@@ -61,6 +65,10 @@ class _UsageData:
     period: Period
     usage_rows: Collection[UsageRow]
     rows: int
+
+    @property
+    def ended(self) -> durations.Period:
+        return durations.Period(self.period.start, self.period.end)
 
     def shown(self, of: Callable[[UsageRow], Key]) -> list[Key]:
         """Return the keys that get a row."""
@@ -99,12 +107,14 @@ def pages(params: Params, projects: Collection[int]) -> Mapping[int, Page]:
 
 
 def facets(project: int, params: Params) -> list[Facet]:
-    """Return the filter options: recorded values and the current selection. Two queries."""
+    """Return the filter options: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]
+    switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
+    took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:OPTIONS_MAX]
     models = ModelConfig.objects.filter(project=project).values_list("model", flat=True).distinct()
     return [
-        Facet("Agent", "agent", params.agent, _options(agents, params.agent)),
+        Facet("Agent", "agent", params.agent, _options([*agents, *took_over], params.agent)),
         Facet("Model", "model", params.model, _options(models.order_by("model")[:OPTIONS_MAX], params.model)),
     ]
 
@@ -116,9 +126,8 @@ def _by_config(usage_data: _UsageData) -> Grouping:
         pk: Name(chip.model, f"config-{chip.slot}", chip.parameter, chip.full) for pk, chip in labels.items()
     }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
-    return Grouping(
-        _config, names, times(lengths_of_configs(list(labels), usage_data.period)), SAMPLE_OF_CONFIG
-    )
+    found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended)
+    return Grouping(_config, names, _times(found, lambda each: each.config), SAMPLE_OF_CONFIG)
 
 
 def _by_model(usage_data: _UsageData) -> Grouping:
@@ -130,16 +139,15 @@ def _by_model(usage_data: _UsageData) -> Grouping:
 
     shown = usage_data.shown(of)
     named = [pk for pk, model in models.items() if model in shown]
-    lengths: dict[Key, list[int]] = defaultdict(list)
-    for config, durations in lengths_of_configs(named, usage_data.period).items():
-        lengths[models[config]] += durations
-    return Grouping(of, _coloured(shown, lambda model: Params(model=model)), times(lengths), SAMPLE_OF_CONFIG)
+    found = durations.of_configs(usage_data.project.pk, named, usage_data.ended)
+    times = _times(found, lambda each: models[each.config or 0])
+    return Grouping(of, _coloured(shown, lambda model: Params(model=model)), times, SAMPLE_OF_CONFIG)
 
 
 def _by_agent(usage_data: _UsageData) -> Grouping:
-    lengths = lengths_of_newest(usage_data.project.pk, "agent_id", usage_data.period)
+    found = durations.of_newest(usage_data.project.pk, usage_data.ended)
     names = _coloured(usage_data.shown(_agent), lambda agent: Params(agent=agent))
-    return Grouping(_agent, names, times(lengths), SAMPLE_OF_PROJECT)
+    return Grouping(_agent, names, _times(found, lambda each: each.agent), SAMPLE_OF_PROJECT)
 
 
 def _by_session(usage_data: _UsageData) -> Grouping:
@@ -151,11 +159,18 @@ def _by_session(usage_data: _UsageData) -> Grouping:
         for index, pk in enumerate(shown)
         if isinstance(pk, int) and pk in titles
     }
-    lengths = lengths_of_newest(usage_data.project.pk, "session", usage_data.period)
-    return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times(lengths), SAMPLE_OF_PROJECT)
+    found = durations.of_newest_whole(usage_data.project.pk, usage_data.ended)
+    times = _times(found, lambda each: each.session)
+    return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times, SAMPLE_OF_PROJECT)
 
 
 _GROUPINGS = {"config": _by_config, "model": _by_model, "agent": _by_agent, "session": _by_session}
+
+
+def _times(found: Iterable[Duration], of: Callable[[Duration], Key]) -> Mapping[Key, Times]:
+    by_key = durations.grouped((of(each), each.ms) for each in found)
+    rank = durations.percentile
+    return {key: Times(rank(values, 50), rank(values, 95)) for key, values in by_key.items()}
 
 
 def _config(usage_row: UsageRow) -> Key:

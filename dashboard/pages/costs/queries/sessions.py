@@ -41,8 +41,10 @@ def usage_rows(sessions: Collection[int], params: Params, period: Period) -> lis
 
 def _conditions(params: Params, prefix: str = "") -> Q:
     where = Q()
-    if params.agent:
-        where &= Q(**{f"{prefix}agent_id": params.agent})
+    if params.agent and prefix:
+        where &= Q(agent_id=params.agent) | Q(agent_id="", loop__agent_id=params.agent)
+    elif params.agent:
+        where &= Q(agent_id=params.agent)
     if params.model:
         where &= Q(config__model=params.model)
     return where & excluded_segments(params, prefix)

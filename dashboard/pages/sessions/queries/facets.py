@@ -10,10 +10,11 @@ from dashboard.live.paged_list import Count, count
 from dashboard.pages.sessions.params import VIEWS, Filters
 from dashboard.shared.session_filter import OPEN, OUTCOMES, matching
 from dashboard.templatetags.figures import GLYPHS
-from recorder.models import ModelConfig, Session
+from recorder.models import ModelConfig, Session, Turn
 
 NEWEST = 1_000  # the newest sessions, whose agents and sources are options
 MODELS_MAX = 200
+AGENTS_MAX = 200  # agents that took over inside a loop
 VIEW_WORDS = {
     "": "All",
     "running": "Running",
@@ -62,11 +63,13 @@ def facets(project: int, filters: Filters) -> list[Facet]:
     seen = list(newest.values_list("agent_id", "source")[:NEWEST])
     configs = ModelConfig.objects.filter(project=project).order_by("model")
     models = configs.values_list("model", flat=True).distinct()[:MODELS_MAX]
+    switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
+    took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
     open_states = [_state("status", word, filters) for word in reversed(OPEN)]
     return [
         Facet("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
         Facet("Model", _options("model", models, filters.model)),
-        Facet("Agent", _options("agent", (agent for agent, _ in seen), filters.agent)),
+        Facet("Agent", _options("agent", [*(agent for agent, _ in seen), *took_over], filters.agent)),
         Facet("Source", _options("source", (source for _, source in seen), filters.source)),
     ]
 

@@ -6,12 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Min, Sum
+from django.db.models import F, Min, Sum
 
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.session_filter import OPEN
 from dashboard.shared.usage_bar import kinds
-from recorder.models import LoopRecord, Session
+from recorder.models import LoopRecord, Session, Turn
 
 CHIPS_SHOWN = 4
 
@@ -77,10 +77,25 @@ def state(session: Session) -> str:
 
 
 def _cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
-    """Return config and cost (nano-dollars) of each session, in order of first use."""
+    """Return config and cost (nano-dollars) of each session, in order of first use.
+
+    One query; another one if a loop's turns had several configs or agents.
+    """
     loops = LoopRecord.objects.filter(session__in=pks, config__isnull=False)
-    costs: dict[int, list[tuple[int, int]]] = {pk: [] for pk in pks}
-    sums = loops.values("session_id", "config_id").annotate(first=Min("pk"), nano=Sum("cost_nano"))
-    for session, config, nano in sums.order_by("first").values_list("session_id", "config_id", "nano"):
-        costs[session].append((config, int(nano or 0)))
-    return costs
+    by_loop = loops.values("session_id", "config_id", "has_switched")
+    columns = ("session_id", "config_id", "nano", "has_switched")
+    sums = by_loop.annotate(first=Min("pk"), nano=Sum("cost_nano")).order_by("first").values_list(*columns)
+    costs: dict[int, dict[int, int]] = {pk: {} for pk in pks}
+    switched = set()
+    for session, config, nano, has_switched in sums:
+        costs[session][config] = costs[session].get(config, 0) + (0 if has_switched else int(nano or 0))
+        if has_switched:
+            switched.add(session)
+    if switched:
+        turns = Turn.objects.filter(loop__session__in=switched, loop__has_switched=True, config__isnull=False)
+        by_turn = turns.values("config_id", of=F("loop__session")).annotate(
+            first=Min("pk"), nano=Sum("cost_nano")
+        )
+        for session, config, nano in by_turn.order_by("first").values_list("of", "config_id", "nano"):
+            costs[session][config] = costs[session].get(config, 0) + int(nano or 0)
+    return {session: list(of_session.items()) for session, of_session in costs.items()}

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import cast
+from typing import Any, cast
 
 from django.db.models import Count, Q, QuerySet
 
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, loops_with_sub_agents
 from dashboard.shared.session_json import schemas
-from dashboard.shared.session_json.usage import inclusive, loop_config, usage_and_cost
+from dashboard.shared.session_json.usage import config, inclusive, loop_config, usage_and_cost
 from dashboard.web import links
-from recorder.models import Approval, ChildLoopRef, LoopRecord, Project
+from recorder.models import Approval, ChildLoopRef, LoopRecord, ModelConfig, Project, Turn
 
 MS = timedelta(milliseconds=1)
 
@@ -29,8 +29,10 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
     """Return the items of some loops in recorded order, in a fixed number of queries."""
     found = list(rows.select_related("session", "config").order_by("pk"))
     keys = rows.values("pk")
+    configs = _configs(found)
     related = Related(
-        chips({row.config_id for row in found if row.config_id is not None}),
+        chips({config.pk for of_loop in configs.values() for config in of_loop}),
+        configs,
         _children(LoopRecord.objects.filter(parent__in=keys)),
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
@@ -44,15 +46,20 @@ class Related:
     """Related records by loop, read once for all loops."""
 
     chips: Mapping[int, Chip]
+    configs: Mapping[int, Sequence[ModelConfig]]
     children: Mapping[int, list[int]]
     refs: Mapping[int, list[schemas.ChildRef]]
     approvals: Mapping[int, tuple[int, int]]  # all, open
     whole: Mapping[int, Cost]  # with sub-agents
 
+    def approval_counts(self, loop: int) -> dict[str, Any]:
+        """Return the fields that count the approvals of a loop."""
+        approvals, waiting = self.approvals.get(loop, (0, 0))
+        return {"approvals": approvals, "waiting": waiting}
+
 
 def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopItem:
     """Return the item of one loop."""
-    approvals, waiting = related.approvals.get(row.pk, (0, 0))
     return schemas.LoopItem(
         id=row.pk,
         loop_id=row.loop_id,
@@ -75,6 +82,7 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         branch_index=row.branch_index,
         is_selected=row.is_selected,
         config=loop_config(row.config, related.chips.get(row.config_id or 0)),
+        configs=_named(related.configs.get(row.pk, ()), related.chips),
         segment=row.segment,
         **usage_and_cost(row),
         **inclusive(related.whole[row.pk]),
@@ -85,11 +93,14 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         tool_calls=row.tool_calls,
         errors=row.errors,
         compactions=row.compactions,
-        approvals=approvals,
-        waiting=waiting,
+        **related.approval_counts(row.pk),
         events=row.events,
         url=links.loop(project.slug, row.session_id, row.pk),
     )
+
+
+def _named(configs: Iterable[ModelConfig], chips: Mapping[int, Chip]) -> list[schemas.Config]:
+    return [named for each in configs if (named := config(each, chips.get(each.pk))) is not None]
 
 
 def duration_ms(started_at: datetime | None, ended_at: datetime | None) -> int | None:
@@ -97,6 +108,18 @@ def duration_ms(started_at: datetime | None, ended_at: datetime | None) -> int |
     if started_at is None or ended_at is None:
         return None
     return max((ended_at - started_at) // MS, 0)
+
+
+def _configs(loops: Iterable[LoopRecord]) -> Mapping[int, Sequence[ModelConfig]]:
+    """Return the configs of each loop, in the order of their first answers. A query if any has several."""
+    found = {loop.pk: {loop.config.pk: loop.config} if loop.config else {} for loop in loops}
+    switched = [loop.pk for loop in loops if loop.has_switched]
+    if switched:
+        turns = Turn.objects.filter(loop__in=switched, state="done", config__isnull=False)
+        for turn in turns.select_related("config").order_by("loop", "ordinal"):
+            if turn.config is not None:
+                found[turn.loop_id].setdefault(turn.config.pk, turn.config)
+    return {loop: list(configs.values()) for loop, configs in found.items()}
 
 
 def _children(rows: QuerySet[LoopRecord]) -> Mapping[int, list[int]]:

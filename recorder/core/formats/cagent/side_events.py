@@ -146,12 +146,14 @@ def model_fallback(context: StreamContext, line: Fields) -> Iterator[Fields]:
 
 
 def agent_info(context: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Note the model of an agent."""
+    """Note the model of an agent; of the agent that is asked, a fallback answers the open turn."""
     name, model, stream = text_field(line, "agent_name"), text_field(line, "model"), context.stream
     if model:
         context.state.models[name] = model
         if stream is not None and stream.agent == name:
             stream.model = model
+            if stream.in_turn:
+                stream.turn_model = model
     yield from ()
 
 

@@ -75,7 +75,7 @@ class StreamContext:
             continuation_kind=kind or ("Default" if number > 1 else "Initial"),
             timestamp=self.now,
             metadata=None,
-            config_snapshot=_config(model, agent),
+            config_snapshot=_config(model),
             adopts=self.before,
         )
         if parent is not None:
@@ -143,11 +143,11 @@ def load_state(stored: Json) -> ReaderState:
     return ReaderState(streams=streams, **fields)  # type: ignore[arg-type]  # as above
 
 
-def _config(model: str, agent: str) -> Json:
+def _config(model: str) -> Json:
     provider, _, name = model.rpartition("/")
     if not name:
         return None
-    return {"model": name, "provider": provider, "config_id": None, "name": agent}
+    return {"model": name, "provider": provider, "config_id": None}
 
 
 def _link(parent: Stream, child: Stream, now: str) -> Fields:

@@ -42,6 +42,7 @@ class Stream:
     usage: Fields | None = None
     cost: Json = None  # of the open turn, in USD
     answer_model: str = ""  # model that answered in the open turn
+    turn_model: str = ""  # provider/model that the open turn asked; a hand-off sets `model` before it ends
     total: dict[str, int] = field(default_factory=lambda: dict.fromkeys(COUNTS, 0))
     answer: str = ""  # text of the last complete message
     open_questions: list[list[str]] = field(default_factory=list)  # without a tool call: id and kind
@@ -63,7 +64,7 @@ class Stream:
             timestamp=at,
             triggered_by="Continuation" if self.turns else "User",
         )
-        self.in_turn = True
+        self.in_turn, self.turn_model = True, self.model
 
     def open_turn(self, at: str) -> Iterator[Fields]:
         """Start a turn if none is open."""
@@ -88,7 +89,7 @@ class Stream:
         )
         self.turns += 1
         self.in_turn = self.is_writing = self.is_complete = False
-        self.text = self.thinking = self.answer_model = ""
+        self.text = self.thinking = self.answer_model = self.turn_model = ""
         self.usage = self.cost = None
         self.calls, self.held_calls = {}, []
 
@@ -133,7 +134,7 @@ class Stream:
 
     def message(self, usage: Fields, *, is_placeholder: bool = False) -> Fields:
         """Return the answer of the open turn as a message of phi-core."""
-        provider, _, model = self.model.rpartition("/")
+        provider, _, model = (self.turn_model or self.model).rpartition("/")
         message: Fields = {
             "role": "assistant",
             "content": [] if is_placeholder else list(self._content()),

@@ -23,7 +23,8 @@ ROW = {
 }
 STREAM_NAMES = (
     "session_id loop_id agent model turns in_turn is_writing is_whole text thinking calls running asked "
-    "results usage cost answered_by total answer waits context compaction summary error hit_limit is_pass"
+    "results usage cost answered_by turn_model total answer waits context compaction summary error "
+    "hit_limit is_pass"
 )
 NAMES = {
     "cagent": "streams at models team strangers prompts notices begun",

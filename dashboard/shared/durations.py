@@ -1,0 +1,121 @@
+"""Durations of loops by config, agent or session, over a bounded sample of the newest ones.
+
+A loop whose turns had several configs or agents counts, for each of them, the time of the turns that it
+answered. Percentiles are exact up to the sample's size; the bound keeps the cost independent of the number of
+loops.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import reduce
+from operator import or_
+from typing import TypeVar
+
+from django.db.models import OuterRef, Q, QuerySet, Subquery
+
+from recorder.models import LoopRecord, ModelConfig, Session, Turn
+
+K = TypeVar("K")
+MS = timedelta(milliseconds=1)
+OF_CONFIG = 500  # sample size: the newest loops of a config
+OF_PROJECT = 5_000  # sample size: the newest loops of the project
+SWITCHED = 500  # sample size: the newest loops whose turns had several configs or agents
+SESSIONS = 2_000  # the newest sessions, from which the loops of a project are sampled
+SAMPLE_OF_CONFIG = f"the newest {OF_CONFIG:,} loops of each config"
+SAMPLE_OF_PROJECT = f"the newest {OF_PROJECT:,} loops"
+_COLUMNS = ("config_id", "agent_id", "session_id", "ended_at", "duration_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """From `start` to before `end`; None is unbounded."""
+
+    start: datetime | None = None
+    end: datetime | None = None
+
+    def within(self, column: str) -> dict[str, datetime]:
+        """Return the conditions that a column lies in the period."""
+        bounds = {f"{column}__gte": self.start, f"{column}__lt": self.end}
+        return {name: bound for name, bound in bounds.items() if bound is not None}
+
+
+@dataclass(frozen=True, slots=True)
+class Duration:
+    """How long a loop took, or the turns of a loop that one config and agent answered."""
+
+    config: int | None
+    agent: str
+    session: int
+    ended_at: datetime
+    ms: int
+
+
+def of_configs(project: int, configs: Collection[int], period: Period) -> list[Duration]:
+    """Return the durations of each config's newest loops that ended in the period. Three queries."""
+    newest = LoopRecord.objects.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
+    last = Subquery(newest[OF_CONFIG - 1 : OF_CONFIG])
+    floors = ModelConfig.objects.filter(pk__in=configs).annotate(last=last).values_list("pk", "last")
+    wanted = [Q(config=config, pk__gte=floor or 0) for config, floor in floors]
+    if not wanted:
+        return []
+    loops = _ended(period).filter(reduce(or_, wanted), has_switched=False)
+    return [*_durations(loops), *(each for each in _of_turns(project, period) if each.config in configs)]
+
+
+def of_newest(project: int, period: Period) -> list[Duration]:
+    """Return the durations of the project's newest loops that ended in the period. Two queries."""
+    loops = _newest(project, period).filter(has_switched=False)
+    return [*_durations(loops[:OF_PROJECT]), *_of_turns(project, period)]
+
+
+def of_newest_whole(project: int, period: Period) -> list[Duration]:
+    """Return the durations of the project's newest loops, none divided by config or agent. One query."""
+    return _durations(_newest(project, period)[:OF_PROJECT])
+
+
+def grouped(durations: Iterable[tuple[K, int]]) -> Mapping[K, list[int]]:
+    """Return the durations of each key, ascending."""
+    found: dict[K, list[int]] = defaultdict(list)
+    for key, ms in durations:
+        found[key].append(ms)
+    return {key: sorted(values) for key, values in found.items()}
+
+
+def percentile(ordered: Sequence[int], rank: int) -> int | None:
+    """Return the nearest-rank percentile of ascending values: one of them; None without values."""
+    return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
+
+
+def _newest(project: int, period: Period) -> QuerySet[LoopRecord]:
+    sessions = Session.objects.filter(project=project)
+    if period.start is not None:
+        sessions = sessions.filter(last_event_at__gte=period.start)
+    newest = sessions.order_by("-last_event_at", "-pk").values("pk")[:SESSIONS]
+    return _ended(period).filter(session__in=newest).order_by("-pk")
+
+
+def _ended(period: Period) -> QuerySet[LoopRecord]:
+    return LoopRecord.objects.filter(duration_ms__isnull=False, **period.within("ended_at"))
+
+
+def _durations(loops: QuerySet[LoopRecord]) -> list[Duration]:
+    rows = loops.values_list(*_COLUMNS)
+    return [Duration(*row) for row in rows]
+
+
+def _of_turns(project: int, period: Period) -> list[Duration]:
+    """Return the time of the turns of the newest switched loops, by loop, config and agent."""
+    loops = _ended(period).filter(session__project=project, has_switched=True).order_by("-pk")
+    turns = Turn.objects.filter(loop__in=list(loops.values_list("pk", flat=True)[:SWITCHED]), state="done")
+    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "loop__ended_at")
+    sums: dict[tuple[int, int | None, str, int, datetime], int] = defaultdict(int)
+    for row in turns.values_list(*of_loop, "config_id", "agent_id", "started_at", "ended_at"):
+        loop, agent, session, loop_ended_at, config, own_agent, started_at, ended_at = row
+        if ended_at is not None and loop_ended_at is not None:
+            ms = max((ended_at - started_at) // MS, 0)
+            sums[loop, config, own_agent or agent, session, loop_ended_at] += ms
+    return [Duration(config, agent, session, at, ms) for (_, config, agent, session, at), ms in sums.items()]
