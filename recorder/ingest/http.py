@@ -42,7 +42,9 @@ CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is
 MEMBERS = 64  # of one gzip body; each costs an inflater of 40 kB
 RATIO = 250  # an inflated body is at most so many times longer than it was sent,
 RATIO_FROM = 1024 * 1024  # if it is longer than this
-BODY_LINES = 30_000  # of one body, with the blank ones: each costs a parse, and a row if it is refused
+# Each line costs a parse, and a row if it is refused: a body with more lines than this has at least so many
+# bytes a line, blank ones included. Hardly an event is shorter, so it is the limit of bytes that events meet.
+BODY_LINES, LINE_BYTES = 30_000, 64
 INLINE_BYTES = 16 * 1024  # a plain body up to this size is read on the event loop, in at most 2 ms
 INLINE_REJECTS = 50  # an answer with more of them is written in a thread
 
@@ -224,8 +226,10 @@ def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
     content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
     if media == JSON:
         return [_one_line(content)]
-    if content.count(b"\n") > BODY_LINES:
-        raise Fault(413, "too_large", f"a body has at most {BODY_LINES} lines")
+    if content.count(b"\n") > max(BODY_LINES, len(content) // LINE_BYTES):
+        raise Fault(
+            413, "too_large", f"a body has at most {BODY_LINES} lines of less than {LINE_BYTES} bytes"
+        )
     return lines_of(content)
 
 

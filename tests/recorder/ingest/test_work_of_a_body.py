@@ -10,6 +10,7 @@ from recorder.ingest.http import BODY_LINES, INLINE_REJECTS
 from recorder.ingest.websocket_frames import LINES_MAX, BadFrame, Lines, read
 from recorder.journal import batch
 from recorder.models import QuarantinedLine
+from tests.support import build
 from tests.support.endpoint_clients import post
 
 
@@ -39,6 +40,14 @@ def test_a_body_of_too_many_lines_is_refused_before_any_is_read(token, monkeypat
     assert (answer.status, answer.json["code"]) == (413, "too_large")
     assert count.lines == 0
     assert not QuarantinedLine.objects.exists()
+
+
+def test_more_lines_are_read_where_they_are_as_long_as_short_events():
+    line = json.dumps(build.turn_start("s.a.1")).encode() + b"\n"
+    lines = http._read(line * (2 * BODY_LINES), http.NDJSON, is_gzip=False)
+
+    assert len(line) < 200
+    assert len(lines) == 2 * BODY_LINES
 
 
 def test_as_many_blank_lines_as_allowed_are_read_off_the_event_loop_at_linear_cost(token, monkeypatch):
