@@ -1,17 +1,13 @@
 """Labels of model configs: a colour, a short model name and the parameter that distinguishes the config."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from django.db.models import Case, F, IntegerField, Q, QuerySet, Value, When, Window
-from django.db.models.functions import RowNumber
+from django.db.models import QuerySet
 
 from dashboard.shared.compiled_query import compiled
-from recorder.core import records
-from recorder.core.handlers.model_configs import Label, labels, short_model_name
+from recorder.core.handlers.model_configs import short_model_name
 from recorder.models import ModelConfig
-
-LABELLED_MAX = 100  # first configs of a project that are compared with each other: the cost is quadratic
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,42 +26,16 @@ class Chip:
 
 
 def chips(configs: Collection[int]) -> Mapping[int, Chip]:
-    """Return each config's chip, in one query. The same config has the same label on every page."""
-    projects: dict[int, list[ModelConfig]] = {}
-    for config in _members(configs):
-        projects.setdefault(config.project_id, []).append(config)
-    return {pk: chip for members in projects.values() for pk, chip in _named(members)}
+    """Return each config's chip by primary key, in order of first use. One query."""
+    return {config.pk: _chip(config) for config in _configs(configs)}
 
 
 @compiled
-def _members(configs: Collection[int]) -> QuerySet[ModelConfig]:
-    wanted = ModelConfig.objects.filter(pk__in_list=configs)
-    place = Window(RowNumber(), partition_by="project", order_by=F("pk").asc())
-    is_wanted = Case(When(pk__in_list=configs, then=Value(1)), default=Value(0), output_field=IntegerField())
-    placed = ModelConfig.objects.filter(project__in=wanted.values("project"))
-    placed = placed.annotate(place=place, is_wanted=is_wanted)
-    return placed.filter(Q(place__lte=LABELLED_MAX) | Q(is_wanted=1)).order_by("pk")
+def _configs(configs: Collection[int]) -> QuerySet[ModelConfig]:
+    named = ModelConfig.objects.filter(pk__in_list=configs).order_by("pk")
+    return named.only("key", "slot", "model", "parameter")
 
 
-def _named(configs: list[ModelConfig]) -> Iterator[tuple[int, Chip]]:
-    named = labels(_record(config) for config in configs[:LABELLED_MAX])
-    for config in configs:
-        yield (
-            config.pk,
-            _chip(config, named.get(config.key) or Label(short_model_name(config.model), config.key[:6])),
-        )
-
-
-def _record(config: ModelConfig) -> records.ModelConfig:
-    return records.ModelConfig(
-        key=config.key,
-        model=config.model,
-        provider=config.provider,
-        config_id=config.config_id,
-        snapshot=config.snapshot,
-    )
-
-
-def _chip(config: ModelConfig, label: Label) -> Chip:
-    full = " · ".join(filter(None, (config.model, label.parameter)))
-    return Chip(config.key, config.slot, label.model_short, label.parameter, full)
+def _chip(config: ModelConfig) -> Chip:
+    full = " · ".join(filter(None, (config.model, config.parameter)))
+    return Chip(config.key, config.slot, short_model_name(config.model), config.parameter, full)

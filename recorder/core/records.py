@@ -63,7 +63,7 @@ class Spend(Tokens):
 
 @dataclass(slots=True, kw_only=True, eq=False)
 class ModelConfig:
-    """One distinct config snapshot of a project; `slot` 1-16 is its colour and never changes."""
+    """One distinct config snapshot of a project; `slot` 1-16, its colour, and `parameter` never change."""
 
     id: int = 0
     key: str  # hash of the canonical snapshot
@@ -72,6 +72,7 @@ class ModelConfig:
     config_id: str = ""
     snapshot: Json = None
     slot: int = 1
+    parameter: str = ""  # what its label has behind the model, at most 200 characters
 
 
 @dataclass(slots=True, kw_only=True, eq=False)

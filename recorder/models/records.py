@@ -25,6 +25,7 @@ class ModelConfig(models.Model):
     config_id = models.CharField(max_length=ID, blank=True)
     snapshot = JsonText(null=True)
     slot = models.PositiveSmallIntegerField(default=1)
+    parameter = models.CharField(max_length=200, blank=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "key"), name="one_config"),)

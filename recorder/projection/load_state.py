@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from itertools import chain
 
+from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.core.lookups import LOOKUPS, Lookup, StateKeys
 from recorder.core.money import billing
 from recorder.core.money.prices import PriceKey
@@ -50,6 +51,7 @@ class StateLoader:
         self._read_loops_of_producers()
         for lookup in LOOKUPS:
             self._read_lookup(lookup)
+        self._read_compared_configs()
         self._read_with_sessions()
         self._read_with_loops()
         roots = [sorted(records.values(), key=lambda record: record.id) for records in self.records.values()]
@@ -91,6 +93,12 @@ class StateLoader:
         where = lookup_sql.where_first if lookup.select == "first" else lookup_sql.where
         condition, values = where(lookup, ids, self.project)
         self._read(lookup.record, condition, *values)
+
+    def _read_compared_configs(self) -> None:
+        """Read the configs that a new config is compared with to label it."""
+        if self.keys.config_keys - self._names(ModelConfig, "key"):
+            first = "SELECT id FROM recorder_modelconfig WHERE project_id = %s ORDER BY id LIMIT %s"
+            self._read(ModelConfig, f"WHERE r.id IN ({first})", self.project, COMPARED_MAX)
 
     def _read_with_sessions(self) -> None:
         """Read the sessions of the loops, and what belongs to each session."""
@@ -161,6 +169,9 @@ class StateLoader:
             if linked is target
             for pk in self._values(kind, name)
         }
+
+    def _names(self, kind: Kind, name: str) -> set[str]:
+        return {getattr(record, name) for record in self._of(kind).values()}
 
     def _values(self, kind: Kind, name: str) -> set[int]:
         return {pk for record in self._of(kind).values() if (pk := getattr(record, name)) is not None}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import TypeAlias
 
 from django.db import transaction
 
@@ -21,6 +22,7 @@ from recorder.projection import store
 log = logging.getLogger(__name__)
 
 BATCH = 500
+Looks: TypeAlias = dict[str, tuple[int, str]]  # colour slot and parameter of each config, by its key
 
 
 class BodiesPruned(Exception):
@@ -45,23 +47,23 @@ def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> i
     with transaction.atomic():
         if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
             raise BodiesPruned(project, gone)
-        slots = dict(ModelConfig.objects.filter(project=project).values_list("key", "slot"))
+        looks = _config_looks(project)
         retained = store.forget(project.pk)
         replay = Replay(project.pk)
         for entries in _batches(project):
-            _derive(project.pk, list(replay.lines(entries)), slots, retained)
+            _derive(project.pk, list(replay.lines(entries)), looks, retained)
             on_progress(len(entries))
         replay.finish()
     return replay.unreadable
 
 
 def _derive(
-    project: int, replayed: Sequence[Line | EndOfStream], slots: dict[str, int], retained: store.RetainedKeys
+    project: int, replayed: Sequence[Line | EndOfStream], looks: Looks, retained: store.RetainedKeys
 ) -> None:
     """Derive the records of some lines; after an exception split them in halves, down to one line."""
     try:
         with transaction.atomic():
-            _save(project, replayed, slots, retained)
+            _save(project, replayed, looks, retained)
     except Exception as error:
         retained.take_back()
         if isinstance(error, STORE_ERRORS):
@@ -69,15 +71,15 @@ def _derive(
         if len(replayed) > 1:
             half = len(replayed) // 2
             for part in (replayed[:half], replayed[half:]):
-                _derive(project, part, slots, retained)
+                _derive(project, part, looks, retained)
             return
         log.exception("line %d of the journal breaks the recorder", replayed[0].id)
-        _save(project, [unread(line) for line in replayed if isinstance(line, Line)], slots, retained)
+        _save(project, [unread(line) for line in replayed if isinstance(line, Line)], looks, retained)
     retained.settle()
 
 
 def _save(
-    project: int, replayed: Sequence[Line | EndOfStream], slots: dict[str, int], retained: store.RetainedKeys
+    project: int, replayed: Sequence[Line | EndOfStream], looks: Looks, retained: store.RetainedKeys
 ) -> None:
     """Feed lines in order to a recorder with the state they need, and save the changes."""
     lines = [line for line in replayed if isinstance(line, Line)]
@@ -91,9 +93,14 @@ def _save(
         else:
             changes += recorder.feed(each)
     for change in changes:
-        if isinstance(change, Config):  # a config keeps its colour slot, also when others were removed
-            change.slot = slots.get(change.key, change.slot)
+        if isinstance(change, Config):  # a config keeps colour and label, also when others were removed
+            change.slot, change.parameter = looks.get(change.key, (change.slot, change.parameter))
     store.save(project, changes, retained)
+
+
+def _config_looks(project: Project) -> Looks:
+    found = ModelConfig.objects.filter(project=project).values_list("key", "slot", "parameter")
+    return {key: (slot, parameter) for key, slot, parameter in found}
 
 
 def _batches(project: Project) -> Iterator[list[Entry]]:

@@ -4,6 +4,7 @@ import copy
 from dataclasses import fields, is_dataclass
 
 from recorder.core.formats.native import parse
+from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.core.lookups import LAST_RUNS, LOOKUPS, StateKeys
 from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import (
@@ -100,6 +101,7 @@ class _Loader:
         self.wanted = set()
         for lookup in LOOKUPS:
             self.wanted.update(self._found(lookup))
+        self._compared_configs()
         self._of_producers()
         self._with_sessions()
         self._with_loops()
@@ -120,6 +122,11 @@ class _Loader:
                     yield group[0]
                 case _:
                     yield from group
+
+    def _compared_configs(self):
+        configs = self.records.of(ModelConfig)
+        if self.keys.config_keys - {config.key for config in configs}:
+            self.wanted.update(configs[:COMPARED_MAX])
 
     def _of_producers(self):
         of_producers = [loop for loop in self.records.of(Loop) if loop.producer in self.keys.ending_producers]

@@ -17,12 +17,12 @@ from dashboard.pages.costs.chart import Chart, Name, Series, chart
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.segments import Ledger, ledger
 from dashboard.pages.costs.totals import UsageTotals, change, total
+from dashboard.shared.series_colours import OTHERS
 from recorder.core.records import Segment
 
-SERIES_MAX = 11  # series with a colour and a readout row of their own; the rest is one more series
+SERIES_MAX = 8  # series with a colour and a readout row of their own; the rest is one more series
 FAILING_SHARE = 0.04  # share of failed loops from which a row is highlighted
 AUTO_CHECK_MAX_TURNS = 100_000  # totals of a larger period are checked only on request
-OTHERS = "others"
 
 Key: TypeAlias = int | str | None  # of a config, session, model or agent
 K = TypeVar("K", bound=Hashable)

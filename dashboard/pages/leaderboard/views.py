@@ -12,6 +12,7 @@ from dashboard.pages.leaderboard.leaderboard import Board, board
 from dashboard.pages.leaderboard.params import Params
 from dashboard.pages.leaderboard.queries import agents
 from dashboard.security.access import member
+from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.standings.queries import Found, Groups, read_groups
 from dashboard.shared.standings.tally import RANKED_FROM
 from dashboard.web import csv_response, links
@@ -32,7 +33,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         judge=params.judge,
     )
     found = read_groups(groups)
-    shown = board(found.results, found.p95_ms, found.chips)
+    shown = board(found.results, found.p95_ms, chart_chips(found.chips))
     if request.GET.get("format") == "csv":
         return csv_response.answer("leaderboard", HEADER, map(cells, shown.rows))
     return render(request, "leaderboard/index.html", _context(project, params, found, shown))

@@ -11,12 +11,16 @@ from functools import lru_cache
 
 from recorder.core.content import messages
 from recorder.core.content.messages import Answer
-from recorder.core.content.text import clean, format_token_count
+from recorder.core.content.text import clean, excerpt, format_token_count
 from recorder.core.context import EventContext
 from recorder.core.money.usage import UNKNOWN_PROVIDERS
 from recorder.core.records import Json, Loop, ModelConfig, Turn
+from recorder.core.state import State
 
+COMPARED_MAX = 100  # configs of a project that are compared to label one: each comparison reads all settings
+KEY_SHOWN = 6  # characters of a config's key in a label
 _SLOTS = 16  # colours
+_PARAMETER_MAX = 200
 _NOT_SETTINGS = ("model", "provider", "config_id", "name")
 _DISTINGUISHING = (
     "thinking_level",
@@ -109,6 +113,16 @@ def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
     config = context.state.configs.get(key)
     if config is None:
         config = new_config(snapshot, context.state.config_count)
+        settings = snapshot if isinstance(snapshot, dict) else {}
+        config = ModelConfig(
+            key=key,
+            model=clean(messages.text_field(settings, "model"), 512),
+            provider=clean(messages.text_field(settings, "provider"), 512),
+            config_id=clean(messages.text_field(settings, "config_id"), 512),
+            snapshot=snapshot,
+            slot=context.state.config_count % _SLOTS + 1,
+        )
+        config.parameter = _first_parameter(context.state, config)
         context.add(config)
     return config
 
@@ -124,6 +138,24 @@ def new_config(snapshot: Json, count: int) -> ModelConfig:
         snapshot=snapshot,
         slot=count % _SLOTS + 1,
     )
+
+
+def _first_parameter(state: State, config: ModelConfig) -> str:
+    """Return what distinguishes a new config from those of its model that exist; it never changes after.
+
+    "" for the first config of a model. No two configs of a model in a project have the same.
+    """
+    if state.config_count >= COMPARED_MAX:
+        return config.key[:KEY_SHOWN]
+    model = short_model_name(config.model)
+    same_model = [other for other in state.configs.values() if short_model_name(other.model) == model]
+    if not same_model:
+        return ""
+    taken = {other.parameter for other in same_model}
+    for parameter in (_parameter(config, [*same_model, config]), _own_name(config), config.key[:KEY_SHOWN]):
+        if (text := excerpt(parameter, _PARAMETER_MAX)) not in taken:
+            return text
+    return config.key
 
 
 def labels(configs: Iterable[ModelConfig]) -> dict[str, Label]:

@@ -8,7 +8,8 @@ from django.db.models import Case, Count, F, IntegerField, Q, QuerySet, Value, W
 from django.db.models.functions import RowNumber
 
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import LABELLED_MAX, chips
+from dashboard.shared.config_labels import chips
+from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.models import LoopRecord, ModelConfig, Session
 from tests.dashboard.open_page import in_thread
 from tests.support.build import agent_start, small_loop
@@ -109,14 +110,14 @@ async def test_another_thread_uses_its_own_connection(place):
 
 
 def test_a_config_beyond_the_maximum_has_a_label(place):
-    snapshots = [CONFIG | {"config_id": f"m{n}", "model": f"m{n}"} for n in range(LABELLED_MAX + 3)]
+    snapshots = [CONFIG | {"config_id": f"m{n}", "model": f"m{n}"} for n in range(COMPARED_MAX + 3)]
     place.feed(
         *(agent_start(f"s{n}.a.0", config_snapshot=each) for n, each in enumerate(snapshots)),
     )
     configs = list(ModelConfig.objects.order_by("pk").values_list("pk", flat=True))
-    assert len(configs) == LABELLED_MAX + 3
+    assert len(configs) == COMPARED_MAX + 3
     wanted = {configs[0], *configs[-2:]}
     assert {pk: chip.model for pk, chip in chips(wanted).items() if pk in wanted} == {
-        configs[n]: f"m{n}" for n in (0, LABELLED_MAX + 1, LABELLED_MAX + 2)
+        configs[n]: f"m{n}" for n in (0, COMPARED_MAX + 1, COMPARED_MAX + 2)
     }
     assert configs[-3] not in chips(wanted)

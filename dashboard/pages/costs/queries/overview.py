@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from dashboard.pages.costs.chart import Name
 from dashboard.pages.costs.figures import (
-    OTHERS,
+    SERIES_MAX,
     Figures,
     Grouping,
     Key,
@@ -27,10 +27,10 @@ from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.shared import durations
 from dashboard.shared.config_labels import chips
 from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
+from dashboard.shared.series_colours import OTHERS, chart_chips, series_class
 from dashboard.web import links
 from recorder.models import ModelConfig, Project, Session, Turn
 
-COLOURS = 16
 AGENTS_FROM = 1_000  # the newest sessions, whose agents are options of the filter
 OPTIONS_MAX = 200
 ROWS_MAX = 50
@@ -122,8 +122,11 @@ def facets(project: int, params: Params) -> list[Facet]:
 def _by_config(usage_data: _UsageData) -> Grouping:
     shown = usage_data.shown(_config)
     labels = chips([config for config in shown if isinstance(config, int)])
+    in_chart = {pk: labels[pk] for pk in shown[:SERIES_MAX] if isinstance(pk, int) and pk in labels}
+    slots = {pk: chip.slot for pk, chip in chart_chips(in_chart).items()}
     named = {
-        pk: Name(chip.model, f"config-{chip.slot}", chip.parameter, chip.full) for pk, chip in labels.items()
+        pk: Name(chip.model, series_class(slots.get(pk, 0)), chip.parameter, chip.full)
+        for pk, chip in labels.items()
     }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
     found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended)
@@ -194,7 +197,7 @@ def _coloured(keys: Collection[Key], params_of: Callable[[str], Params]) -> dict
 
 
 def _colour(index: int) -> str:
-    return f"config-{index % COLOURS + 1}"
+    return series_class(index + 1 if index < SERIES_MAX else 0)
 
 
 def _options(offered: Iterable[str], chosen: str) -> tuple[str, ...]:

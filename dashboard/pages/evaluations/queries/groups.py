@@ -11,6 +11,7 @@ from django.db.models import OuterRef, Subquery
 
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import GroupTotals, group_totals
+from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, Turn
@@ -113,6 +114,8 @@ def groups(pks: Collection[int]) -> Mapping[int, Group]:
 
 def _group(record: ParallelGroupRecord, loops: Sequence[LoopRecord], named: Mapping[int, Chip]) -> Group:
     slug = record.session.project.slug
+    used = [loop.config_id for loop in ([record.judge] if record.judge else []) + list(loops)]
+    named = chart_chips({pk: named[pk] for pk in dict.fromkeys(used) if pk and pk in named})
     labels = [_label(loop, named) for loop in loops]
     branches = [
         _branch(

@@ -9,6 +9,7 @@ from datetime import datetime
 from django.db.models import F, Min, Sum
 
 from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.session_filter import OPEN
 from dashboard.shared.usage_bar import kinds
 from recorder.models import LoopRecord, Session, Turn
@@ -53,7 +54,10 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     chips_by_config = chips({config for configs in used.values() for config in configs})
     found = {}
     for session in sessions.defer("formation", "summary", "working_dir"):
-        shown = [chips_by_config[config] for config in used[session.pk] if config in chips_by_config]
+        own_chips = chart_chips(
+            {config: chips_by_config[config] for config in used[session.pk] if config in chips_by_config}
+        )
+        shown = list(own_chips.values())
         found[session.pk] = Row(
             slug=session.project.slug,
             session=session,
@@ -61,9 +65,9 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
             configs=tuple(shown[:CHIPS_SHOWN]),
             more_configs=tuple(shown[CHIPS_SHOWN:]),
             mix=tuple(
-                (f"config-{chips_by_config[config].slot}", nano)
+                (series_class(own_chips[config].slot), nano)
                 for config, nano in costs[session.pk]
-                if config in chips_by_config
+                if config in own_chips
             ),
         )
     return found

@@ -43,7 +43,7 @@ def test_totals_are_by_config_and_agent(feed, see):
     assert "Reported tokens 38.2k → 12.9k 66% smaller" in page.text
     assert "Without effect 1 self-reported" in page.text
     assert "Highest net savings s in loop 1, turn 3, 2 calls since $0.0462" in page.text
-    assert "thinking off 4 2 18.1k → 6.8k 62% 1" in page.text
+    assert "claude-sonnet-4-6 4 2 18.1k → 6.8k 62% 1" in page.text
     assert "agent-a 1 1 20.1k → 6.1k 70% 0" in page.text
 
 

@@ -1,7 +1,9 @@
 """Configs: one key for equal settings, and labels that distinguish them."""
 
-from recorder.core.handlers.model_configs import config_key, labels
+from recorder.core.handlers.model_configs import COMPARED_MAX, config_key, labels
 from recorder.core.records import ModelConfig
+from tests.support.build import agent_start
+from tests.support.memory_store import Play
 
 
 def config(**snapshot):
@@ -101,3 +103,29 @@ def test_the_config_without_an_own_name_is_labelled_by_its_model_alone():
         "claude-sonnet-4-6 fast",
         "claude-sonnet-4-6 no config id",
     ]
+
+
+def test_a_new_config_never_renames_an_old_one():
+    lines = [
+        agent_start(f"s.a.{number}", config_snapshot={"model": "m", "provider": "p", **settings})
+        for number, settings in enumerate(({"t": 1}, {"t": 2}, {"t": 3, "u": 1}, {"t": 3, "u": None, "v": 1}))
+    ]
+    store, seen = Play(), {}
+    for number, line in enumerate(lines):
+        store.feed(line)
+        for config in store.of(ModelConfig):
+            assert seen.setdefault(config.key, config.parameter) == config.parameter
+        assert len(set(seen.values())) == len(seen) == number + 1
+
+    assert list(seen.values())[:2] == ["", "t 2"]
+
+
+def test_many_configs_of_one_model_have_labels_that_differ():
+    store = Play()
+    for number in range(COMPARED_MAX + 20):
+        snapshot = {"model": "m", "provider": "p", "note": "x" * 300 + str(number)}
+        store.feed(agent_start(f"s.a.{number}", config_snapshot=snapshot))
+
+    parameters = [config.parameter for config in store.of(ModelConfig)]
+    assert len(set(parameters)) == len(parameters) == COMPARED_MAX + 20
+    assert max(map(len, parameters)) <= 200
