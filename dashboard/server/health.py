@@ -2,7 +2,7 @@
 
 Raw ASGI, not Django views: they answer while all threads that serve pages wait for the database.
 
-The server commits a trial every `EVERY_S` seconds (`watch`). `/readyz` tells a stranger how the last one
+The server commits a trial every `EVERY_S` seconds (`watch`). `/readyz` reports to a stranger how the last one
 ended, so no stranger can make the database write; with a token of any scope it commits one now.
 """
 
@@ -44,7 +44,7 @@ async def ready(scope: Scope, receive: Receive, send: Send) -> None:
     if writer().oldest_s() > OLDEST_S:
         await reply(send, 503, {"status": "stuck", "message": "an event has waited too long for its commit"})
         return
-    check = await try_commit() if await _is_known(scope) else await _last_check()
+    check = await try_commit() if await _has_valid_token(scope) else await _last_check()
     if check is None or monotonic() - check.made_at > STALE_S:
         await reply(send, 503, {"status": "unknown", "message": "no test commit was made lately"})
     elif check.code:
@@ -80,8 +80,8 @@ async def _last_check() -> Check | None:
     return _last
 
 
-async def _is_known(scope: Scope) -> bool:
-    """Whether the request has a valid token. While the database does not answer nobody is known."""
+async def _has_valid_token(scope: Scope) -> bool:
+    """Whether the request has a valid token. False while the database does not answer."""
     try:
         await authenticate(scope["headers"])
     except WrongScope:

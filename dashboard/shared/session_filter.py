@@ -12,7 +12,7 @@ from recorder.models import LoopRecord, ModelConfig, Session, ToolCall, Turn
 OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
-FAILED = ("failed", "rejected", "aborted")  # nobody stopped these, and they have no result
+FAILED = ("failed", "rejected", "aborted")  # ended without a result, and no user stopped them
 WORDS_MAX = 8
 LABELS_MAX = 1_000  # configs of a project whose labels a filter compares
 SORTS = {
@@ -105,13 +105,13 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
 def has_failed() -> Q:
     """Return the condition that a session failed, for the list's view and tile and for Attention.
 
-    Its outcome is one of `FAILED`, it waits for nobody, and it is no sub-agent, which reports to its parent.
+    Its outcome is one of `FAILED`, no approval is open, and it is no sub-agent, which reports to its parent.
     """
     return Q(outcome__in=FAILED) & is_settled_root()
 
 
 def is_settled_root() -> Q:
-    """Return the condition that a session is no sub-agent and waits for nobody."""
+    """Return the condition that a session is no sub-agent and has no open approval."""
     return Q(waiting=0) & ~Q(head__role="sub_agent")
 
 

@@ -19,7 +19,7 @@ PREFIX = "lsk"
 NO_HASH = "0" * 64  # equals no SHA-256 that occurs
 
 
-# A token ends with the membership of the person who made it; one of the command line belongs to nobody.
+# A token ends with the membership of the person who made it; one of the command line has no owner.
 _MEMBERSHIPS = Membership.objects.filter(project=OuterRef("project"), user=OuterRef("created_by"))
 _OF_MEMBERS = Q(created_by=None) | Q(created_by__is_active=True) & (
     Q(created_by__is_superuser=True) | Exists(_MEMBERSHIPS)

@@ -81,7 +81,7 @@ def test_a_time_in_the_future_is_the_arrival_after_a_rebuild_too(feed, project):
     assert times() == (NOW, NOW)
 
 
-def test_an_imported_session_of_february_stands_in_february_everywhere(feed, project, client):
+def test_an_imported_session_of_february_is_in_february_everywhere(feed, project, client):
     feed(*ended("recent", hours=3))
     feed(build.agent_start("old.a.1", **FEBRUARY), build.agent_end("old.a.1", outcome="failed", **FEBRUARY))
     user = User.objects.create_user("reader")

@@ -120,7 +120,7 @@ class Board:
         return first if first and first.standing.per_win.is_whole else None
 
     @property
-    def is_among_ranked(self) -> bool:
+    def has_cheaper_unranked(self) -> bool:
         """Whether a config without a rank may win at a lower cost than `cheapest_win`."""
         first = self.cheapest_win
         return first is not None and any(

@@ -66,7 +66,7 @@ def convention_of_turn(turn: Turn, of_loop: ModelConfig | None) -> Convention | 
     """Return how a turn counted cached tokens; `of_loop` is its loop's config, its own must be set.
 
     Another model of the loop's provider is called by the api of the loop's config, which is also the best
-    hint for a provider that nobody lists.
+    hint for a provider that no list has.
     """
     source = turn.loop.session.source
     config, known = turn.config, of_loop.provider if of_loop is not None else ""

@@ -65,7 +65,7 @@ class Buckets(NamedTuple):
 def convention(
     config: ModelConfig | None, provider: str = "", source: str = "", model: str = ""
 ) -> Convention | None:
-    """Return where cached tokens were counted; None if neither the API, the provider nor the model tells."""
+    """Return where cached tokens were counted; None if API, provider and model are all unknown."""
     if source in CONVENTIONS:
         return CONVENTIONS[source]
     api = api_of(config)

@@ -38,7 +38,7 @@ def test_each_control_is_isolated_with_its_code_point_and_copies_as_it_was(contr
         f"<!-- {RLO} -->",
     ],
 )
-def test_attributes_and_elements_that_hold_only_text_are_kept(kept):
+def test_attributes_and_elements_that_hold_only_text_stay(kept):
     assert mark_controls(kept) == kept
 
 

@@ -31,7 +31,7 @@ def test_health_and_readiness_are_reported(token):
     assert ready(token).status == 200
 
 
-def test_a_stranger_is_told_the_last_check_and_causes_no_commit(token, monkeypatch):
+def test_a_stranger_gets_the_last_check_and_causes_no_commit(token, monkeypatch):
     commits = []
     monkeypatch.setattr(health, "_last", None)
     monkeypatch.setattr(health, "COMMIT_S", 0.1)
@@ -55,7 +55,7 @@ def test_a_stranger_is_told_the_last_check_and_causes_no_commit(token, monkeypat
     assert request("/readyz").status == 503
 
 
-def test_the_server_checks_itself_and_tells_strangers_what_it_found(token, monkeypatch):
+def test_the_server_checks_itself_and_reports_the_result_to_strangers(token, monkeypatch):
     async def refuse():
         raise Busy("disk_full")
 

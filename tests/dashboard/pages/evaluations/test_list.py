@@ -50,7 +50,7 @@ def test_evaluations_are_sorted_by_their_time_not_by_their_arrival(feed, see):
     assert listed == [f"evaluations-row-{by_arrival[n]}" for n in (0, 2, 1)]
 
 
-def test_the_runner_up_costs_stand_beside_the_winners(feed, see):
+def test_the_runner_ups_cost_is_beside_the_winners(feed, see):
     costs = {loop_id(1): 0.05, loop_id(2): 0.02, loop_id(3): 0.03}
     events = [
         start(1, 2, 3),

@@ -38,7 +38,7 @@ def judged(*last):
     ],
     ids=["AgentEnd", "MessageEnd", "TurnEnd"],
 )
-def test_the_reply_counts_wherever_it_stands(last):
+def test_the_reply_counts_in_every_kind_of_event(last):
     group = judged(*last)
     assert group.named == [2]
     assert group.verdict == "judged"

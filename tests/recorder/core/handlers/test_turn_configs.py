@@ -56,7 +56,7 @@ def test_another_model_or_provider_is_another_config(model, provider):
     assert (found.model, found.provider) == (model, provider)
 
 
-def test_a_turn_belongs_to_the_agent_that_had_taken_over_when_it_started():
+def test_a_turn_belongs_to_the_agent_that_was_active_when_it_started():
     play = Play(build.agent_start(agent_id="root"), *turn(0, "m"))
     play.feed(build.turn_start(index=1), build.ours("AgentSwitched", to="expert"), build.turn_end())
     play.feed(*turn(2, "m"))
