@@ -31,7 +31,7 @@ def _without_receipt(record):
     if kind != "Session":
         return record
     kept = json.loads(values)
-    del kept["last_event_at"]
+    del kept["last_received_at"]
     return f"{kind} {json.dumps(kept)}"
 
 

@@ -11,7 +11,8 @@ from recorder.database import row_mapper
 @pytest.mark.django_db
 def test_what_was_never_saved_cannot_be_pointed_at():
     at = datetime(2026, 2, 1, tzinfo=UTC)
-    session = Session(session_id="s", created_at=at, last_active_at=at, last_event_at=at)
+    times = dict.fromkeys(("created_at", "last_active_at", "last_event_at", "last_received_at"), at)
+    session = Session(session_id="s", **times)
     anomaly = Anomaly(session=session, loop=None, kind="late", text="", at=at)
 
     with pytest.raises(ValueError, match="Session is pointed at"):
