@@ -45,7 +45,10 @@ RATIO_FROM = 1024 * 1024  # if it is longer than this
 # Each line costs a parse, and a row if it is refused: a body with more lines than this has at least so many
 # bytes a line, blank ones included. Hardly an event is shorter, so it is the limit of bytes that events meet.
 BODY_LINES, LINE_BYTES = 30_000, 64
-INLINE_BYTES = 16 * 1024  # a plain body up to this size is read on the event loop, in at most 2 ms
+# A plain body is read on the event loop up to these limits, in at most 2 ms. A thread would wait for the GIL
+# while the writer holds it, and so delay each batch of an ordinary sender.
+INLINE_BYTES, INLINE_LINES = 1024 * 1024, 1_000
+INLINE_OBJECT_BYTES = 16 * 1024  # of one JSON object, which is parsed
 INLINE_REJECTS = 50  # an answer with more of them is written in a thread
 
 # Threads of their own, so that long bodies delay neither the check of tokens nor the writer.
@@ -215,11 +218,17 @@ async def _body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
 
 
 async def _lines(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
-    """Return the lines of a body; read it off the event loop unless it is short and plain. Raises Fault."""
-    if not is_gzip and len(body) <= INLINE_BYTES:
+    """Return the lines of a body; read it off the event loop unless it is plain and short. Raises Fault."""
+    if not is_gzip and _is_short(body, media):
         return _read(body, media, is_gzip=False)
     read = partial(_read, body, media, is_gzip=is_gzip)
     return await asyncio.get_running_loop().run_in_executor(_BODIES, read)
+
+
+def _is_short(body: bytes, media: str) -> bool:
+    if media == JSON:
+        return len(body) <= INLINE_OBJECT_BYTES
+    return len(body) <= INLINE_BYTES and body.count(b"\n") <= INLINE_LINES
 
 
 def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:

@@ -191,7 +191,17 @@ def test_a_refused_gzip_body_stores_nothing(token):
     assert request("/healthz").status == 200
 
 
-def test_a_long_plain_body_is_read_off_the_event_loop_too(token, monkeypatch):
+@pytest.mark.parametrize(
+    ("body", "is_short"),
+    [
+        (b" " * http.INLINE_BYTES, True),
+        (b" " * http.INLINE_BYTES + b"\n", False),
+        (b"\n" * http.INLINE_LINES, True),
+        (b"\n" * (http.INLINE_LINES + 1), False),
+    ],
+    ids=["short", "many bytes", "few lines", "many lines"],
+)
+def test_a_plain_body_is_read_on_the_event_loop_only_if_it_is_short(token, monkeypatch, body, is_short):
     on_loop = []
 
     def read(body):
@@ -199,6 +209,6 @@ def test_a_long_plain_body_is_read_off_the_event_loop_too(token, monkeypatch):
         return lines_of(body)
 
     monkeypatch.setattr(http, "lines_of", read)
-    assert post(b"\n" * (http.INLINE_BYTES + 1), token).status == 200
+    assert post(body, token).status == 200
 
-    assert on_loop == [False]
+    assert on_loop == [is_short]
