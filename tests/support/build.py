@@ -269,3 +269,14 @@ def small_loop(loop="s.a.1", tokens=5, text="Done.", **start):
         turn_end(loop, tokens=tokens, message=answer),
         agent_end(loop, tokens=tokens, messages=[user(), answer]),
     ]
+
+
+def handed_over(loop="s.a.1", models=("claude-haiku-4-5", "claude-sonnet-4-5", "claude-haiku-4-5")):
+    """Return a loop that `agent-a` begins with the first model, hands over to `expert`, and takes back."""
+    events = [agent_start(loop, config_snapshot={"model": models[0], "provider": "anthropic"})]
+    for index, (model, agent) in enumerate(zip(models, ("agent-a", "expert", "agent-a"), strict=True)):
+        answer = assistant(tokens=1_000, model=model)
+        events += [] if index == 0 else [ours("AgentSwitched", loop, to=agent)]
+        events.append(turn_start(loop, index=index, at=10 * index))
+        events.append(turn_end(loop, tokens=1_000, at=10 * index + 5, message=answer))
+    return [*events, agent_end(loop, tokens=3_000, at=30)]

@@ -23,6 +23,7 @@ from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, raw_items
 from dashboard.pages.session.conversation.turn import Reading
 from dashboard.shared.compiled_query import compiled, in_list, list_param
+from dashboard.shared.config_labels import Chip, chip
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
 from dashboard.shared.costs import COST
 from dashboard.shared.usage_bar import COLUMNS
@@ -33,9 +34,15 @@ TAIL_MAX = 200  # lines shown after the last turn
 STATE = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
 TIMES = ("started_at", "ended_at", "start_event", "end_event")
 # A whole row has 130 columns with its relations.
-SHOWN = (*STATE, *TIMES, *COLUMNS, *COST, "cache_write_1h_tokens", "loop_id", "config_id", "price_id")
+SHOWN = (
+    *(*STATE, *TIMES, *COLUMNS, *COST, "cache_write_1h_tokens"),
+    *("loop_id", "config_id", "agent_id", "price_id"),
+)
+_CHANGED = "({0}.agent_id <> '' OR {0}.config_id <> l.config_id)".format
 _BEGIN = "COALESCE({0}.start_event, {0}.request_event, {0}.end_event)".format
 _TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
+COALESCE({_CHANGED("t")}, FALSE) AS is_changed, COALESCE({_CHANGED("b")}, FALSE) AS was_changed,
+COALESCE(NULLIF(t.agent_id, ''), l.agent_id) AS agent,
 l.session_id AS session, p.slug AS slug, {_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
 FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
@@ -64,6 +71,8 @@ class TurnView:
     trigger: str
     state: str
     model: str
+    chip: Chip | None  # its config; None where it is that of the loop and of the turn before
+    agent: str  # the same for its agent
     error: str
     stop: str
     started_at: datetime
@@ -113,6 +122,7 @@ class _Span:
     session: int
     before: int
     begin: int
+    shows_answerer: bool  # its config or agent is not that of the loop's start, or that of the turn before
 
     @property
     def turn_key(self) -> folded_calls_query.TurnKey:
@@ -236,6 +246,8 @@ def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
         trigger="continued" if is_continued else TRIGGERS.get(turn.triggered_by, ""),
         state=turn.state,
         model=turn.model,
+        chip=chip(turn.config) if span.shows_answerer and turn.config else None,
+        agent=turn.agent if span.shows_answerer else "",  # type: ignore[attr-defined]
         error=turn.error,
         stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
         started_at=turn.started_at,
@@ -253,25 +265,32 @@ def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
 def _spans(pks: Collection[int]) -> list[_Span]:
     """Return the turns in recorded order, each with its first event and that of the previous turn.
 
-    One query, and two more if a turn has a cost: a running turn has none yet.
+    One query, and two more if a turn has ended and has a config and a price: a running turn has none yet.
     """
-    ordered = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
-    priced = [turn for turn in ordered if _has_cost(turn)]
+    ordered: list[Any] = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
     configs = {
-        config.pk: config for config in _configs({turn.config_id for turn in priced if turn.config_id})
+        config.pk: config for config in _configs({turn.config_id for turn in ordered if turn.config_id})
     }
-    prices = {price.pk: price for price in _prices({turn.price_id for turn in priced if turn.price_id})}
-    for turn in priced:
+    prices = {price.pk: price for price in _prices({turn.price_id for turn in ordered if turn.price_id})}
+    for turn in ordered:
         turn.config, turn.price = configs.get(turn.config_id or 0), prices.get(turn.price_id or 0)
     return [
-        _Span(turn, turn.slug, turn.session, turn.earlier or 0, turn.begun or 0)  # type: ignore[attr-defined]
+        _Span(
+            turn,
+            turn.slug,
+            turn.session,
+            turn.earlier or 0,
+            turn.begun or 0,
+            # What a turn shows depends on earlier turns alone: a turn that has ended never changes.
+            bool(turn.is_changed or turn.was_changed),
+        )
         for turn in ordered
     ]
 
 
 @compiled
 def _configs(pks: Collection[int]) -> QuerySet[ModelConfig]:
-    return ModelConfig.objects.filter(pk__in_list=pks).only("model", "provider")
+    return ModelConfig.objects.filter(pk__in_list=pks).only("key", "slot", "model", "provider", "parameter")
 
 
 @compiled

@@ -12,7 +12,7 @@ from dashboard.pages.session.tree.rows import kind_of, state_of, title_of
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
@@ -21,8 +21,7 @@ from recorder.models import LoopRecord
 TITLE = ("loop_id", "title", "activity", "status")
 LABELS = (
     *TITLE,
-    "agent_id",
-    "agent_label",
+    *OF_LOOP,
     "continuation_kind",
     "role",
     "run",
@@ -67,8 +66,7 @@ class Head:
     pk: int
     session_id: str
     loop_id: str
-    agent_id: str
-    agent_label: str
+    agents: Sequence[str]  # that of its start, then in order of their answers
     kind: str
     icon: str
     state: str
@@ -80,7 +78,7 @@ class Head:
     parent: Neighbour | None
     parent_id: str
     adjacent: AdjacentLoops
-    chip: Chip | None
+    chips: Sequence[Chip]  # of its configs: that of its start, then in order of first answers
     is_inferred: bool
     settings: Sequence[Setting]
     strip: Sequence[Setting]
@@ -119,13 +117,20 @@ class Heads:
 
 
 def _heads(pks: Collection[int], tab: str, shape: ShapeOf) -> Mapping[int, Head]:
-    """Return the headers of loops. Three queries, and those of their sessions' shapes."""
+    """Return the headers of loops.
+
+    Three queries, one for loops with several configs or agents, and those of their sessions' shapes.
+    """
     loops = _loops(pks)
     orders = {session: shape(session).order for session in {loop.session_id for loop in loops}}
     around = {pk for loop in loops for pk in _adjacent_ids(orders[loop.session_id], loop.pk)}
     neighbours = {loop.pk: loop for loop in _titles(around)}
-    named = chips({loop.config_id for loop in loops if loop.config_id})
-    return {loop.pk: _head(loop, orders[loop.session_id], neighbours, named, tab) for loop in loops}
+    answered = answered_by(loops)
+    named = chips_of(answered)
+    return {
+        loop.pk: _head(loop, orders[loop.session_id], neighbours, answered[loop.pk], named, tab)
+        for loop in loops
+    }
 
 
 @compiled
@@ -148,6 +153,7 @@ def _head(
     loop: LoopRecord,
     order: Sequence[int],
     neighbours: Mapping[int, LoopRecord],
+    answered: AnsweredBy,
     named: Mapping[int, Chip],
     tab: str,
 ) -> Head:
@@ -159,8 +165,7 @@ def _head(
         pk=loop.pk,
         session_id=loop.session.session_id,
         loop_id=loop.loop_id,
-        agent_id=loop.agent_id,
-        agent_label=loop.agent_label,
+        agents=answered.agents,
         kind=kind,
         icon=icon,
         state=state_of(loop, is_waiting=loop.waiting > 0),
@@ -172,7 +177,7 @@ def _head(
         parent=_neighbour(loop, loop.parent),
         parent_id="" if loop.parent or loop.parent_loop_id == loop.loop_id else loop.parent_loop_id or "",
         adjacent=_adjacent(loop, order, neighbours),
-        chip=named.get(loop.config_id or 0),
+        chips=answered.chips(named),
         is_inferred=loop.config_inferred,
         settings=fields,
         strip=strip(fields),

@@ -2,21 +2,24 @@
 
 A track is drawn from at most about READ events and LOOPS loops. Of more, every n-th row is read, and always
 the rare and failed events, and the running and long loops. Cost: one query for all sessions and three for
-each; the rows read are bounded, the count of events is an index scan.
+each, four if a loop's turns had several configs; the rows read are bounded, the count of events is an index
+scan.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Literal
 
 from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Window
-from django.db.models.functions import RowNumber
+from django.db.models.functions import Coalesce, Lag, RowNumber
 
 from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
 from dashboard.shared.compiled_query import compiled
+from dashboard.shared.series_colours import series_slots
 from recorder.core.records import ORIGIN_TRANSLATED
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
@@ -24,8 +27,11 @@ READ = 800  # sampled events of a track, besides rare and failed ones
 LOOPS = 400  # sampled loops, besides running and long ones
 LONG = 200  # a loop is long if it has more than 1/LONG of the session's events
 FAILED = 500
+CHANGES = 1_000  # changes of the config inside loops that are drawn
 EVENT = ("pk", "type", "occurred_at")
-LOOP = ("start_event", "end_event", "config__slot", "is_selected", "status")
+LOOP = (
+    *("pk", "start_event", "end_event", "config", "config__slot", "is_selected", "status", "has_switched"),
+)
 KINDS = {
     "AgentStart": "loop",
     "TurnStart": "turn",
@@ -145,7 +151,29 @@ def _some_loops(session: int, every: int, events: int) -> QuerySet[LoopRecord, t
 def _loop_spans(session: Any) -> list[LoopSpan]:
     every = -(-session.loops // LOOPS)
     rows = _some_loops(session.pk, every, session.events // LONG) if every > 1 else _loops(session.pk)
+    changes: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    slots = {config: slot or 0 for _, _, _, config, slot, *_ in rows}
+    for loop, event, config, slot in _config_changes([row[0] for row in rows if row[-1]]):
+        changes[loop].append((event or 0, config))
+        slots.setdefault(config, slot)
+    drawn = dict(zip(slots, series_slots(slots.values()), strict=True))
     return [
-        LoopSpan(start or 0, end if status != "running" else None, slot or 8, is_lost=chosen is False)
-        for start, end, slot, chosen, status in rows
+        LoopSpan(
+            start or 0,
+            end if status != "running" else None,
+            drawn[config],
+            is_lost=chosen is False,
+            changes=[(event, drawn[after]) for event, after in changes[pk]],
+        )
+        for pk, start, end, config, _, chosen, status, _ in rows
     ]
+
+
+@compiled
+def _config_changes(loops: Collection[int]) -> QuerySet[Turn, tuple[Any, ...]]:
+    """Query the turns of loops that another config answered than the turn before, at most CHANGES."""
+    ended = Turn.objects.filter(loop__in_list=loops, config__isnull=False)
+    before = Window(Lag("config", default=F("loop__config")), partition_by="loop", order_by="ordinal")
+    changed = ended.annotate(before=before).exclude(config=F("before"))
+    event = Coalesce("start_event", "end_event")
+    return changed.order_by("loop", "ordinal").values_list("loop", event, "config", "config__slot")[:CHANGES]

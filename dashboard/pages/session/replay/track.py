@@ -15,6 +15,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from dashboard.shared.series_colours import series_class
+
 WIDTH = 1000.0
 IDLE = timedelta(minutes=1)
 BUCKETS = 120
@@ -38,12 +40,24 @@ class TrackEvent:
 
 @dataclass(frozen=True, slots=True)
 class LoopSpan:
-    """A loop from its first to its last event; `until` is None while it runs."""
+    """A loop from its first to its last event; `until` is None while it runs.
+
+    `changes` are the first events of turns that another config answered than the turn before, each with its
+    colour; `slot` is the colour until the first.
+    """
 
     since: int
     until: int | None
     slot: int
     is_lost: bool = False
+    changes: Sequence[tuple[int, int]] = ()
+
+    @property
+    def stretches(self) -> Sequence[tuple[int, int | None, int]]:
+        """Return the stretches of one colour: first event, first event after it, colour."""
+        starts = [(self.since, self.slot), *self.changes]
+        ends = [*(event for event, _ in self.changes), self.until]
+        return [(event, end, slot) for (event, slot), end in zip(starts, ends, strict=True)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,17 +138,20 @@ def _bars(events: Sequence[TrackEvent], x: Sequence[float], loops: Iterable[Loop
     for loop in sorted(loops, key=lambda loop: loop.since):
         start = _position(ids, x, loop.since)
         end = WIDTH if loop.until is None else _position(ids, x, loop.until)
-        css = f"config-{loop.slot}{' is-dimmed' if loop.is_lost else ''}"
         lane = next((n for n, ended in enumerate(ends) if ended <= start), LANES - 1)
         ends[lane] = max(end, ends[lane])
-        bar = Bar(css, round(min(start, WIDTH - 2), 1), 24 + 4 * lane, round(max(end - start, 2), 1))
-        before = last[lane]
-        one = None if before is None else _merge(bars[before], bar)
-        if before is not None and one is not None:
-            bars[before] = one
-        else:
-            last[lane] = len(bars)
-            bars.append(bar)
+        for first, after, slot in loop.stretches:
+            start = _position(ids, x, first)
+            end = WIDTH if after is None else _position(ids, x, after)
+            css = f"{series_class(slot)}{' is-dimmed' if loop.is_lost else ''}"
+            bar = Bar(css, round(min(start, WIDTH - 2), 1), 24 + 4 * lane, round(max(end - start, 2), 1))
+            before = last[lane]
+            one = None if before is None else _merge(bars[before], bar)
+            if before is not None and one is not None:
+                bars[before] = one
+            else:
+                last[lane] = len(bars)
+                bars.append(bar)
     return bars
 
 

@@ -11,6 +11,8 @@ from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis, path
 from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -43,10 +45,34 @@ class Bars:
 
 
 @dataclass(frozen=True, slots=True)
+class Colours:
+    """Colour slots of the configs of this chart: no two are the same. A config without one has slot 0."""
+
+    chips: Mapping[int, Chip]
+
+    @classmethod
+    def of(cls, configs: Collection[int]) -> Colours:
+        """Return the colours of these configs. One query."""
+        return cls(chart_chips(chips(configs)))
+
+    def of_row(self, row: LoopRow) -> int:
+        """Return the colour of the config with which a loop started."""
+        if row.chip is None:
+            return 0
+        return next((chip.slot for chip in self.chips.values() if chip.key == row.chip.key), row.chip.slot)
+
+    def of_phase(self, phase: Phase, of_loop: int) -> int:
+        """Return the colour of a phase: that of its loop, unless another config answered the turn."""
+        chip = self.chips.get(phase.config or 0)
+        return chip.slot if chip else of_loop
+
+
+@dataclass(frozen=True, slots=True)
 class Lane:
-    """One loop on the axis."""
+    """One loop on the axis. Bars of a turn that another config answered have its colour."""
 
     row: LoopRow
+    slot: int
     url: str
     bars: Sequence[Bars]
     bracket: str = ""  # among the branches and the judge of a group: first, mid or last
@@ -61,6 +87,7 @@ class Part:
 
     kind: Kind
     name: str
+    chip: Chip | None  # the config that answered a turn, if it is not that of the loop's start
     url: str
     bars: Sequence[Bars]
     length: timedelta | None  # None while it runs
@@ -134,16 +161,17 @@ class Timelines:
         line = _axis(spans, window, folds=self.folds)
         own = [phase for phase in drawn.phases if phase.loop == self.loop]
         near = axis((phase.span for phase in own), folds=self.folds)
-        parts = self._parts(session, own, near) if near else []
-        lanes = self._lanes(session, shown, drawn.phases, line) if line else []
-        chip = next((lane.row.chip for lane in lanes if lane.is_selected), None)
+        colours = Colours.of({phase.config for phase in drawn.phases if phase.config})
+        lanes = self._lanes(session, shown, drawn.phases, line, colours) if line else []
+        slot = next((lane.slot for lane in lanes if lane.is_selected), 0)
+        parts = self._parts(session, own, near, _Painter(colours, slot)) if near else []
         return Timeline(
             pk=session.pk,
             scale=_scale(line, begin) if line else None,
             lanes=lanes,
             hidden=len(order) - len(own_loops),
             own=_scale(near, begin) if near else None,
-            slot=chip.slot if chip else 0,
+            slot=slot,
             parts=parts[:PARTS],
             more=max(0, len(parts) - PARTS),
             timeless=drawn.timeless,
@@ -152,7 +180,7 @@ class Timelines:
         )
 
     def _lanes(
-        self, session: Session, shown: Sequence[int], phases: Sequence[Phase], line: Axis
+        self, session: Session, shown: Sequence[int], phases: Sequence[Phase], line: Axis, colours: Colours
     ) -> list[Lane]:
         by_loop: dict[int, list[Phase]] = defaultdict(list)
         for phase in phases:
@@ -165,13 +193,22 @@ class Timelines:
             is_elsewhere = pk not in here
             url = drawn[pk].url if is_elsewhere else self._url(session, pk)
             is_inside = is_elsewhere or drawn[pk].kind in ("Sub-agent", "Branch") or pk in brackets
-            bars = _bars(by_loop[pk], line, least)
+            slot = colours.of_row(drawn[pk])
             lanes.append(
-                Lane(drawn[pk], url, bars, brackets.get(pk, ""), pk == self.loop, is_inside, is_elsewhere)
+                Lane(
+                    drawn[pk],
+                    slot,
+                    url,
+                    _Painter(colours, slot).bars(by_loop[pk], line, least),
+                    brackets.get(pk, ""),
+                    pk == self.loop,
+                    is_inside,
+                    is_elsewhere,
+                )
             )
         return lanes
 
-    def _parts(self, session: Session, phases: Sequence[Phase], near: Axis) -> list[Part]:
+    def _parts(self, session: Session, phases: Sequence[Phase], near: Axis, painter: _Painter) -> list[Part]:
         """Return turns in order, each followed by its tools; parts without a turn come last."""
         turns: dict[int | None, list[Phase]] = defaultdict(list)
         for phase in phases:
@@ -182,12 +219,13 @@ class Timelines:
             at = links.loop(slug, session.pk, self.loop, turn="" if ordinal is None else ordinal + 1)
             if answer and ordinal is not None:
                 found.append(
-                    _part("model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near)
+                    _part("model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near, painter)
                 )
             for phase in turns[ordinal]:
                 if phase.kind not in ("wait", "model"):
                     url = f"{at}#session-tool-{phase.pk}" if phase.pk else at
-                    found.append(_part(phase.kind, phase.name or NAMES[phase.kind], url, [phase], near))
+                    name = phase.name or NAMES[phase.kind]
+                    found.append(_part(phase.kind, name, url, [phase], near, painter))
         return found
 
     def _url(self, session: Session, loop: int) -> str:
@@ -222,23 +260,43 @@ NAMES: Mapping[Kind, str] = {
 }
 
 
-def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis) -> Part:
+def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, painter: _Painter) -> Part:
     start, end = min(phase.span.start for phase in phases), max(phase.span.end for phase in phases)
     is_open = any(phase.is_open for phase in phases)
     is_received = any(phase.is_received for phase in phases)
-    return Part(kind, name, url, _bars(phases, near, 0), None if is_open else end - start, is_received)
-
-
-def _bars(phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
-    by_kind: dict[Kind, list[Span]] = defaultdict(list)
-    for phase in phases:
-        by_kind[phase.kind].append(phase.span)
-    drawn = (
-        Bars(CSS[kind], path(by_kind[kind], on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least))
-        for kind in CSS
-        if kind in by_kind
+    chip = painter.colours.chips.get(phases[0].config or 0)
+    return Part(
+        kind,
+        name,
+        chip if chip and chip.slot != painter.slot else None,
+        url,
+        painter.bars(phases, near, 0),
+        None if is_open else end - start,
+        is_received,
     )
-    return [bars for bars in drawn if bars.path]
+
+
+@dataclass(frozen=True, slots=True)
+class _Painter:
+    """Draws the phases of a loop, whose lane has the colour `slot`."""
+
+    colours: Colours
+    slot: int
+
+    def bars(self, phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
+        """Return one path for each kind and colour."""
+        spans: dict[Kind, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
+        for phase in phases:
+            spans[phase.kind][self.colours.of_phase(phase, self.slot)].append(phase.span)
+        drawn = (
+            Bars(
+                CSS[kind] if slot == self.slot else f"{CSS[kind]} {series_class(slot)}",
+                path(same, on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least),
+            )
+            for kind in CSS
+            for slot, same in spans[kind].items()
+        )
+        return [bars for bars in drawn if bars.path]
 
 
 def _axis(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:

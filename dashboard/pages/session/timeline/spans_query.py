@@ -1,8 +1,9 @@
 """Reads how loops spent their time: waiting for a model, its answers, tools, approvals, compactions.
 
 Events without a timestamp have the receive time of their line. It is used only if it lies within the turn,
-give or take SLACK: imported events were received at another time, and their spans are not drawn. Invariant: a
-span with a received bound is inside the span of its turn. Cost: six queries, O(rows) for the selected loops.
+give or take SLACK: imported events were received at another time, and their spans are not drawn. An open turn
+has the config of the last turn that its agent answered. Invariant: a span with a received bound is inside the
+span of its turn. Cost: six queries, O(rows) for the selected loops.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import zip_longest
 from typing import Literal
 
 from django.db.models import F, Max, Min, Q
@@ -35,6 +37,7 @@ class Phase:
     name: str = ""
     is_received: bool = False
     is_open: bool = False
+    config: int | None = None  # of the turn, for `wait` and `model`
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class _Begun:
     ordinal: int
     span: Span
     is_open: bool
+    config: int | None
 
     def holds(self, moment: datetime | None) -> bool:
         return moment is not None and self.span.start - SLACK <= moment <= self.span.end + SLACK
@@ -70,12 +74,17 @@ class _Begun:
 def loop_phases(loops: Collection[int]) -> LoopPhases:
     """Return the phases of loops. Six queries."""
     rows = LoopRecord.objects.filter(pk__in=loops, started_at__isnull=False)
-    columns = rows.values_list("pk", "started_at", "ended_at", "last_event_at")
-    ran = {pk: Span(start, max(start, ended or last or start)) for pk, start, ended, last in columns if start}
+    columns = rows.values_list("pk", "started_at", "ended_at", "last_event_at", "config_id")
+    found = list(columns)
+    ran = {
+        pk: Span(start, max(start, ended or last or start)) for pk, start, ended, last, _ in found if start
+    }
     if not ran:
         return LoopPhases(())
     end = max(span.end for span in ran.values())
-    turns = _turns(loops, {pk: span.end for pk, span in ran.items()})
+    turns = _turns(
+        loops, {pk: span.end for pk, span in ran.items()}, {pk: config for pk, *_, config in found}
+    )
     tools, timeless = _tools(loops, {turn.pk: turn for turn in turns}, end)
     answers = _answers(turns, _received(loops), tools)
     phases = [*answers, *tools, *_approvals(loops, turns, end), *_compactions(loops, end)]
@@ -87,16 +96,24 @@ def _bounds(ran: Mapping[int, Span], known: Collection[int]) -> list[Span]:
     return [*ends, *(span for pk, span in ran.items() if pk not in known)]
 
 
-def _turns(loops: Collection[int], ends: Mapping[int, datetime]) -> list[_Begun]:
-    """Return turns. A turn without an end lasts until the next turn starts or its loop ends."""
+def _turns(
+    loops: Collection[int], ends: Mapping[int, datetime], configs: Mapping[int, int | None]
+) -> list[_Begun]:
+    """Return turns by loop and number. `configs` are those with which loops started.
+
+    A turn without an end lasts until the next turn starts or its loop ends.
+    """
+    columns = ("pk", "loop_id", "ordinal", "started_at", "ended_at", "state", "config_id", "agent_id")
+    rows = list(Turn.objects.filter(loop__in=loops).order_by("loop_id", "ordinal").values_list(*columns))
+    answered = {(loop, ""): config for loop, config in configs.items()}  # the last config of each agent
     found: list[_Begun] = []
-    rows = Turn.objects.filter(loop__in=loops).order_by("loop_id", "-ordinal")
-    for pk, loop, ordinal, started, ended, state in rows.values_list(
-        "pk", "loop_id", "ordinal", "started_at", "ended_at", "state"
-    ):
-        after = found[-1].span.start if found and found[-1].loop == loop else ends.get(loop, started)
-        found.append(_Begun(loop, pk, ordinal, Span(started, max(started, ended or after)), state == "open"))
-    return found[::-1]
+    for row, following in zip_longest(rows, rows[1:]):
+        pk, loop, ordinal, started, ended, state, config, agent = row
+        after = following[3] if following and following[1] == loop else ends.get(loop, started)
+        config = answered[loop, agent] = config or answered.get((loop, agent))
+        span = Span(started, max(started, ended or after))
+        found.append(_Begun(loop, pk, ordinal, span, state == "open", config))
+    return found
 
 
 def _received(loops: Collection[int]) -> dict[int, tuple[datetime | None, datetime | None]]:
@@ -133,13 +150,28 @@ def _answers(
         if first is not None and is_received:
             start = turn.clamped(first)
             found.append(
-                Phase("wait", turn.loop, Span(turn.span.start, start), turn.ordinal, is_received=True)
+                Phase(
+                    "wait",
+                    turn.loop,
+                    Span(turn.span.start, start),
+                    turn.ordinal,
+                    is_received=True,
+                    config=turn.config,
+                )
             )
             if last is not None and turn.holds(last) and not turn.is_open:
                 end = turn.clamped(last)
         span = Span(start, max(start, end))
         found.append(
-            Phase("model", turn.loop, span, turn.ordinal, is_received=is_received, is_open=turn.is_open)
+            Phase(
+                "model",
+                turn.loop,
+                span,
+                turn.ordinal,
+                is_received=is_received,
+                is_open=turn.is_open,
+                config=turn.config,
+            )
         )
     return found
 

@@ -10,7 +10,7 @@ from django.db.models import Count, Min, QuerySet
 
 from dashboard.rendering.number_format import tokens
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import chips
+from dashboard.shared.config_labels import answered_by, chips_of
 from dashboard.shared.costs import loops_with_sub_agents
 from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
 
@@ -57,7 +57,8 @@ class Facts:
         self.first_prompts = dict(_first_prompts({loop.group_id for loop in loops if loop.group_id}))
         self.whole = loops_with_sub_agents(loops)
         self.failed = dict(_failed([loop.pk for loop in loops if loop.errors]))
-        self.chips = chips({loop.config_id for loop in loops if loop.config_id})
+        self.answered_by = answered_by(loops)
+        self.chips = chips_of(self.answered_by)
 
 
 def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -10,7 +10,7 @@ from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import Chip
+from dashboard.shared.config_labels import OF_LOOP, Chip
 from dashboard.shared.costs import COST, NOTHING, Cost
 from dashboard.web import links
 from recorder.models import LoopRecord
@@ -30,7 +30,6 @@ ROLES = {
 }
 STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
 COUNTS = (
-    "agent_label",
     "run",
     "turns",
     "errors",
@@ -41,7 +40,7 @@ COUNTS = (
     "branch_index",
 )
 # A whole row has 150 columns with its relations.
-SHOWN = (*STATE, *COUNTS, *COST, "config_id", "session__project__slug", "group__status")
+SHOWN = (*STATE, *COUNTS, *COST, *OF_LOOP, "session__project__slug", "group__status")
 ENDS = {
     "failed": "failed",
     "cancelled": "cancelled",
@@ -62,8 +61,9 @@ class LoopRow:
     state: str
     title: str
     is_same_prompt: bool  # same prompt as the first branch of its group
-    chip: Chip | None
-    agent: str
+    chips: Sequence[Chip]  # of its configs, in order of first answers
+    agent: str  # that took over, "" if none did
+    agents: Sequence[str]  # that of its start, then in order of first answers
     run: int
     turns: int
     errors: int
@@ -79,6 +79,11 @@ class LoopRow:
     is_winner: bool
     is_lost: bool
     is_superseded: bool
+
+    @property
+    def chip(self) -> Chip | None:
+        """Return the chip of the config of its start."""
+        return self.chips[0] if self.chips else None
 
     @property
     def css(self) -> str:
@@ -116,6 +121,7 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
     kind, icon = kind_of(loop)
     is_winner = loop.is_selected is True
     since, own = facts.waits.get(loop.pk), NOTHING + loop
+    answered = facts.answered_by[loop.pk]
     return LoopRow(
         pk=loop.pk,
         url=links.loop(loop.session.project.slug, loop.session_id, loop.pk),
@@ -124,8 +130,9 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         state=state_of(loop, is_waiting=since is not None),
         title=_title(loop, facts),
         is_same_prompt=_is_same_prompt(loop, facts),
-        chip=facts.chips.get(loop.config_id or 0),
+        chips=answered.chips(facts.chips),
         agent=loop.agent_label,
+        agents=answered.agents,
         run=loop.run,
         turns=loop.turns,
         errors=loop.errors,

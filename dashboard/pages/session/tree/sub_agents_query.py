@@ -17,7 +17,7 @@ from django.db.models import QuerySet, Sum
 
 from dashboard.pages.session.tree.rows import state_of
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.config_labels import NOBODY, OF_LOOP, Chip, answered_by, chips_of
 from dashboard.shared.costs import (
     COST,
     NOTHING,
@@ -32,7 +32,7 @@ from recorder.models import ChildLoopRef, LoopRecord, Session
 LEVELS = 8  # levels of sub-agents shown; deeper ones are on the pages of their sessions
 ABOVE = 12  # ancestor sessions shown
 # Only the columns shown are read: whole rows of loops, sessions and projects have 130 columns.
-CHILD = ("title", "agent_id", "agent_label", "config_id", "turns", "errors", "started_at", "ended_at")
+CHILD = ("title", *OF_LOOP, "turns", "errors", "started_at", "ended_at")
 STATE = ("status", "outcome", "is_selected", "role", "waiting")
 RUNS = ("status", "outcome", "waiting", "turns", "ended_at", "last_event_at", *COST)
 NAMED = ("session_id", "title", "spawn_tool_name", "project__slug")
@@ -54,7 +54,7 @@ class ChildRow:
     title: str = ""
     state: str = ""
     agent: str = ""
-    chip: Chip | None = None
+    chips: Sequence[Chip] = ()  # of its configs, in order of first answers
     turns: int = 0
     errors: int = 0
     started_at: datetime | None = None
@@ -186,17 +186,19 @@ def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> M
     whole = sessions_with_sub_agents(alone) if alone else {}
     parts = loops_with_sub_agents(others) if others else {}
     failed = _error_counts([session.pk for session in alone]) if alone else {}
-    named = chips({child.config_id for child in recorded.values() if child.config_id}) if recorded else {}
+    answered = answered_by(recorded.values())
+    named = chips_of(answered)
     rows = {}
     for key, link in found.items():
         child = recorded.get(link.child or 0)
+        used = answered.get(link.child or 0, NOBODY).chips(named)
         if child is None:
             rows[key] = ChildRow(link.session_id, link.tool_name)
         elif times[child.session_id] == 1:
             session = child.session
-            rows[key] = _of_session(link, child, named, whole[session.pk], failed.get(session.pk, 0))
+            rows[key] = _of_session(link, child, used, whole[session.pk], failed.get(session.pk, 0))
         else:
-            rows[key] = _of_loop(link, child, named, parts[child.pk])
+            rows[key] = _of_loop(link, child, used, parts[child.pk])
     return rows
 
 
@@ -211,7 +213,7 @@ def _error_counts(sessions: Collection[int]) -> Mapping[int, int]:
 
 
 def _of_session(
-    found: _AgentLink, child: LoopRecord, named: Mapping[int, Chip], whole: Cost, errors: int
+    found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost, errors: int
 ) -> ChildRow:
     session = child.session
     state = session.status if session.status in ("pending", "running") else session.outcome or session.status
@@ -222,7 +224,7 @@ def _of_session(
         child.title or session.title or child.agent_id,
         "waiting" if session.waiting else state,
         child.agent_label or child.agent_id,
-        named.get(child.config_id or 0),
+        used,
         session.turns,
         errors,
         child.started_at,
@@ -232,7 +234,7 @@ def _of_session(
     )
 
 
-def _of_loop(found: _AgentLink, child: LoopRecord, named: Mapping[int, Chip], whole: Cost) -> ChildRow:
+def _of_loop(found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost) -> ChildRow:
     return ChildRow(
         found.session_id,
         found.tool_name,
@@ -240,7 +242,7 @@ def _of_loop(found: _AgentLink, child: LoopRecord, named: Mapping[int, Chip], wh
         child.title or child.session.title or child.agent_id,
         state_of(child, is_waiting=child.waiting > 0),
         child.agent_label or child.agent_id,
-        named.get(child.config_id or 0),
+        used,
         child.turns,
         child.errors,
         child.started_at,

@@ -23,6 +23,7 @@ EVENTS = [
     build.agent_end("s.a.1", tokens=7),
     build.agent_start("s.a.2", parent="s.a.1", kind="Default", at=20),
     build.turn_start("s.a.2", at=21),
+    *build.handed_over("s.a.3"),
 ]
 
 
