@@ -7,64 +7,17 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis, path
+from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
+from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
 from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
-from dashboard.shared.config_labels import Chip, chips
-from dashboard.shared.series_colours import chart_chips, series_class
+from dashboard.shared.config_labels import Chip
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 LANES = 100  # loops of the session shown at once
 PARTS = 200  # turns, tools and approvals shown of the selected loop
-CSS: Mapping[Kind, str] = {
-    "wait": "span-wait",
-    "model": "span-model",
-    "tool": "span-tool",
-    "failed": "span-failed",
-    "approval": "span-approval",
-    "compaction": "span-compaction",
-}
-SHAPE: Mapping[Kind, tuple[float, float]] = {  # y and height of a bar in its lane
-    "wait": (5, 10),
-    "model": (5, 10),
-    "tool": (9, 2),
-    "failed": (8, 4),
-    "approval": (5, 10),
-    "compaction": (2, 16),
-}
-
-
-@dataclass(frozen=True, slots=True)
-class Bars:
-    """The bars of one kind as one SVG path."""
-
-    css: str
-    path: str
-
-
-@dataclass(frozen=True, slots=True)
-class Colours:
-    """Colour slots of the configs of this chart: no two are the same. A config without one has slot 0."""
-
-    chips: Mapping[int, Chip]
-
-    @classmethod
-    def of(cls, configs: Collection[int]) -> Colours:
-        """Return the colours of these configs. One query."""
-        return cls(chart_chips(chips(configs)))
-
-    def of_row(self, row: LoopRow) -> int:
-        """Return the colour of the config with which a loop started."""
-        if row.chip is None:
-            return 0
-        return next((chip.slot for chip in self.chips.values() if chip.key == row.chip.key), row.chip.slot)
-
-    def of_phase(self, phase: Phase, of_loop: int) -> int:
-        """Return the colour of a phase: that of its loop, unless another config answered the turn."""
-        chip = self.chips.get(phase.config or 0)
-        return chip.slot if chip else of_loop
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +117,7 @@ class Timelines:
         colours = Colours.of({phase.config for phase in drawn.phases if phase.config})
         lanes = self._lanes(session, shown, drawn.phases, line, colours) if line else []
         slot = next((lane.slot for lane in lanes if lane.is_selected), 0)
-        parts = self._parts(session, own, near, _Painter(colours, slot)) if near else []
+        parts = self._parts(session, own, near, Painter(colours, slot)) if near else []
         return Timeline(
             pk=session.pk,
             scale=_scale(line, begin) if line else None,
@@ -199,7 +152,7 @@ class Timelines:
                     drawn[pk],
                     slot,
                     url,
-                    _Painter(colours, slot).bars(by_loop[pk], line, least),
+                    Painter(colours, slot).bars(by_loop[pk], line, least),
                     brackets.get(pk, ""),
                     pk == self.loop,
                     is_inside,
@@ -208,7 +161,7 @@ class Timelines:
             )
         return lanes
 
-    def _parts(self, session: Session, phases: Sequence[Phase], near: Axis, painter: _Painter) -> list[Part]:
+    def _parts(self, session: Session, phases: Sequence[Phase], near: Axis, painter: Painter) -> list[Part]:
         """Return turns in order, each followed by its tools; parts without a turn come last."""
         turns: dict[int | None, list[Phase]] = defaultdict(list)
         for phase in phases:
@@ -260,7 +213,7 @@ NAMES: Mapping[Kind, str] = {
 }
 
 
-def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, painter: _Painter) -> Part:
+def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, painter: Painter) -> Part:
     start, end = min(phase.span.start for phase in phases), max(phase.span.end for phase in phases)
     is_open = any(phase.is_open for phase in phases)
     is_received = any(phase.is_received for phase in phases)
@@ -274,29 +227,6 @@ def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, 
         None if is_open else end - start,
         is_received,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Painter:
-    """Draws the phases of a loop, whose lane has the colour `slot`."""
-
-    colours: Colours
-    slot: int
-
-    def bars(self, phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
-        """Return one path for each kind and colour."""
-        spans: dict[Kind, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
-        for phase in phases:
-            spans[phase.kind][self.colours.of_phase(phase, self.slot)].append(phase.span)
-        drawn = (
-            Bars(
-                CSS[kind] if slot == self.slot else f"{CSS[kind]} {series_class(slot)}",
-                path(same, on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least),
-            )
-            for kind in CSS
-            for slot, same in spans[kind].items()
-        )
-        return [bars for bars in drawn if bars.path]
 
 
 def _axis(spans: Sequence[Span], window: Span | None, *, folds: bool) -> Axis | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import zip_longest
 from typing import Literal
@@ -149,30 +149,13 @@ def _answers(
         start, is_received = turn.span.start, turn.holds(first)
         if first is not None and is_received:
             start = turn.clamped(first)
-            found.append(
-                Phase(
-                    "wait",
-                    turn.loop,
-                    Span(turn.span.start, start),
-                    turn.ordinal,
-                    is_received=True,
-                    config=turn.config,
-                )
-            )
+            waited = Span(turn.span.start, start)
+            found.append(Phase("wait", turn.loop, waited, turn.ordinal, is_received=True, config=turn.config))
             if last is not None and turn.holds(last) and not turn.is_open:
                 end = turn.clamped(last)
-        span = Span(start, max(start, end))
-        found.append(
-            Phase(
-                "model",
-                turn.loop,
-                span,
-                turn.ordinal,
-                is_received=is_received,
-                is_open=turn.is_open,
-                config=turn.config,
-            )
-        )
+        span, is_open = Span(start, max(start, end)), turn.is_open
+        answer = Phase("model", turn.loop, span, turn.ordinal, is_received=is_received, is_open=is_open)
+        found.append(replace(answer, config=turn.config))
     return found
 
 

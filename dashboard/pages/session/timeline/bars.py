@@ -1,0 +1,84 @@
+"""Bars of the timeline: one SVG path for each kind of span and colour."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+
+from dashboard.pages.session.timeline.axis import Axis, Span, path
+from dashboard.pages.session.timeline.spans_query import Kind, Phase
+from dashboard.pages.session.tree.rows import LoopRow
+from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.series_colours import chart_chips, series_class
+
+CSS: Mapping[Kind, str] = {
+    "wait": "span-wait",
+    "model": "span-model",
+    "tool": "span-tool",
+    "failed": "span-failed",
+    "approval": "span-approval",
+    "compaction": "span-compaction",
+}
+SHAPE: Mapping[Kind, tuple[float, float]] = {  # y and height of a bar in its lane
+    "wait": (5, 10),
+    "model": (5, 10),
+    "tool": (9, 2),
+    "failed": (8, 4),
+    "approval": (5, 10),
+    "compaction": (2, 16),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The bars of one kind as one SVG path."""
+
+    css: str
+    path: str
+
+
+@dataclass(frozen=True, slots=True)
+class Colours:
+    """Colour slots of the configs of this chart: no two are the same. A config without one has slot 0."""
+
+    chips: Mapping[int, Chip]
+
+    @classmethod
+    def of(cls, configs: Collection[int]) -> Colours:
+        """Return the colours of these configs. One query."""
+        return cls(chart_chips(chips(configs)))
+
+    def of_row(self, row: LoopRow) -> int:
+        """Return the colour of the config with which a loop started."""
+        if row.chip is None:
+            return 0
+        return next((chip.slot for chip in self.chips.values() if chip.key == row.chip.key), row.chip.slot)
+
+    def of_phase(self, phase: Phase, of_loop: int) -> int:
+        """Return the colour of a phase: that of its loop, unless another config answered the turn."""
+        chip = self.chips.get(phase.config or 0)
+        return chip.slot if chip else of_loop
+
+
+@dataclass(frozen=True, slots=True)
+class Painter:
+    """Draws the phases of a loop, whose lane has the colour `slot`."""
+
+    colours: Colours
+    slot: int
+
+    def bars(self, phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
+        """Return one path for each kind and colour."""
+        spans: dict[Kind, dict[int, list[Span]]] = defaultdict(lambda: defaultdict(list))
+        for phase in phases:
+            spans[phase.kind][self.colours.of_phase(phase, self.slot)].append(phase.span)
+        drawn = (
+            Bars(
+                CSS[kind] if slot == self.slot else f"{CSS[kind]} {series_class(slot)}",
+                path(same, on, y=SHAPE[kind][0], height=SHAPE[kind][1], least=least),
+            )
+            for kind in CSS
+            for slot, same in spans[kind].items()
+        )
+        return [bars for bars in drawn if bars.path]
