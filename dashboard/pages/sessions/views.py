@@ -51,5 +51,11 @@ def compare(request: HttpRequest, project: Project) -> HttpResponse:
     if len(found) < COMPARED:
         raise Http404
     shown = [found[pk] for pk in pks if pk in found]
-    context = {"project": project, "page": "sessions", "rows": shown, "sums": queries.compared(shown)}
+    context = {
+        "project": project,
+        "page": "sessions",
+        "rows": shown,
+        "agents": queries.agents(shown),
+        "sums": queries.compared(shown),
+    }
     return render(request, "sessions/compare.html", context)

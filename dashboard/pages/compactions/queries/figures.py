@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
 
 from dashboard.compaction_analysis.queries.passes import Pass, passes, shown
-from dashboard.pages.compactions.queries.list import CONFIG
+from dashboard.pages.compactions.queries.list import AGENT, CONFIG
 from dashboard.shared.config_labels import Chip, chips
 from recorder.models import Compaction
 
@@ -88,7 +88,7 @@ def by_config(rows: QuerySet[Compaction]) -> list[Figures]:
 
 def by_agent(rows: QuerySet[Compaction]) -> list[Figures]:
     """Add up by agent, most compactions first. One query."""
-    return [Figures(**_sums(row), name=row["of"]) for row in _by(rows.annotate(of=F("loop__agent_id")))]
+    return [Figures(**_sums(row), name=row["of"]) for row in _by(rows.annotate(of=AGENT))]
 
 
 def _by(rows: QuerySet[Any]) -> list[dict[str, Any]]:

@@ -6,18 +6,38 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import QuerySet
-from django.db.models.functions import Coalesce
+from django.db.models import BigIntegerField, Case, OuterRef, QuerySet, Subquery, Value, When
+from django.db.models.functions import Coalesce, NullIf
 
 from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
 from dashboard.pages.compactions.params import Filters
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.web.query_params import start
-from recorder.models import Compaction, LoopRecord, ModelConfig
+from recorder.models import Compaction, ModelConfig, Turn
 
 AGENTS_MAX = 200
-# A compaction loop has no config of its own: the config of the loop that it shortened counts.
-CONFIG = Coalesce("loop__config", "loop__parent__config")
+_BEFORE = Turn.objects.filter(loop=OuterRef("loop"), state="done", end_event__lt=OuterRef("start_event"))
+_BEFORE = _BEFORE.order_by("-ordinal")
+_LAST = Turn.objects.filter(loop=OuterRef("loop__parent"), config__isnull=False).order_by("-ordinal")
+# The config of the turn in which, or after which, a context was compacted. A compaction loop has no config of
+# its own: that of the last turn of the loop that it shortened counts.
+CONFIG = Coalesce(
+    "turn__config",
+    Case(When(loop__has_switched=True, then=Subquery(_BEFORE.values("config")[:1]))),
+    "loop__config",
+    Case(When(loop__parent__has_switched=True, then=Subquery(_LAST.values("config")[:1]))),
+    "loop__parent__config",
+    output_field=BigIntegerField(),
+)
+_NONE = Value("")  # the agent of a turn that the agent of the loop's start answered
+AGENT = Case(
+    When(turn__isnull=False, then=Coalesce(NullIf("turn__agent_id", _NONE), "loop__agent_id")),
+    When(
+        loop__has_switched=True,
+        then=Coalesce(NullIf(Subquery(_BEFORE.values("agent_id")[:1]), _NONE), "loop__agent_id"),
+    ),
+    default="loop__agent_id",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +68,7 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compacti
         wanted = ModelConfig.objects.filter(project=project, key=filters.config)
         rows = rows.annotate(config=CONFIG).filter(config__in=wanted.values("pk"))
     if filters.agent:
-        rows = rows.filter(loop__agent_id=filters.agent)
+        rows = rows.annotate(agent=AGENT).filter(agent=filters.agent)
     if filters.session:
         rows = rows.filter(loop__session=filters.session)
     since = start(filters.since, now)
@@ -57,9 +77,10 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compacti
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     """Return the rows of the compactions that belong to the project. Seven queries."""
-    found = passes(shown(listed(project).filter(pk__in=pks)))
-    named = chips({item.base.config_id for item in found if item.base.config_id})
-    return {item.pk: Row(item, named.get(item.base.config_id or 0)) for item in found}
+    found = passes(shown(listed(project).filter(pk__in=pks).annotate(config=CONFIG)))
+    config_of: dict[int, int] = {item.pk: item.row.config or 0 for item in found}  # type: ignore[attr-defined]
+    named = chips({config for config in config_of.values() if config})
+    return {item.pk: Row(item, named.get(config_of[item.pk])) for item in found}
 
 
 def sessions(pks: Collection[int]) -> Mapping[int, int]:
@@ -73,6 +94,6 @@ def options(project: int) -> Options:
     configs = chips(
         {pk for pk in every.annotate(config=CONFIG).values_list("config", flat=True).distinct() if pk}
     )
-    loops = LoopRecord.objects.filter(compaction_records__in=every).exclude(agent_id="")
-    agents = loops.order_by("agent_id").values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
+    by_agent = every.annotate(agent=AGENT).exclude(agent="").order_by("agent")
+    agents = by_agent.values_list("agent", flat=True).distinct()[:AGENTS_MAX]
     return Options(sorted(configs.values(), key=lambda chip: chip.label), list(agents))

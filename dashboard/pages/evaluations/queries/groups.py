@@ -9,7 +9,7 @@ from datetime import timedelta
 
 from django.db.models import OuterRef, Subquery
 
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.config_labels import AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.costs import GroupTotals, group_totals
 from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.usage_bar import kinds
@@ -27,11 +27,21 @@ class Branch:
 
     loop: LoopRecord
     number: int  # from 1, in config order
-    chip: Chip | None
+    chips: Sequence[Chip]  # of its configs: that of its start, then in order of first answers
     state: str
     label: str
     url: str
     answer_event: int | None
+
+    @property
+    def chip(self) -> Chip | None:
+        """Return the chip of the config of its start."""
+        return self.chips[0] if self.chips else None
+
+    @property
+    def configs(self) -> str:
+        """Return the names of all its configs, for a title."""
+        return ", ".join(chip.full for chip in self.chips)
 
     @property
     def pk(self) -> int:
@@ -97,7 +107,7 @@ class Group:
 
 
 def groups(pks: Collection[int]) -> Mapping[int, Group]:
-    """Return groups by primary key. Three queries."""
+    """Return groups by primary key. Three queries, four if the turns of a branch had several configs."""
     records = ParallelGroupRecord.objects.filter(pk__in=pks).select_related(
         "session__project", "judge__config"
     )
@@ -108,58 +118,59 @@ def groups(pks: Collection[int]) -> Mapping[int, Group]:
         loops[loop.group_id or 0].append(loop)
     judges = [record.judge for record in records if record.judge]
     all_loops = [*judges, *(loop for branches in loops.values() for loop in branches)]
-    labels = chips({loop.config_id for loop in all_loops if loop.config_id})
-    return {record.pk: _group(record, loops[record.pk], labels) for record in records}
+    answered = answered_by(all_loops)
+    named = chips_of(answered)
+    return {record.pk: _group(record, loops[record.pk], answered, named) for record in records}
 
 
-def _group(record: ParallelGroupRecord, loops: Sequence[LoopRecord], named: Mapping[int, Chip]) -> Group:
-    slug = record.session.project.slug
-    used = [loop.config_id for loop in ([record.judge] if record.judge else []) + list(loops)]
-    named = chart_chips({pk: named[pk] for pk in dict.fromkeys(used) if pk and pk in named})
-    labels = [_label(loop, named) for loop in loops]
+def _group(
+    record: ParallelGroupRecord,
+    loops: Sequence[LoopRecord],
+    answered: Mapping[int, AnsweredBy],
+    named: Mapping[int, Chip],
+) -> Group:
+    judge = record.judge
+    every = ([judge] if judge else []) + list(loops)
+    used = dict.fromkeys(config for loop in every for config in answered[loop.pk].configs)
+    named = chart_chips({config: named[config] for config in used if config in named})
+    chips = {loop.pk: answered[loop.pk].chips(named) for loop in every}
+    labels = [_label(loop, chips[loop.pk]) for loop in loops]
     branches = [
         _branch(
-            slug,
             record,
             loop,
             number,
             label if labels.count(label) == 1 else f"{label} (branch {number})",
-            named,
+            chips[loop.pk],
         )
         for number, (loop, label) in enumerate(zip(loops, labels, strict=True), 1)
     ]
-    judge = record.judge
     return Group(
         record,
         branches,
-        None if judge is None else _branch(slug, record, judge, 0, _label(judge, named), named),
+        None if judge is None else _branch(record, judge, 0, _label(judge, chips[judge.pk]), chips[judge.pk]),
     )
 
 
 def _branch(
-    slug: str,
-    record: ParallelGroupRecord,
-    loop: LoopRecord,
-    number: int,
-    label: str,
-    named: Mapping[int, Chip],
+    record: ParallelGroupRecord, loop: LoopRecord, number: int, label: str, chips: Sequence[Chip]
 ) -> Branch:
     return Branch(
         loop=loop,
         number=number,
-        chip=named.get(loop.config_id or 0),
+        chips=chips,
         state=_state(record, loop),
         label=label,
-        url=links.loop(slug, record.session_id, loop.pk),
+        url=links.loop(record.session.project.slug, record.session_id, loop.pk),
         answer_event=getattr(loop, "answer_event", None),
     )
 
 
-def _label(loop: LoopRecord, named: Mapping[int, Chip]) -> str:
-    chip = named.get(loop.config_id or 0)
-    if chip is None:
+def _label(loop: LoopRecord, chips: Sequence[Chip]) -> str:
+    """Return the name of the config that a branch began with, by which sentences name it."""
+    if not chips:
         return f"Branch {(loop.branch_index or 0) + 1}"
-    return f"{chip.model} ({chip.parameter})" if chip.parameter else chip.model
+    return f"{chips[0].model} ({chips[0].parameter})" if chips[0].parameter else chips[0].model
 
 
 def _state(record: ParallelGroupRecord, loop: LoopRecord) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import DateTimeField, Exists, OuterRef, QuerySet, Value
+from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
 from dashboard.pages.evaluations.list_params import VERDICTS, Filters
@@ -18,7 +18,7 @@ from dashboard.shared.costs import Cost
 from dashboard.web import links
 from dashboard.web.keyset import EPOCH
 from dashboard.web.query_params import start
-from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
+from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Turn
 
 UNDATED = Value(EPOCH, DateTimeField())  # the time of an evaluation without any, which sorts last
 
@@ -63,9 +63,9 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
     rows = of_project(project).annotate(began_at=Coalesce("started_at", "ended_at", UNDATED))
     branches = LoopRecord.objects.filter(group=OuterRef("pk"))
     for key in filters.config:
-        rows = rows.filter(Exists(branches.filter(config__key=key)))
+        rows = rows.filter(_has_config(branches, key))
     if filters.winner:
-        rows = rows.filter(Exists(branches.filter(config__key=filters.winner, is_selected=True)))
+        rows = rows.filter(_has_config(branches.filter(is_selected=True), filters.winner))
     if filters.verdict:
         rows = rows.filter(verdict=filters.verdict)
     if filters.session:
@@ -74,16 +74,27 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
     return rows.filter(started_at__gte=since) if since else rows
 
 
+def _has_config(branches: QuerySet[LoopRecord], key: str) -> Q:
+    """Return the condition that one of the branches began with a config, or has a turn that it answered."""
+    answered = Turn.objects.filter(loop=OuterRef("pk"), config__key=key)
+    switched = branches.filter(Exists(answered), has_switched=True)
+    return Q(Exists(branches.filter(config__key=key))) | Q(Exists(switched))
+
+
 def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
     """Return the options of a select element; at most one is selected."""
     return [Option(chip.key, chip.label, chip.key == key) for chip in options]
 
 
 def options(project: int) -> Sequence[Chip]:
-    """Return the configs that took part in evaluations. Two queries."""
+    """Return the configs that took part in evaluations. Three queries."""
     used = LoopRecord.objects.filter(config=OuterRef("pk"), group__isnull=False)
     found = ModelConfig.objects.filter(Exists(used), project=project).values_list("pk", flat=True)
-    return sorted(chips(list(found)).values(), key=lambda chip: chip.label)
+    switched = LoopRecord.objects.filter(
+        session__project=project, has_switched=True, group__isnull=False
+    ).values("pk")
+    later = Turn.objects.filter(loop__in=switched, config__isnull=False).values_list("config_id", flat=True)
+    return sorted(chips({*found, *filter(None, later.distinct())}).values(), key=lambda chip: chip.label)
 
 
 def sessions(pks: Collection[int]) -> Mapping[int, int]:

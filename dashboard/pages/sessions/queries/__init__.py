@@ -1,5 +1,6 @@
 """Database queries of the list of sessions, each part in a fixed number of queries."""
 
+from dashboard.pages.sessions.queries.compare import agents as agents
 from dashboard.pages.sessions.queries.compare import compared as compared
 from dashboard.pages.sessions.queries.cost_scale import scales as scales
 from dashboard.pages.sessions.queries.facets import Facet as Facet

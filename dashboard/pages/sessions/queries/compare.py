@@ -5,10 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.db.models import F, Min
+
 from dashboard.pages.sessions.queries.rows import Row
 from dashboard.rendering import number_format
+from dashboard.rendering.number_format import NONE
 from dashboard.shared.costs import sessions_with_sub_agents
 from dashboard.shared.usage_bar import kinds
+from recorder.models import LoopRecord, Turn
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +25,19 @@ class Figure:
     @property
     def differs(self) -> bool:
         return len(set(self.values)) > 1
+
+
+def agents(rows: Sequence[Row]) -> Figure:
+    """Return the agents of sessions, in order of their first loops and turns. Two queries."""
+    pks = [row.session.pk for row in rows]
+    began = LoopRecord.objects.filter(session__in=pks).values("agent_id", of=F("session"))
+    switched = Turn.objects.filter(loop__session__in=pks, loop__has_switched=True)
+    took_over = switched.values("agent_id", of=F("loop__session"))
+    names: dict[int, dict[str, None]] = {pk: {} for pk in pks}
+    for found in (began, took_over):
+        for row in found.annotate(first=Min("pk")).order_by("first"):
+            names[row["of"]].setdefault(row["agent_id"])
+    return Figure("Agents", [", ".join(filter(None, names[pk])) or NONE for pk in pks])
 
 
 def compared(rows: Sequence[Row]) -> Sequence[Figure]:

@@ -33,6 +33,10 @@ class Row:
         return self.session.title or self.session.session_id
 
     @property
+    def every_config(self) -> tuple[Chip, ...]:
+        return self.configs + self.more_configs
+
+    @property
     def is_live(self) -> bool:
         return self.session.status in OPEN
 

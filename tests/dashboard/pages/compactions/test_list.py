@@ -70,6 +70,34 @@ def test_filters_are_in_the_query_string(feed, see, query, expected):
     assert expected or "No matching compactions." in page.text
 
 
+@pytest.mark.parametrize(
+    ("model", "agent", "expected"),
+    [
+        ("", "", [4, 3, 2, 1]),
+        ("claude-haiku-4-5", "", [4, 3, 1]),
+        ("claude-sonnet-4-5", "", [2]),
+        ("", "agent-a", [4, 3, 1]),
+        ("", "expert", [2]),
+        ("claude-sonnet-4-5", "agent-a", []),
+    ],
+)
+def test_filters_go_by_the_config_and_agent_of_the_turn(feed, see, model, agent, expected):
+    """A compaction in the first turn, one in the expert's, one after the last turn, and one as a loop."""
+    events = build.handed_over()
+    for index in (9, 5, 2):
+        events[index:index] = [build.compaction_started(), build.compaction_ended()]
+    feed(*events, build.agent_start("s.a.2", parent="s.a.1", kind="Compaction"))
+    feed(build.compaction_started("s.a.2"), build.compaction_ended("s.a.2"), build.agent_end("s.a.2"))
+    every = list(Compaction.objects.order_by("pk").values_list("pk", flat=True))
+    keys = dict(ModelConfig.objects.values_list("model", "key"))
+
+    page = see(f"/p/default/compactions?config={keys.get(model, '')}&agent={agent}")
+
+    assert found(page) == [every[n - 1] for n in expected]
+    options = [e.attributes["value"] for e in page.root.walk() if e.tag == "option"]
+    assert {*keys.values(), "agent-a", "expert"} <= set(options)
+
+
 def test_pages_link_forward_and_back(feed, see):
     name = "s.a.1"
     story = [build.compaction_started(name), build.compaction_ended(name)] * 120

@@ -98,6 +98,24 @@ def test_filters_are_in_the_query_string(three, see, query, expected):
     assert expected or "No matching evaluations." in page.text
 
 
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [("config={haiku}", 1), ("config={sonnet}", 1), ("winner={sonnet}", 1), ("winner={one}", 0)],
+)
+def test_filters_find_the_configs_of_all_turns(feed, see, query, expected):
+    feed(start(1, 2), *branch(1, "Done."), *build.handed_over(loop_id(2)), end(2))
+    names = {"haiku": "claude-haiku-4-5", "sonnet": "claude-sonnet-4-5", "one": "model-1"}
+    keys = {name: ModelConfig.objects.get(model=model).key for name, model in names.items()}
+
+    page = see(f"/p/default/evaluations?{query.format(**keys)}")
+
+    assert len(found(page)) == expected
+    options = [e.attributes.get("value") for e in page.root.walk() if e.tag in ("option", "input")]
+    assert set(keys.values()) <= set(options)
+    rows = [e for e in page.root.walk() if e.id.startswith("evaluations-row-")]
+    assert all('title="Branch 2: claude-haiku-4-5, claude-sonnet-4-5"' in row.html() for row in rows)
+
+
 def test_pages_link_forward_and_back(feed, see):
     feed(*(build.parallel_start(f"s{n}.a.1", f"s{n}.b.2") for n in range(120)))
 
@@ -120,7 +138,7 @@ def test_fifty_rows_take_as_many_queries_as_one(feed, reader):
         with CaptureQueriesContext(connection) as queries:
             reader.get("/p/default/evaluations")
         counts.append(len(queries))
-    assert counts == [17, 17]
+    assert counts == [18, 18]
 
 
 def whole(n):

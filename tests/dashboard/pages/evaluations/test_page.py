@@ -239,7 +239,7 @@ def test_the_number_of_queries_depends_on_nothing(feed, reader, branches):
 
     with CaptureQueriesContext(connection) as queries:
         reader.get(path)
-    assert len(queries) == 31, "\n".join(query["sql"] for query in queries)
+    assert len(queries) == 35, "\n".join(query["sql"] for query in queries)
 
 
 def test_its_session_and_the_list_of_sessions_link_to_it(feed, see):
@@ -271,3 +271,16 @@ def works(reader, path):
     """Return the number of calls per kind of table; the first, uncached request does not count."""
     queries = ("", "?branches=1,2,3,4,5,6", "?branches=1,2,3,4,5,6&only=diff")
     return {query: min(count_calls(reader.get, path + query) for _ in range(2)) for query in queries}
+
+
+def test_a_branch_that_several_configs_answered_names_all(feed, evaluation):
+    feed(start(1, 2), *branch(1, "Done."), *build.handed_over(loop_id(2)), *judge("2"), end(2))
+    page = evaluation()
+
+    heads = [e for e in page.root.walk() if "comparison-branch" in e.attributes.get("class", "")]
+    names = [[b.attributes["title"] for b in head.walk() if b.tag == "b"] for head in heads]
+    assert sorted(map(len, names)) == [2, 2]  # model-1 was answered by another model
+    assert ["claude-haiku-4-5", "claude-sonnet-4-5"] in names
+    swatches = [i.attributes["class"] for head in heads for i in head.walk() if i.tag == "i"]
+    assert len(set(swatches)) == 4
+    assert "claude-haiku-4-5 won." in page.text
