@@ -67,7 +67,8 @@ function enqueue(frame) {
 }
 
 async function listen() {
-  await serviceWorker.register("/worker.js");
+  // Registering again would wait for an update of the worker, which the browser looks for by itself.
+  if (!(await serviceWorker.getRegistration())) await serviceWorker.register("/worker.js");
   const dead = new AbortController();
   let watch;
   const wait = () => {
