@@ -1,9 +1,7 @@
 """Formatting of figures: tokens, money, durations, sizes, shares. Plain text without markup."""
 
-from collections.abc import Callable, Sequence
 from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
-from functools import partial
 
 from recorder.core.content import text
 
@@ -68,27 +66,24 @@ def duration(length: timedelta | int | None) -> str:
     )
 
 
-def ticks(times: Sequence[timedelta]) -> list[str]:
-    """Format the ticks of a time axis with enough digits to distinguish them; "" for a repeated tick."""
-    ahead = [all(before < each for before in times[:n]) for n, each in enumerate(times)]
-    shown = [each for each, is_ahead in zip(times, ahead, strict=True) if is_ahead]
-    finer = (partial(_finer, digits=digits) for digits in range(3))
-    writers: tuple[Callable[[timedelta], str], ...] = (duration, *finer)
-    for write in writers:
-        if len({write(each) for each in shown}) == len(shown):
-            break
-    words = [write(each) if each else "0" for each in times]
-    return [word if ahead[n] and word not in words[:n] else "" for n, word in enumerate(words)]
+def round_money(nano: int) -> str:
+    """Format a round amount in full, without trailing zeros: $0.05 $1 $200 $0.00002."""
+    return f"${Decimal(nano).scaleb(-9).normalize():,f}"
 
 
-def _finer(length: timedelta, digits: int) -> str:
-    seconds = length.total_seconds()
-    if seconds < 1:
-        return f"{seconds * 1_000:.{digits}f}ms"
-    minutes, seconds = divmod(seconds, 60)
-    hours, minutes = divmod(minutes, 60)
-    whole = f"{hours:.0f}h {minutes:02.0f}m " if hours else f"{minutes:.0f}m " if minutes else ""
-    return f"{whole}{seconds:.{digits}f}s"
+def round_time(time: timedelta) -> str:
+    """Format a round time in full, without the units that are zero: 0 200ms 15s 1m 30s 2h 3d 12h."""
+    seconds, micros = divmod(time // timedelta(microseconds=1), 1_000_000)
+    rest = seconds
+    words = []
+    for unit, size in (("d", 86_400), ("h", 3_600), ("m", 60)):
+        count, rest = divmod(rest, size)
+        words += [f"{count}{unit}"] if count else []
+    if micros and not seconds:
+        return f"{(Decimal(micros) / 1_000).normalize():f}ms"
+    if rest or micros:
+        words.append(f"{(Decimal(rest) + Decimal(micros).scaleb(-6)).normalize():f}s")
+    return " ".join(words) or "0"
 
 
 def size(count: int | None) -> str:

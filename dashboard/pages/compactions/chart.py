@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from math import ceil
 
 from dashboard.compaction_analysis.payback import Call
+from dashboard.rendering.axis_ticks import amounts_up_to
 
 LEFT, RIGHT = 6.0, 100.0
 TOP, BOTTOM = 22.0, 174.0
@@ -17,7 +17,6 @@ GAP = 0.9  # between two loops, as a share of a bar's slot
 FILL = 0.74  # width of a bar, as a share of its slot
 LINES = 4
 NEAR = 4  # a limit above this multiple of the largest context is not drawn: it would flatten the chart
-STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,15 +162,9 @@ def _between(bars: Sequence[Bar], position: int, *, is_required: bool = False) -
 
 
 def _levels(highest: int) -> list[Level]:
-    step = _round_up(ceil(highest / LINES))
-    count = max(1, ceil(highest / step))
-    rise = (BOTTOM - TOP) / count
-    return [Level(round(BOTTOM - n * rise, 2), n * step) for n in range(count + 1)]
-
-
-def _round_up(least: int) -> int:
-    power = int(10 ** (len(str(least)) - 1))
-    return next(step * power for step in (*STEPS, 10) if step * power >= least)
+    amounts = amounts_up_to(highest, LINES)
+    rise = (BOTTOM - TOP) / (len(amounts) - 1)
+    return [Level(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts)]
 
 
 def _level(tokens: int | None, scale: float) -> Level | None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from math import ceil
 
 from dashboard.pages.costs.params import Period
+from dashboard.rendering.axis_ticks import amounts_up_to
 
 TOP, BOTTOM = 10.0, 204.0  # y of the highest line and of the axis, in pixels
 GAP = 1.0  # pixels between two parts of a bar
@@ -14,7 +15,6 @@ THIN = 0.6  # minimum height of a part, so that a small amount stays visible
 LINES = 6  # maximum number of grid lines above the axis
 LABELS = 31  # axis labels that fit below a wide chart
 LABELS_NARROW = 5
-STEPS = (1, 2, 5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,15 +113,9 @@ def chart(period: Period, series: Sequence[Series]) -> Chart:
 
 def _lines(highest: int) -> tuple[Line, ...]:
     """Return grid lines at round amounts, the last at or above the highest bar."""
-    step = _round_up(ceil(max(highest, 1) / LINES))
-    count = max(1, ceil(highest / step))
-    rise = (BOTTOM - TOP) / count
-    return tuple(Line(round(BOTTOM - n * rise, 2), n * step) for n in range(count + 1))
-
-
-def _round_up(least: int) -> int:
-    power = int(10 ** (len(str(least)) - 1))
-    return next(step * power for step in (*STEPS, 10) if step * power >= least)
+    amounts = amounts_up_to(highest, LINES)
+    rise = (BOTTOM - TOP) / (len(amounts) - 1)
+    return tuple(Line(round(BOTTOM - n * rise, 2), amount) for n, amount in enumerate(amounts))
 
 
 def _bar(period: Period, n: int, series: Sequence[Series], scale: float) -> Bar:

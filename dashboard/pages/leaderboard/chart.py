@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from decimal import Decimal
 from itertools import pairwise
-from math import ceil, floor, log10
+from math import ceil, log10
 
+from dashboard.rendering.axis_ticks import amounts_within, logarithmic_amounts
+from dashboard.rendering.number_format import round_money
 from dashboard.shared.standings.statistics import Interval, frontier
 
 LEFT, RIGHT = 6.0, 98.0
@@ -16,12 +17,6 @@ ROOM = 0.08  # share of the width left free beside the outermost points
 TURN = 55.0  # right of this x, a label is placed left of its point
 LINE, REACH = 13.0, 24.0  # distances in y and x below which two labels overlap
 TICKS_MAX = 7
-STEPS = (
-    (1, 1.5, 2, 3, 5, 7),
-    (1, 2, 5),
-    (1, 3),
-    (1,),
-)  # ticks within a decade, finest first; the finest that fits is used
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +53,7 @@ class Tick:
     @property
     def label(self) -> str:
         """Return the amount without trailing zeros: $0.05 $1 $200."""
-        return f"${Decimal(round(self.value)).scaleb(-9).normalize():,f}"
+        return round_money(round(self.value))
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,24 +97,11 @@ class Scale:
 
     def ticks(self) -> list[Tick]:
         """Return round amounts inside the scale."""
-        values = self._round() if self.is_log else self._even()
+        if self.is_log:
+            values = logarithmic_amounts(10**self.first, 10**self.last, TICKS_MAX)
+        else:
+            values = amounts_within(0, self.last, TICKS_MAX - 1)
         return [Tick(self.x(value), value) for value in values]
-
-    def _round(self) -> list[float]:
-        candidates = [self._inside(steps) for steps in STEPS]
-        values = next((values for values in candidates if len(values) <= TICKS_MAX), candidates[-1])
-        return values[:: ceil(len(values) / TICKS_MAX) or 1]
-
-    def _inside(self, steps: Sequence[float]) -> list[float]:
-        decades = range(floor(self.first), ceil(self.last) + 1)
-        values = [step * 10.0**decade for decade in decades for step in steps]
-        return [value for value in values if self.first <= log10(value) <= self.last]
-
-    def _even(self) -> list[float]:
-        rough = self.last / 5
-        power = 10.0 ** floor(log10(rough))
-        step = next(step * power for step in (1, 2, 5, 10) if step * power >= rough)
-        return [step * n for n in range(floor(self.last / step) + 1)]
 
 
 def chart(points: Sequence[Point]) -> Chart | None:

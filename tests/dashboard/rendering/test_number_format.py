@@ -74,17 +74,35 @@ def test_a_timedelta_reads_like_its_milliseconds(ms):
 @pytest.mark.parametrize(
     ("seconds", "words"),
     [
-        ([0, 2.6, 5.2, 9.5, 12, 14], ["0", "2.6s", "5.2s", "9.5s", "12s", "14s"]),
-        ([14, 14.4, 14.8, 15.2], ["14.0s", "14.4s", "14.8s", "15.2s"]),
-        ([0, 5, 13, 13, 12, 17], ["0", "5.0s", "13s", "", "", "17s"]),  # a clock went back
-        ([0, 0.0001, 0.002, 0.0023], ["0", "0.1ms", "2.0ms", "2.3ms"]),
-        ([0, 0.000001], ["0", "0.00ms"]),
-        ([0, 3601, 3602], ["0", "1h 00m 1s", "1h 00m 2s"]),
-        ([], []),
+        (0, "0"),
+        (0.00002, "0.02ms"),
+        (0.2, "200ms"),
+        (15, "15s"),
+        (15.5, "15.5s"),
+        (60, "1m"),
+        (90, "1m 30s"),
+        (3_600, "1h"),
+        (7_200.5, "2h 0.5s"),
+        (302_400, "3d 12h"),
     ],
 )
-def test_the_ticks_of_an_axis_differ(seconds, words):
-    assert number_format.ticks([timedelta(seconds=each) for each in seconds]) == words
+def test_a_round_time_has_only_units_that_are_not_zero(seconds, words):
+    assert number_format.round_time(timedelta(seconds=seconds)) == words
+
+
+@pytest.mark.parametrize(
+    ("nano", "words"),
+    [
+        (0, "$0"),
+        (5 * 10**7, "$0.05"),
+        (10**9, "$1"),
+        (2 * 10**12, "$2,000"),
+        (20_000, "$0.00002"),
+        (1, "$0.000000001"),
+    ],
+)
+def test_a_round_amount_is_written_in_full(nano, words):
+    assert number_format.round_money(nano) == words
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
+from dashboard.rendering.axis_ticks import Piece, TimeTick, time_ticks
 from dashboard.shared.series_colours import series_class
 
 WIDTH = 1000.0
@@ -24,7 +25,6 @@ STOPS = 400  # positions that a pointer can seek to
 SHORT = 2  # units between ticks of frequent events
 LANES = 3
 GRAIN = 3  # units: of loops that start closer together one is drawn
-LABELS = 6
 _TOP, _FLOOR = 18.0, 22.0  # of the density: height and baseline
 _TALL = {"error", "approval", "compaction", "winner", "loop"}
 
@@ -87,7 +87,7 @@ class Layout:
     bars: Sequence[Bar]
     ticks: Sequence[tuple[str, str]]  # kind and SVG path
     stops: Sequence[Stop]
-    labels: Sequence[timedelta]
+    time_ticks: Sequence[TimeTick]  # x in percent
 
     @property
     def seek_data(self) -> str:
@@ -98,9 +98,10 @@ class Layout:
 def layout(events: Sequence[TrackEvent], loops: Iterable[LoopSpan]) -> Layout:
     """Lay out a session's events, oldest first."""
     x = positions([event.at for event in events])
-    return Layout(
-        _density(x), _bars(events, x, loops), _ticks(events, x), _stops(events, x), _labels(events, x)
-    )
+    chosen = _chosen(events)
+    stops = _stops(events, x, chosen)
+    times = _time_ticks(events, stops, chosen)
+    return Layout(_density(x), _bars(events, x, loops), _ticks(events, x), stops, times)
 
 
 def positions(times: Sequence[datetime]) -> list[float]:
@@ -182,15 +183,18 @@ def _ticks(events: Sequence[TrackEvent], x: Sequence[float]) -> list[tuple[str, 
     return [(kind, "".join(path)) for kind, path in ordered]
 
 
-def _stops(events: Sequence[TrackEvent], x: Sequence[float]) -> list[Stop]:
-    """Return about STOPS events evenly spread, preferring those with a tick, and the last event."""
+def _chosen(events: Sequence[TrackEvent]) -> list[int]:
+    """Return the indexes of about STOPS events evenly spread, preferring those with a tick, and the last."""
     marked = [n for n, event in enumerate(events) if event.kind]
     rest = [n for n, event in enumerate(events) if not event.kind]
-    chosen = set(_sample(marked, STOPS)) | set(_sample(rest, max(STOPS - len(marked), 0))) | {len(events) - 1}
+    chosen = set(_sample(marked, STOPS)) | set(_sample(rest, max(STOPS - len(marked), 0)))
+    return sorted(chosen | ({len(events) - 1} if events else set()))
+
+
+def _stops(events: Sequence[TrackEvent], x: Sequence[float], chosen: Sequence[int]) -> list[Stop]:
     return [
         Stop(events[n].event, round(x[n], 1), max((events[n].at - events[0].at).total_seconds(), 0))
-        for n in sorted(chosen)
-        if n >= 0
+        for n in chosen
     ]
 
 
@@ -198,7 +202,15 @@ def _sample(numbers: Sequence[int], most: int) -> Sequence[int]:
     return numbers[:: -(-len(numbers) // most)] if most and numbers else ()
 
 
-def _labels(events: Sequence[TrackEvent], x: Sequence[float]) -> list[timedelta]:
-    """Return the time since the first event at LABELS equal distances."""
-    at = [bisect_left(x, WIDTH * n / LABELS) for n in range(LABELS)]
-    return [max(events[n].at - events[0].at, timedelta()) for n in at if n < len(events)]
+def _time_ticks(events: Sequence[TrackEvent], stops: Sequence[Stop], chosen: Sequence[int]) -> list[TimeTick]:
+    """Return ticks at round times, in percent of the width, where time runs on from stop to stop.
+
+    There are none between two stops with a pause longer than IDLE, and none where a clock went back.
+    """
+    pauses = [n for n, (one, other) in enumerate(pairwise(events)) if other.at - one.at > IDLE]
+    pieces = [
+        Piece(stop.seconds, following.seconds, 100 * stop.x / WIDTH, 100 * following.x / WIDTH)
+        for (stop, following), (n, m) in zip(pairwise(stops), pairwise(chosen), strict=True)
+        if stop.seconds <= following.seconds and bisect_left(pauses, n) == bisect_left(pauses, m)
+    ]
+    return time_ticks(pieces, 100.0)

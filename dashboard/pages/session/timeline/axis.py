@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from dashboard.rendering.axis_ticks import Piece, TimeTick, time_ticks
+
 FOLD = timedelta(minutes=1)
 GAP = 3.0
-LABELS = 6
 LEAST = 0.25  # percent: minimum visible width
 
 
@@ -74,9 +75,21 @@ class Axis:
         share = (x - stretch.x) / stretch.width if stretch.width else 0.0
         return stretch.start + stretch.length * min(max(share, 0.0), 1.0)
 
-    @property
-    def labels(self) -> list[datetime]:
-        return [self.moment(100 * n / LABELS) for n in range(LABELS)]
+    def ticks(self, zero: datetime) -> list[TimeTick]:
+        """Return the ticks at round times since `zero`; folded time has none."""
+        return time_ticks(
+            [
+                Piece(
+                    (part.start - zero).total_seconds(),
+                    (part.end - zero).total_seconds(),
+                    part.x,
+                    part.x + part.width,
+                )
+                for part in self.stretches
+                if not part.is_folded
+            ],
+            100.0,
+        )
 
 
 def axis(spans: Iterable[Span], *, window: Span | None = None, folds: bool = True) -> Axis | None:

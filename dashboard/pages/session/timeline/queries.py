@@ -12,6 +12,7 @@ from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
 from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.rendering.axis_ticks import TimeTick
 from dashboard.shared.config_labels import Chip
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
@@ -49,9 +50,9 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """The header of lanes: labels with the time since the start, and idle gaps."""
+    """The header of lanes: ticks with the time since the start, and idle gaps."""
 
-    labels: Sequence[timedelta]
+    ticks: Sequence[TimeTick]
     gaps: Sequence[tuple[float, float, timedelta]]  # x, width, duration
     edges: str  # ends of the stretches for the page's script: x:seconds
 
@@ -245,7 +246,7 @@ def _scale(on: Axis, begin: datetime) -> Scale:
         for x, at in ((stretch.x, stretch.start), (stretch.x + stretch.width, stretch.end))
     ]
     return Scale(
-        [max(label - begin, timedelta()) for label in on.labels],
+        on.ticks(begin),
         [(round(gap.x, 2), round(gap.width, 2), gap.length) for gap in on.gaps],
         " ".join(f"{x:.3f}:{seconds:.3f}" for x, seconds in edges),
     )

@@ -80,7 +80,7 @@ def test_one_config_alone_has_a_scale(nano):
 def test_amounts_on_the_axis_are_short():
     labels = [tick.label for tick in chart([point(0, 10**7), point(1, 10**10)]).across]
 
-    assert labels == ["$0.01", "$0.03", "$0.1", "$0.3", "$1", "$3", "$10"]
+    assert labels == ["$0.01", "$0.1", "$1", "$10"]
 
 
 POINTS = st.lists(st.tuples(st.integers(1, 10**15), st.integers(0, 40)), min_size=1, max_size=12).map(

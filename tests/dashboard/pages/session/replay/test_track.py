@@ -88,4 +88,4 @@ def test_a_long_session_keeps_its_marks_and_its_size():
 
 def test_a_session_without_events_has_an_empty_track():
     shown = layout([], [])
-    assert (shown.stops, shown.bars, shown.ticks, shown.density, shown.labels) == ([], [], [], "", [])
+    assert (shown.stops, shown.bars, shown.ticks, shown.density, shown.time_ticks) == ([], [], [], "", [])

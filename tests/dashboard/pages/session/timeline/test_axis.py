@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.pages.session.timeline.axis import GAP, Span, axis, path
+from dashboard.rendering.axis_ticks import TimeTick
 
 NINE = datetime(2026, 2, 11, 9, tzinfo=UTC)
 
@@ -60,7 +61,17 @@ def test_positions_are_monotonic_and_end_at_a_hundred(times):
 def test_no_spans_have_no_axis_and_a_moment_has_one():
     assert axis([]) is None
     line = axis([span(5, 5)])
-    assert (at(line, 5), line.labels[0]) == (0, NINE + timedelta(seconds=5))
+    assert (at(line, 5), line.ticks(NINE)) == (0, [TimeTick(0, timedelta(seconds=5))])
+
+
+def test_ticks_are_at_round_times_outside_of_folded_pauses():
+    line = axis([span(0, 40), span(4_000, 4_050)])
+    ticks = line.ticks(NINE)
+
+    assert [tick.time.total_seconds() for tick in ticks] == [0, 15, 30, 4_005, 4_020, 4_035, 4_050]
+    assert [tick.x for tick in ticks] == pytest.approx(
+        [at(line, tick.time.total_seconds()) for tick in ticks]
+    )
 
 
 def test_touching_bars_are_merged_and_have_a_minimum_width():
