@@ -114,6 +114,12 @@ LOOPSCOPE_LIMITS = {
     "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
 }
 
+# Seconds without an event after which a session is stale: a running one, and one that waits for an approval;
+# 0: never.
+STALE_MAX_S = 10 * 365 * 24 * 3600
+LOOPSCOPE_STALE_S = _number("LOOPSCOPE_STALE_S", 30 * 60, most=STALE_MAX_S)
+LOOPSCOPE_STALE_WAITING_S = _number("LOOPSCOPE_STALE_WAITING_S", 24 * 3600, most=STALE_MAX_S)
+
 # A language model that extracts facts from recorded text (OpenAI's API); off without a URL.
 LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL", "http://", "https://")
 LOOPSCOPE_FACTS_MODEL = os.environ.get("LOOPSCOPE_FACTS_MODEL", "")

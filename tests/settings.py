@@ -28,3 +28,6 @@ STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.Static
 STATIC_ROOT.mkdir()
 WHITENOISE_USE_FINDERS = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# Recorded streams have fixed times, of which the latest are months ago; tests of staleness set the limits.
+LOOPSCOPE_STALE_S = LOOPSCOPE_STALE_WAITING_S = 0

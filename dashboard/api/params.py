@@ -124,6 +124,7 @@ class OfSessions(Params):
 
     q: Annotated[Text, Field(max_length=200)] = ""
     status: list[Literal[STATUSES]] = []  # type: ignore[valid-type]  # defined once, in session_filter
+    stale: bool | None = None
     outcome: list[Literal[OUTCOMES]] = []  # type: ignore[valid-type]
     agent: Texts = []
     model: Texts = []
@@ -155,7 +156,8 @@ class OfSessions(Params):
         """Return the conditions; the minimum cost in nano-dollars."""
         return Wanted(
             q=self.q.strip(),
-            status=tuple(self.status),
+            recorded_status=tuple(self.status),
+            stale=self.stale,
             outcome=tuple(self.outcome),
             agent=tuple(self.agent),
             model=tuple(self.model),

@@ -32,6 +32,7 @@ class SessionItem(WithSubAgents):
     scope: str
     status: str
     outcome: str | None
+    stale: bool
     created_at: Moment
     last_active_at: Moment
     ended_at: Moment | None
@@ -75,6 +76,7 @@ class GroupItem(Schema):
     id: int
     session_id: str
     status: str
+    stale: bool
     branches: list[Branch]
     selected_loop_id: str | None
     selected_config_index: int | None

@@ -15,6 +15,7 @@ from dashboard.api.queries.lines import chunks
 from dashboard.api.streaming_response import stream
 from dashboard.shared.session_json.brief import Brief, text
 from dashboard.shared.session_json.queries.brief import brief
+from dashboard.shared.session_state import at_moment
 from dashboard.web.query_params import whole_number
 from recorder.models import Session
 from recorder.projection.as_of import NotOfSession, as_of
@@ -68,7 +69,7 @@ def detail(request: HttpRequest, session_id: str, at: str | None = None) -> sche
     if event is None:
         raise HttpError(400, "`at` must be the id of a recorded event, from the envelope of `/events`.")
     try:
-        with as_of(found, event):
+        with as_of(found, event) as moment, at_moment(moment):
             return queries.session_detail(project, _found(request, session_id))
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None

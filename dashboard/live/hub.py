@@ -38,7 +38,7 @@ class Hub:
                 self._is_subscribed = True
                 subscribe(self.invalidate)
                 subscribe_to_gaps(self.redraw)
-            topic = self._topics.get(viewer.page.project) or Topic()
+            topic = self._topics.get(viewer.page.project) or Topic(viewer.page.project)
             self._topics[viewer.page.project] = topic
         topic.viewers.add(viewer)
         topic.wake.set()

@@ -17,10 +17,14 @@ import asyncio
 import logging
 from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
+from functools import partial
 from itertools import groupby
 from typing import TypeVar
 
-from dashboard.live.renderer import DRAWING, draw, whole_pages
+from django.utils import timezone
+
+from dashboard.live.queries import TOUCHED_MAX, became_stale, check_interval_s
+from dashboard.live.renderer import DRAWING, draw, whole_pages, with_connection
 from dashboard.live.viewer import NEVER, Key, Viewer, is_slow, keys
 from recorder.pubsub.invalidation import Invalidation, merge
 
@@ -35,14 +39,17 @@ R = TypeVar("R")
 class Topic:
     """The viewers of one project and the task that renders for them. All methods run on the event loop."""
 
-    def __init__(self) -> None:
+    def __init__(self, project: int) -> None:
+        self._project = project
         self.loop = asyncio.get_running_loop()
         self.viewers: set[Viewer] = set()
         self.wake = asyncio.Event()
         self._invalidations: list[Invalidation] = []
+        self._touched: set[int] = set()  # sessions, since the last check for stale ones
         self._fast_at = self._slow_at = 0.0  # when fast and slow panels were last rendered
         self._rendered_at: dict[Key, float] = {}  # of slow panels, until their interval is over
         self._task = self.loop.create_task(self._run())
+        self._watch_task = self.loop.create_task(self._watch_stale())
 
     def invalidate(self, touched: Invalidation) -> None:
         """Queue an invalidation for the next tick."""
@@ -58,6 +65,7 @@ class Topic:
     def stop(self) -> None:
         """Stop rendering."""
         self._task.cancel()
+        self._watch_task.cancel()
 
     async def _run(self) -> None:
         while True:
@@ -67,6 +75,23 @@ class Topic:
                 log.exception("rendering failed: %d viewers are dropped and reconnect", len(self.viewers))
                 for viewer in self.viewers:
                     viewer.drop()
+
+    async def _watch_stale(self) -> None:
+        """Queue an invalidation for the sessions that become stale, as long as there are viewers."""
+        since = timezone.now()
+        while (interval := check_interval_s()) is not None:
+            await asyncio.sleep(interval)
+            now = timezone.now()
+            touched, self._touched = self._touched, set()
+            check = partial(became_stale, self._project, since, now, touched)
+            try:
+                found = await self.loop.run_in_executor(DRAWING, with_connection, check)
+            except Exception:  # the next check covers the time of this one
+                log.exception("stale sessions cannot be read")
+                continue
+            since = now
+            if found.stale:
+                self.invalidate(found)
 
     async def _tick(self) -> None:
         self.wake.clear()  # before the wait is computed: a later event must not be lost
@@ -135,6 +160,8 @@ class Topic:
         if self._invalidations:
             invalidations, self._invalidations = self._invalidations, []
             touched = merge(invalidations)
+            if len(self._touched) < TOUCHED_MAX:
+                self._touched |= touched.sessions - touched.stale
             for viewer in list(self.viewers):
                 self._mark(viewer, touched)
 

@@ -8,10 +8,11 @@ threads.
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from itertools import groupby
 from operator import itemgetter
+from typing import TypeVar
 
 from django.db import close_old_connections, connection
 
@@ -20,8 +21,19 @@ from recorder.ingest.metrics import REDRAWS
 
 log = logging.getLogger(__name__)
 
+R = TypeVar("R")
+
 # Two threads: one may wait for the database while the other renders; more would compete for the GIL.
 DRAWING = ThreadPoolExecutor(max_workers=2, thread_name_prefix="draw")
+
+
+def with_connection(read: Callable[[], R]) -> R:
+    """Return what `read` returns, in a thread of the pool."""
+    _tidy()
+    try:
+        return read()
+    finally:
+        _tidy()
 
 
 def whole_pages(pages: Collection[Page]) -> list[list[Key] | None]:

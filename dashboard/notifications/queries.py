@@ -6,8 +6,10 @@ from collections.abc import Collection
 from dataclasses import dataclass
 
 from django.contrib.auth.models import User
+from django.utils import timezone
 
 from dashboard.security.access import projects_of
+from dashboard.shared.session_state import live
 from dashboard.web import links
 from recorder.models import Approval, Mute, Session
 
@@ -24,8 +26,10 @@ class Waiting:
 
 
 def waiting(user: User) -> list[Waiting]:
-    """Return the newest open approvals in the projects of a user, oldest first. One query."""
-    found = Approval.objects.filter(resolved_at=None, session__project__in=projects_of(user).values("pk"))
+    """Return the newest open approvals of live sessions in a user's projects, oldest first. One query."""
+    readable = Session.objects.filter(project__in=projects_of(user).values("pk"))
+    waits = readable.filter(live(timezone.now()), waiting__gt=0)
+    found = Approval.objects.filter(resolved_at=None, session__in=waits.values("pk"))
     rows = found.select_related("session__project").order_by("-request_event")[:WAITING_SHOWN]
     return [_waiting(row) for row in reversed(rows)]
 

@@ -1,4 +1,4 @@
-"""What needs a user's attention: open approvals, and failed sessions of the last 24 hours."""
+"""What needs a user's attention: open approvals of live sessions, and sessions that failed in 24 hours."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from django.db.models import Exists, OuterRef, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.session_filter import FAILED, is_settled_root
+from dashboard.shared.session_state import Cutoffs, live, live_since
 from recorder.models import Approval, ReadMark, Session
 
 FINISHED = ("completed", "limit")
@@ -43,13 +44,16 @@ class Counts:
     def __call__(self, users: Collection[int]) -> Mapping[int, Count]:
         """Return the counts by user. One query, and one more for each user."""
         now = timezone.now()
-        waiting_count = len(_waiting(self.project))
+        waiting_count = len(_waiting(self.project, *Cutoffs.at(now).bounds))
         return {user: Count(waiting_count, len(_unseen(self.project, now - LATELY, user))) for user in users}
 
 
 @compiled
-def _waiting(project: int) -> QuerySet[Approval, int]:
-    return waiting(project).values_list("pk", flat=True)[: MOST + 1]
+def _waiting(
+    project: int, running: datetime, waiting: datetime, earliest: datetime
+) -> QuerySet[Approval, int]:
+    rows = _open(project, live_since(running, waiting, earliest))
+    return rows.values_list("pk", flat=True)[: MOST + 1]
 
 
 @compiled
@@ -57,10 +61,14 @@ def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
     return _ended(project, FAILED, since).filter(~is_read_by(user)).values_list("pk", flat=True)[: MOST + 1]
 
 
-def waiting(project: int) -> QuerySet[Approval]:
-    """Return the open approvals, unordered."""
+def waiting(project: int, now: datetime) -> QuerySet[Approval]:
+    """Return the open approvals of sessions that are not stale, unordered."""
+    return _open(project, live(now))
+
+
+def _open(project: int, is_live: Q) -> QuerySet[Approval]:
     # Waiting sessions are few and indexed; without this condition the whole project would be scanned.
-    waits = Session.objects.filter(project=project, waiting__gt=0)
+    waits = Session.objects.filter(is_live, project=project, waiting__gt=0)
     return Approval.objects.filter(session__in=waits.values("pk"), resolved_at=None)
 
 

@@ -4,13 +4,15 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.utils import timezone
 
 from dashboard.shared.config_labels import chips
+from dashboard.shared.session_state import OPEN, live, stale
 from dashboard.web.keyset import Order
 from recorder.models import LoopRecord, ModelConfig, Session, ToolCall, Turn
 
-OPEN = ("pending", "running")
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
+SILENT = ("stale", *OPEN)  # states of an unfinished session, besides "waiting"
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
 FAILED = ("failed", "rejected", "aborted")  # ended without a result, and no user stopped them
 WORDS_MAX = 8
@@ -49,7 +51,7 @@ TOKENS = Case(  # as `dashboard.shared.usage_bar.kinds` adds them up
 
 @dataclass(frozen=True, slots=True)
 class Lasted:
-    """Minimum duration, from start to end, or until `now` while it runs."""
+    """Minimum duration, from start to end or last sign of life, or until `now` while it runs."""
 
     least: timedelta
     now: datetime
@@ -60,9 +62,11 @@ class Wanted:
     """Conditions on sessions; all must hold. A tuple matches any of its values; an empty one is ignored."""
 
     q: str = ""  # each word in title, agent, id or first prompt, case-insensitive
-    status: tuple[str, ...] = ()
+    recorded_status: tuple[str, ...] = ()  # the record's, whether it is stale or not
+    status: tuple[str, ...] = ()  # as shown: "running" and "pending" are live ones, "stale" the others
     outcome: tuple[str, ...] = ()
-    state: tuple[str, ...] = ()  # an open status or an outcome, as the list's glyph shows it
+    state: tuple[str, ...] = ()  # stale, a live status or an outcome, as the list's glyph shows it
+    stale: bool | None = None
     agent: tuple[str, ...] = ()
     model: tuple[str, ...] = ()
     config: tuple[str, ...] = ()  # keys, config ids or labels
@@ -71,11 +75,13 @@ class Wanted:
     has: tuple[str, ...] = ()  # keys of HOLDS; all must hold
     since: datetime | None = None  # sessions that overlap since..until
     until: datetime | None = None
+    now: datetime | None = None  # when sessions are live or stale; None is the present
     min_cost: int | None = None  # nano-dollars
     min_tokens: int | None = None
     lasted: Lasted | None = None
-    is_running: bool = False
+    is_running: bool = False  # and live, as the next
     is_waiting: bool = False
+    is_stale: bool = False
     has_failed: bool = False
     has_groups: bool = False
 
@@ -146,29 +152,29 @@ def _loops() -> QuerySet[LoopRecord]:
 
 def _plain(project: int, wanted: Wanted) -> Q:
     """Return the conditions on the session's own columns."""
+    now = wanted.now or timezone.now()
     where = Q(project=project)
     for column, values in (
-        ("status", wanted.status),
+        ("status", wanted.recorded_status),
         ("outcome", wanted.outcome),
         ("source", wanted.source),
     ):
         if values:
             where &= Q(**{f"{column}__in": values})
-    if wanted.state:
-        where &= Q(status__in=[s for s in wanted.state if s in OPEN]) | Q(
-            outcome__in=[s for s in wanted.state if s not in OPEN]
-        )
+    where &= _shown(wanted, now)
     if wanted.since:
         where &= Q(last_event_at__gte=wanted.since)
     if wanted.until:
-        where &= Q(created_at__lte=wanted.until)
+        # A session whose start is dated in the future began when it arrived, not after its last event.
+        where &= Q(created_at__lte=wanted.until) | Q(last_event_at__lte=wanted.until)
     if wanted.min_cost is not None:
         where &= Q(cost_nano__gte=wanted.min_cost)
     for word in wanted.has:
         where &= Q(**{f"{HOLDS[word]}__gt": 0})
     for is_set, condition in (
-        (wanted.is_running, Q(status="running")),
-        (wanted.is_waiting, Q(waiting__gt=0)),
+        (wanted.is_running, Q(status="running") & live(now)),
+        (wanted.is_waiting, Q(waiting__gt=0) & live(now)),
+        (wanted.is_stale, stale(now)),
         (wanted.has_failed, has_failed()),
         (wanted.has_groups, Q(groups__gt=0)),
     ):
@@ -177,10 +183,33 @@ def _plain(project: int, wanted: Wanted) -> Q:
     return where
 
 
+def _shown(wanted: Wanted, now: datetime) -> Q:
+    """Return the conditions on the states as they are shown at `now`."""
+    where = Q()
+    if wanted.status:
+        where &= _has_status(wanted.status, now)
+    if wanted.state:
+        outcomes = [state for state in wanted.state if state not in SILENT]
+        where &= _has_status(tuple(set(wanted.state) - set(outcomes)), now) | Q(outcome__in=outcomes)
+    if wanted.stale is not None:
+        where &= stale(now) if wanted.stale else ~stale(now)
+    return where
+
+
+def _has_status(shown: tuple[str, ...], now: datetime) -> Q:
+    """Return the condition that a session is shown with one of these statuses."""
+    open_ones = [status for status in shown if status in OPEN]
+    where = Q(status__in=[status for status in shown if status not in SILENT])
+    if open_ones:
+        where |= Q(status__in=open_ones) & live(now)
+    return where | stale(now) if "stale" in shown else where
+
+
 def _took(lasted: Lasted) -> Q:
     end = F("created_at") + lasted.least
     ended = Q(ended_at__gte=end) | Q(ended_at__isnull=True, last_event_at__gte=end)
-    return Q(status__in=OPEN, created_at__lte=lasted.now - lasted.least) | (~Q(status__in=OPEN) & ended)
+    runs = Q(status__in=OPEN) & live(lasted.now)
+    return (runs & Q(created_at__lte=lasted.now - lasted.least)) | (~runs & ended)
 
 
 def _holds(word: str) -> Q:

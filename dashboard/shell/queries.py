@@ -18,8 +18,10 @@ from django.db.models import (
     Window,
 )
 from django.db.models.functions import RowNumber
+from django.utils import timezone
 
 from dashboard.shared.compiled_query import compiled
+from dashboard.shared.session_state import Cutoffs, live_since
 from recorder.models import Project, Session
 
 SHOWN = 6
@@ -48,10 +50,10 @@ class LiveNow:
 
 
 def live_now(projects: Collection[int]) -> Mapping[int, LiveNow]:
-    """Return the live sessions of each project."""
+    """Return the live sessions of each project: those that run or wait and are not stale."""
     lines: dict[int, list[Line]] = defaultdict(list)
     more: dict[int, int] = {}
-    for session in _first_live(projects):
+    for session in _first_live(projects, *Cutoffs.at(timezone.now()).bounds):
         lines[session.project_id].append(_line(session))
         more[session.project_id] = session.live - len(lines[session.project_id])
     return {pk: LiveNow(slug, tuple(lines[pk]), more=more.get(pk, 0)) for pk, slug in _slugs(projects)}
@@ -68,14 +70,14 @@ def _slugs(projects: Collection[int]) -> QuerySet[Project, tuple[int, str]]:
 
 
 @compiled
-def _first_live(projects: Collection[int]) -> QuerySet[Any]:
+def _first_live(
+    projects: Collection[int], running: datetime, waiting: datetime, earliest: datetime
+) -> QuerySet[Any]:
     """Return the query of the shown rows, with the number of all in each project."""
-    mine = Session.objects.filter(project__in_list=projects)
-    running, waiting = mine.filter(status="running"), mine.filter(waiting__gt=0)
-    # Each condition alone has an index; both on one row would read every session there is.
-    either = Session.objects.filter(Q(pk__in=running.values("pk")) | Q(pk__in=waiting.values("pk")))
+    shown = Q(status="running") | Q(waiting__gt=0)
+    either = Session.objects.filter(shown, live_since(running, waiting, earliest), project__in_list=projects)
     waits = Case(When(waiting__gt=0, then=Value(0)), default=Value(1), output_field=IntegerField())
-    order = (waits.asc(), F("last_received_at").desc(), F("pk").desc())
+    order = (waits.asc(), F("last_event_at").desc(), F("pk").desc())
     place = Window(RowNumber(), partition_by="project_id", order_by=order)
     live = Window(Count("pk"), partition_by="project_id")
     placed = either.annotate(place=place, live=live)

@@ -37,6 +37,7 @@ GLYPHS = {  # state: (glyph, tone, words)
     "unstarted": ("pending", "muted", "Never started"),
     "running": ("running", "running", "Running"),
     "open": ("running", "running", "Running"),
+    "stale": ("stale", "muted", "Stale"),
     "completed": ("completed", "completed", "Completed"),
     "done": ("completed", "completed", "Completed"),
     "rejected": ("rejected", "rejected", "Rejected"),
@@ -171,6 +172,12 @@ def elapsed(started: datetime | None, ended: datetime | None = None) -> SafeStri
     if ended is None:
         return _time("data-start", started.astimezone(UTC), f"since {started.astimezone(UTC):%H:%M}")
     return number_format.duration(max(ended - started, timedelta()))
+
+
+@register.simple_tag
+def silence(last_event_at: datetime) -> SafeString:
+    """Say how long nothing happened; the page counts up from the last event."""
+    return format_html("no sign of life for {}", elapsed(last_event_at))
 
 
 @register.simple_tag

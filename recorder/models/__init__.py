@@ -6,6 +6,7 @@ from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, Quaran
 from recorder.models.pricing import Price, Repricing, Spend, Spending, Tokens
 from recorder.models.records import (
     KNOWN_COST,
+    UNFINISHED,
     Anomaly,
     Approval,
     ChildLoopRef,
@@ -23,6 +24,7 @@ from recorder.models.scheduler import DailyJob
 
 __all__ = (
     "KNOWN_COST",
+    "UNFINISHED",
     "AccessToken",
     "Anomaly",
     "Approval",

@@ -13,6 +13,14 @@ ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions sort on, whatever
 KNOWN_COST = models.Func(
     models.F("cost_nano"), template="COALESCE(%(expressions)s, -1)", output_field=models.BigIntegerField()
 )
+# As literals for the same reason: sessions that no end was recorded of, or that wait for an approval.
+UNFINISHED = models.Func(
+    models.F("status"),
+    models.F("waiting"),
+    arg_joiner=" IN ('pending', 'running') OR ",
+    output_field=models.BooleanField(),
+    template="(%(expressions)s > 0)",
+)
 
 
 class ModelConfig(models.Model):
@@ -85,6 +93,9 @@ class Session(Spend):
             ),
             models.Index(
                 fields=("project", *ACTIVITY), condition=models.Q(groups__gt=0), name="session_evaluated"
+            ),
+            models.Index(
+                fields=("project", *ACTIVITY), condition=models.Q(UNFINISHED), name="session_unfinished"
             ),
             models.Index(
                 fields=("parent_loop_id",),

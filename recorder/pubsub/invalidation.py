@@ -44,6 +44,7 @@ class Invalidation:
 
     project: int
     sessions: set[int] = field(default_factory=set)
+    stale: set[int] = field(default_factory=set)  # of `sessions`: they became stale, without a commit
     new_sessions: set[int] = field(default_factory=set)
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)

@@ -24,6 +24,8 @@ from tests.support.first_start import copy_start, started_folder
 
 ROOT = Path(__file__).parents[2]
 START_S = 60
+# Recorded streams have fixed times, of which the latest are months ago.
+NEVER_STALE = {"LOOPSCOPE_STALE_S": "0", "LOOPSCOPE_STALE_WAITING_S": "0"}
 NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
 
 
@@ -42,7 +44,10 @@ class Server:
         # The test database's address would be that of the real one in another process.
         inherited = {name: value for name, value in os.environ.items() if name not in NOT_INHERITED}
         self.environment = (
-            inherited | {"LOOPSCOPE_DATA": str(folder), "PYTHONDONTWRITEBYTECODE": "1"} | settings
+            inherited
+            | NEVER_STALE
+            | {"LOOPSCOPE_DATA": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+            | settings
         )
         self.under: tuple[str, ...] = ()  # a command that runs it, such as a tracer
         self._log = folder / "server.log"

@@ -16,6 +16,7 @@ from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
 from dashboard.shared.session_json.usage import config, usage, usage_and_cost
+from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
 from recorder.core.handlers.verdict import Verdict
 from recorder.models import LoopRecord, ParallelGroupRecord, Project
@@ -56,6 +57,7 @@ def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> sche
         id=row.pk,
         session_id=row.session.session_id,
         status=row.status,
+        stale=status_of_group(row) == "stale",
         branches=[_branch(loop, related.chips) for loop in branches],
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,

@@ -14,6 +14,7 @@ from dashboard.shared.costs import Cost, sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
 from dashboard.shared.session_json.usage import inclusive, usage_and_cost
+from dashboard.shared.session_state import is_stale
 from dashboard.web import links
 from recorder.core.loop_tree import tree_order
 from recorder.models import LoopRecord, Project, Session
@@ -49,6 +50,7 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         "scope": found.scope,
         "status": found.status,
         "outcome": found.outcome or None,
+        "stale": is_stale(found),
         "created_at": found.created_at,
         "last_active_at": found.last_event_at,
         "ended_at": found.ended_at,

@@ -44,6 +44,7 @@ class EvaluationPage:
     group: int
     params: Params
     _session: int = 0
+    _is_stale: bool = False  # the session is, so that its next event changes the state of all branches
     _branches: frozenset[int] = frozenset()
     _judges: set[int] = field(default_factory=set)
     _judge_turns: set[int] = field(default_factory=set)
@@ -55,7 +56,8 @@ class EvaluationPage:
         self._judges.update(loop for loop, group in touched.judges.items() if group == self.group)
         self._judge_turns.update(turn for turn, loop in touched.turns.items() if loop in self._judges)
         wanted: DirtyPanels = []
-        if self.group in touched.groups:  # changes of the group itself are not throttled
+        has_state_changed = self._has_state_changed(touched)
+        if has_state_changed or self.group in touched.groups:  # changes of the group itself are not throttled
             wanted += [(panel, [self.group]) for panel in self._panels]
         else:
             if (
@@ -65,6 +67,13 @@ class EvaluationPage:
             wanted += self._loop_panels(touched)
         blocks = [block for block, turn in touched.blocks.items() if turn in self._judge_turns]
         return [*wanted, (BLOCK, blocks)]
+
+    def _has_state_changed(self, touched: Invalidation) -> bool:
+        """Return whether the session became stale, or is live again."""
+        if self._session not in touched.sessions:
+            return False
+        was_stale, self._is_stale = self._is_stale, self._session in touched.stale
+        return was_stale or self._is_stale
 
     def _loop_panels(self, touched: Invalidation) -> DirtyPanels:
         branches, judges = self._branches & touched.loops.keys(), self._judges & touched.loops.keys()
@@ -78,6 +87,7 @@ class EvaluationPage:
     def _all_panels(self) -> DirtyPanels:
         place = lookup.place(self.group)
         self._session, self._branches = place.session, place.branches
+        self._is_stale = place.is_stale
         self._judges = {place.judge} if place.judge else set()
         self._judge_turns = set(place.judge_turns)
         return [(panel, [self.group]) for panel in self._panels]

@@ -72,6 +72,8 @@ def _open(decision: Decision, branches: Sequence[Standing]) -> Words:
         return Words(
             "Ended without a selection.", f"The recording of {count} stopped before one was selected."
         )
+    if decision.status == "stale":
+        return Words("No winner yet.", f"The session of {count} is stale: no branch is selected.")
     open_ones = [branch for branch in branches if branch.state in ("pending", "running", "waiting")]
     if decision.has_judge:
         return Words("The judge is reading.", f"{count} wait for its verdict.")

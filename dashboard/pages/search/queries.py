@@ -9,6 +9,8 @@ from datetime import datetime
 from django.db.models import Max, Q
 
 from dashboard.shared.session_filter import WORDS_MAX, Wanted, matching
+from dashboard.shared.session_state import SHOWN as STATE
+from dashboard.shared.session_state import state_of_session
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session
 
@@ -29,13 +31,13 @@ class Found:
 
 def sessions(project: Project, q: str) -> Sequence[Found]:
     """Return the latest sessions that contain every word. One query."""
-    columns = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "last_event_at")
+    columns = ("session_id", "title", "agent_id", *STATE)
     rows = matching(project.pk, Wanted(q=q)).order_by("-last_event_at", "-pk").only(*columns)[:SESSIONS]
     return [
         Found(
             row.title or row.session_id,
             links.session(project.slug, row.pk),
-            _state(row),
+            state_of_session(row),
             row.agent_id,
             row.last_event_at,
         )
@@ -71,11 +73,3 @@ def agents(project: Project, q: str) -> Sequence[Found]:
         Found(row["agent_id"], links.sessions(project.slug, agent=row["agent_id"]), at=row["last"])
         for row in names[:AGENTS]
     ]
-
-
-def _state(session: Session) -> str:
-    if session.waiting:
-        return "waiting"
-    if session.status in ("pending", "running"):
-        return session.status
-    return session.outcome or session.status

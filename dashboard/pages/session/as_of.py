@@ -14,6 +14,7 @@ from dashboard.pages.session.params import Params
 from dashboard.pages.session.replay import queries as replay
 from dashboard.pages.session.replay.moment import moment
 from dashboard.security.access import member
+from dashboard.shared.session_state import at_moment
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
 from recorder.models import Project, Session
@@ -31,7 +32,7 @@ def viewing_as_of(session: Session, at: int | None) -> Iterator[None]:
     if at is None:
         yield
         return
-    with as_of(session, at), links.staying(session.pk, at):
+    with as_of(session, at) as moment, at_moment(moment), links.staying(session.pk, at):
         yield
 
 

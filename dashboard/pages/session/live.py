@@ -15,7 +15,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from django.http import Http404
+from django.utils import timezone
 
+from dashboard.live.queries import is_stale_now
 from dashboard.live.streaming_text import BLOCK
 from dashboard.pages.session import panels
 from dashboard.pages.session.conversation import window
@@ -68,6 +70,7 @@ class SessionPage:
     _newest_block: int = 0  # the newest block received
     _branches: dict[int, int] = field(default_factory=dict)  # parallel group by branch or judge
     _new_groups: set[int] = field(default_factory=set)  # groups started since, with unknown branches
+    _is_stale: bool = False  # the session is, so that its next event changes the state of all that is open
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         """Return the panels that an invalidation makes dirty, or all of them for None."""
@@ -75,8 +78,9 @@ class SessionPage:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
+            self._is_stale = is_stale_now(self.session, timezone.now())
             return self.all_panels()
-        dirty: DirtyPanels = []
+        dirty = self._of_changed_state(touched)
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
         is_tree_changed, changed_groups = self._has_tree_changed(touched), self._changed_groups(touched, rows)
         if is_tree_changed or self.session in touched.sessions:
@@ -93,6 +97,21 @@ class SessionPage:
         if self.loop and rows:
             dirty.append((panels.head_panel(self.tab), [self.loop]))
         return dirty + self._of_tab(touched)
+
+    def _of_changed_state(self, touched: Invalidation) -> DirtyPanels:
+        """Return what shows the state of loops and turns if the session became stale or is live again."""
+        was_stale, self._is_stale = self._is_stale, self.session in touched.stale
+        if self.session not in touched.sessions:
+            self._is_stale = was_stale
+            return []
+        if not (was_stale or self._is_stale):
+            return []
+        dirty: DirtyPanels = [(panels.tree_panel(self.loop, self.at), [self.session])]
+        if self.loop:
+            dirty.append((panels.head_panel(self.tab), [self.loop]))
+        if self.loop and self.tab == "conversation":
+            dirty += [(self._turn, sorted(self._turns)), *self._tail()]
+        return dirty
 
     def _of_tab(self, touched: Invalidation) -> DirtyPanels:
         if self.tab == "conversation" and self.loop:

@@ -8,7 +8,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.sessions import search_syntax
-from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES, SORTS, STATUSES, Lasted, Wanted
+from dashboard.shared.session_filter import HOLDS, OUTCOMES, SILENT, SORTS, STATUSES, Lasted, Wanted
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.query_params import Address, Choices, Reading, start
 from recorder.core.formats.registry import SOURCES
@@ -23,6 +23,7 @@ WINDOWS = ("1h", "24h", "7d", "30d", "all")
 VIEWS = {  # the filter value of each
     "running": "is_running",
     "waiting": "is_waiting",
+    "stale": "is_stale",
     "evaluations": "has_groups",
     "failed": "has_failed",
 }
@@ -91,7 +92,7 @@ class Filters(Address):
             tokens=_least(read, "tokens"),
             duration=_least(read, "duration"),
             view=read.choice("view", VIEWS, ""),
-            status=read.values("status", STATUSES),
+            status=read.values("status", ("stale", *STATUSES)),
             outcome=read.values("outcome", OUTCOMES),
             model=read.values("model"),
             config=read.values("config"),
@@ -150,13 +151,14 @@ class Filters(Address):
             agent=self.agent,
             source=self.source,
             since=start(self.since, now),
+            now=now,
             tool=self.tool,
             has=self.has,
             min_cost=int(Decimal(self.cost).scaleb(9)) if self.cost else None,
             min_tokens=search_syntax.tokens(self.tokens),
             lasted=Lasted(least, now) if (least := search_syntax.duration(self.duration)) else None,
         )
-        if self.status and self.outcome and set(self.status) <= set(OPEN):
+        if self.status and self.outcome and set(self.status) <= set(SILENT):
             # "Running" and "Failed" selected in one menu match either.
             wanted = replace(wanted, status=(), outcome=(), state=self.status + self.outcome)
         view: dict[str, Any] = {VIEWS[self.view]: True} if self.view else {}

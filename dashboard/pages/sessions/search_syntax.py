@@ -10,7 +10,8 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dashboard.shared.session_filter import HOLDS, OPEN, OUTCOMES
+from dashboard.shared.session_filter import HOLDS, OUTCOMES, SILENT
+from dashboard.shared.session_state import OPEN
 
 if TYPE_CHECKING:
     from django.http import QueryDict
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r'(?<!\S)([a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
 VALUES = ("model", "config", "agent", "tool", "source", "has")  # may be repeated
 LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with the expected format
-STATUS_WORDS = (*OPEN, "waiting", *OUTCOMES)
+STATUS_WORDS = (*OPEN, "waiting", "stale", *OUTCOMES)
 HINTS = {
     "status": f"valid values are {', '.join(STATUS_WORDS)}",
     "has": f"valid values are {', '.join(HOLDS)}",
@@ -68,7 +69,7 @@ def _status(spread: QueryDict, value: str, wrong: list[tuple[str, str]]) -> None
     if value == "waiting":
         spread["view"] = value
     elif value in STATUS_WORDS:
-        spread.appendlist("status" if value in OPEN else "outcome", value)
+        spread.appendlist("status" if value in SILENT else "outcome", value)
     else:
         wrong.append(("status", value))
 

@@ -19,6 +19,12 @@ class LoopFigures:
     ended_at: datetime | None
     tokens: int
     duration_ms: int | None
+    silent_since: datetime | None = None  # the last sign of life of a loop that did not end and is stale
+
+    @property
+    def until(self) -> datetime | None:
+        """Return the end of the time in which it ran; None while it runs."""
+        return self.ended_at or self.silent_since
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,8 +63,8 @@ def percentile(lengths: Sequence[int], rank: int) -> int | None:
 def lines(loops: Sequence[LoopFigures], start: datetime | None, now: datetime) -> Lines:
     """Return the sparklines from `start`, or from the first loop; empty with too few loops."""
     begin = start or min((loop.started_at for loop in loops), default=now)
-    end = now if start else max((loop.ended_at or now for loop in loops), default=now)
-    inside = [loop for loop in loops if begin <= (loop.ended_at or now) and loop.started_at <= end]
+    end = now if start else max((loop.until or now for loop in loops), default=now)
+    inside = [loop for loop in loops if begin <= (loop.until or now) and loop.started_at <= end]
     if len(inside) < LEAST_LOOPS or end - begin < timedelta(minutes=1):
         return Lines()
     return _Buckets(inside, begin, end).lines()
@@ -74,7 +80,7 @@ class _Buckets:
         self._ended: list[list[LoopFigures]] = [[] for _ in range(BUCKETS)]
         self._live: list[set[int]] = [set() for _ in range(BUCKETS)]
         for loop in loops:
-            last = self._index(loop.ended_at or end)
+            last = self._index(loop.until or end)
             for index in range(self._index(loop.started_at), last + 1):
                 self._live[index].add(loop.session)
             if loop.ended_at:

@@ -98,6 +98,7 @@ class Brief(Schema):
     source: str
     status: str
     outcome: str | None
+    stale: bool
     created_at: Moment
     last_active_at: Moment
     loops: int
@@ -124,7 +125,8 @@ def _lines(brief: Brief) -> Iterator[str]:
     yield f"Session {name} of agent {agent}, recorded from {brief.source}."
     yield RULE
     counts = f"{_many(brief.loops, 'loop')}, {_many(brief.turns, 'turn')}"
-    yield f"Status: {_state(brief.status, brief.outcome)}. {counts}."
+    silent = ", stale: without a recent event" if brief.stale else ""
+    yield f"Status: {_state(brief.status, brief.outcome)}{silent}. {counts}."
     yield f"Began {rfc3339(brief.created_at)}, last active {rfc3339(brief.last_active_at)}."
     yield f"Current task: {_task(brief.current_task)}"
     yield f"Last finished task: {_task(brief.last_task)}"

@@ -60,6 +60,7 @@ class LoopItem(WithSubAgents):
     title: str | None
     status: str
     outcome: str | None
+    stale: bool
     error: str | None
     rejection: str | None
     role: Role

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
-from recorder.core.event_time import happened_at
+from recorder.core.event_time import happened_at, happened_without_time
 from recorder.core.events import SessionInfo
 from recorder.core.records import Json, Loop, Session
 
@@ -50,12 +50,15 @@ def activate(context: EventContext, session: Session, agent_id: str, at: datetim
 def note_event(session: Session, at: datetime | None, received_at: datetime) -> None:
     """Note that a line of the session arrived, with the time on the wire if it has one.
 
-    Neither time ever goes back. After the first start of a loop, a line without a time happened when the line
-    before it did: an import of an old stream stays old.
+    Neither time ever goes back. After the first start of a loop, the time of a line without one follows from
+    the line before it: an import of an old stream stays old.
     """
-    session.last_received_at = max(session.last_received_at, received_at)
     if at is not None or not session.loops:
-        session.last_event_at = max(session.last_event_at, happened_at(at, received_at))
+        happened = happened_at(at, received_at)
+    else:
+        happened = happened_without_time(session.last_event_at, session.last_received_at, received_at)
+    session.last_event_at = max(session.last_event_at, happened)
+    session.last_received_at = max(session.last_received_at, received_at)
 
 
 def count_start(session: Session, loop: Loop) -> None:

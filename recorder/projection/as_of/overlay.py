@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from datetime import datetime
 from functools import cache
 
 from django.db import connection, transaction
@@ -53,8 +54,10 @@ class NotOfSession(Exception):
 
 
 @contextmanager
-def as_of(session: SessionRow, at: int) -> Iterator[None]:
+def as_of(session: SessionRow, at: int) -> Iterator[datetime]:
     """Make this connection see a session and its sub-agents as they were at an event.
+
+    The value is the time of what had happened last in the session then.
 
     No other session is visible, except the one that spawned it. Raises NotOfSession, or Pruned when the
     bodies of lines that it is derived from were pruned.
@@ -65,7 +68,11 @@ def as_of(session: SessionRow, at: int) -> Iterator[None]:
     records = _records(session, at)
     with _rolled_back():
         _create_temporary_tables(records, session.project_id, at)
-        yield
+        yield next(
+            record.last_event_at
+            for record in records
+            if isinstance(record, Session) and record.id == session.pk
+        )
 
 
 def _records(session: SessionRow, at: int) -> Sequence[Record]:

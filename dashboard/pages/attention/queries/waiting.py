@@ -6,12 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils import timezone
+
 from dashboard.live.paged_list import Count, count
 from dashboard.rendering import approvals
 from dashboard.shared import attention
+from dashboard.shared.session_state import stale
 from dashboard.web import links
 from recorder.core.formats.registry import RUNTIMES
-from recorder.models import Approval, Project, ToolCall
+from recorder.models import Approval, Project, Session, ToolCall
 
 PAGE = 20
 COUNT_MAX = 1_000
@@ -51,11 +54,13 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Waiting:
-    """A page of the open approvals, oldest first; root of the panel attention/waiting."""
+    """A page of the open approvals of live sessions, oldest first; root of the panel attention/waiting."""
 
     rows: Sequence[Question]
     total: Count
     more: int | None  # primary key after which the next page starts
+    stale: Count  # sessions without a sign of life, whose approvals are not listed
+    stale_url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,13 +70,14 @@ class WaitingAfter:
     after: int | None
 
     def __call__(self, projects: Collection[int]) -> Mapping[int, Waiting]:
-        """Return the page of each project. Four queries for one project."""
+        """Return the page of each project. Five queries for one project."""
         slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
         return {pk: _waiting(pk, slug, self.after) for pk, slug in slugs}
 
 
 def _waiting(project: int, slug: str, after: int | None) -> Waiting:
-    unresolved = attention.waiting(project)
+    now = timezone.now()
+    unresolved, silent = attention.waiting(project, now), Session.objects.filter(stale(now), project=project)
     rows = unresolved.select_related("session", "loop").only(*COLUMNS).order_by("pk")
     found = list((rows if after is None else rows.filter(pk__gt=after))[: PAGE + 1])
     shown, tools = found[:PAGE], _tools(found[:PAGE])
@@ -79,6 +85,8 @@ def _waiting(project: int, slug: str, after: int | None) -> Waiting:
         [_question(slug, each, tools.get((each.loop_id or 0, each.tool_call_id), "")) for each in shown],
         count(unresolved, COUNT_MAX),
         shown[-1].pk if len(found) > PAGE else None,
+        count(silent, COUNT_MAX),
+        links.sessions(slug, view="stale"),
     )
 
 

@@ -12,11 +12,12 @@ from django.db.models import OuterRef, Subquery
 from dashboard.shared.config_labels import AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.costs import GroupTotals, group_totals
 from dashboard.shared.series_colours import chart_chips
+from dashboard.shared.session_state import OPEN, is_stale_loop, status_of_group
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, Turn
 
-OPEN = ("pending", "running", "waiting")
+UNFINISHED = (*OPEN, "waiting", "stale")
 MS = timedelta(milliseconds=1)
 BODIES = ("metadata", "error", "rejection", "continuation_tag")  # columns that may be large and are not shown
 
@@ -53,7 +54,7 @@ class Branch:
 
     @property
     def is_open(self) -> bool:
-        return self.state in OPEN
+        return self.state in UNFINISHED
 
     @property
     def tokens(self) -> int:
@@ -95,6 +96,10 @@ class Group:
         """Return the cost of the group: its branches, and its judge once."""
         judge = self.judge.loop if self.judge else None
         return group_totals([branch.loop for branch in self.branches], judge, self.record)
+
+    @property
+    def state(self) -> str:
+        return status_of_group(self.record)
 
     @property
     def is_running(self) -> bool:
@@ -155,6 +160,7 @@ def _group(
 def _branch(
     record: ParallelGroupRecord, loop: LoopRecord, number: int, label: str, chips: Sequence[Chip]
 ) -> Branch:
+    loop.session = record.session
     return Branch(
         loop=loop,
         number=number,
@@ -175,8 +181,10 @@ def _label(loop: LoopRecord, chips: Sequence[Chip]) -> str:
 
 def _state(record: ParallelGroupRecord, loop: LoopRecord) -> str:
     """Return the state of a branch; one still pending after the group's end is "unstarted"."""
-    if loop.waiting:
-        return "waiting"
     if loop.status == "pending" and record.status != "running":
         return "unstarted"
+    if is_stale_loop(loop):
+        return "stale"
+    if loop.waiting:
+        return "waiting"
     return loop.status if loop.status in OPEN else loop.outcome or loop.status

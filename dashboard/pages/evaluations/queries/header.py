@@ -30,6 +30,7 @@ class Head:
     session_url: str
     evaluations_url: str
     state: str
+    last_event_at: datetime  # of the session
     how: str  # number of branches and how the winner was selected
     at: datetime | None
     verdict: Verdict
@@ -60,7 +61,8 @@ def _head(group: Group) -> Head:
         session_title=group.session.title or group.session.session_id,
         session_url=first.url if first else links.session(slug, record.session_id),
         evaluations_url=links.evaluations(slug),
-        state=record.status,
+        state=group.state,
+        last_event_at=group.session.last_event_at,
         how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
         at=record.ended_at or record.started_at,
         verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
@@ -83,14 +85,14 @@ def _chosen_by(group: Group) -> str:
             return "selected by a rule"
         case "fallback":
             return f"judged by {judge}, without a usable reply"
-    return "running" if group.is_running else "not decided"
+    return group.state if group.is_running else "not decided"
 
 
 def _decision(group: Group) -> Decision:
     winner = group.winner
     return Decision(
         kind=group.record.verdict,  # type: ignore[arg-type]  # as above
-        status=group.record.status,
+        status=group.state,
         winner=winner.number if winner else None,
         named=group.record.named,
         has_judge=group.judge is not None,

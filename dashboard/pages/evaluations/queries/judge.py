@@ -8,6 +8,7 @@ from datetime import date, datetime
 
 from dashboard.pages.evaluations.queries.answers import SHOWN, Reply, reply
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
+from dashboard.shared.session_state import end_of_loop
 from dashboard.shared.usage_bar import kinds
 from recorder.models import LoopRecord, ParallelGroupRecord
 
@@ -34,6 +35,10 @@ class Judge:
     @property
     def loop(self) -> LoopRecord | None:
         return self.judge.loop if self.judge else None
+
+    @property
+    def loop_ended_at(self) -> datetime | None:
+        return end_of_loop(self.judge.loop) if self.judge else None
 
     @property
     def ended_at(self) -> datetime | None:

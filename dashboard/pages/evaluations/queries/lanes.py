@@ -12,6 +12,7 @@ from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
 from dashboard.rendering.number_format import money
+from dashboard.shared.session_state import end_of_loop
 from recorder.models import LoopRecord, ParallelGroupRecord, ToolCall, Turn
 
 
@@ -100,7 +101,7 @@ def _lane(
         context_tokens=loop.context_tokens,
         context_window=_window(loop),
         started_at=loop.started_at,
-        ended_at=loop.ended_at,
+        ended_at=end_of_loop(loop),
         stream=turn if is_judge else 0,
         blocks=blocks[max(blocks)] if blocks else (),
     )

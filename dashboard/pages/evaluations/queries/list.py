@@ -133,6 +133,13 @@ def _margin(winner: Branch | None, other: Branch | None) -> str:
     return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
 
 
+def _end(group: Group) -> datetime | None:
+    """Return the time at which the duration of an evaluation ends; None while it runs."""
+    if group.state == "stale":
+        return group.session.last_event_at
+    return None if group.is_running else group.record.ended_at
+
+
 def _row(group: Group) -> Row:
     record, other = group.record, _runner_up(group)
     return Row(
@@ -140,7 +147,7 @@ def _row(group: Group) -> Row:
         url=links.evaluation(group.project.slug, record.pk),
         title=group.title,
         session_title=group.session.title or group.session.session_id,
-        state=record.status,
+        state=group.state,
         verdict=record.verdict,
         verdict_words=VERDICTS.get(record.verdict, record.verdict),
         branches=group.branches,
@@ -151,5 +158,5 @@ def _row(group: Group) -> Row:
         runner_up_cost=_cost(other),
         margin=_margin(group.winner, other),
         at=record.started_at or record.ended_at,
-        ended_at=None if group.is_running else record.ended_at,
+        ended_at=_end(group),
     )

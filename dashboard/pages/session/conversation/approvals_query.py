@@ -8,12 +8,14 @@ from datetime import datetime
 from dashboard.pages.session.conversation.items import Question
 from dashboard.pages.session.conversation.lines_query import Line
 from dashboard.rendering import approvals
+from dashboard.shared.session_state import is_stale
 from recorder.models import Approval
 
 
 def questions(pks: Collection[int]) -> Mapping[int, Question]:
     """Return approval requests by primary key. One query."""
-    return {approval.pk: _question(approval) for approval in Approval.objects.filter(pk__in=pks)}
+    found = Approval.objects.filter(pk__in=pks).select_related("session")
+    return {approval.pk: _question(approval) for approval in found}
 
 
 def questions_in(read: Collection[Line]) -> Mapping[int, Question]:
@@ -25,14 +27,20 @@ def questions_in(read: Collection[Line]) -> Mapping[int, Question]:
     if not requests:
         return {}
     found = Approval.objects.filter(loop__in=set(requests.values()), request_event__in=requests)
+    found = found.select_related("session")
     return {approval.request_event or 0: _question(approval) for approval in found}
 
 
 def open_of(loops: Collection[int]) -> Mapping[tuple[int, str], datetime]:
-    """Return since when tool calls wait for approval, by loop and tool call id. One query."""
-    found = Approval.objects.filter(loop__in=loops, resolved_at=None).order_by("-pk")
-    columns = found.values_list("loop_id", "tool_call_id", "requested_at")
-    return {(loop or 0, call): since for loop, call, since in columns if call}
+    """Return since when tool calls wait for approval, by loop and tool call id, unless stale. One query."""
+    found = (
+        Approval.objects.filter(loop__in=loops, resolved_at=None).order_by("-pk").select_related("session")
+    )
+    return {
+        (approval.loop_id or 0, approval.tool_call_id): approval.requested_at
+        for approval in found
+        if approval.tool_call_id and not is_stale(approval.session)
+    }
 
 
 def _question(approval: Approval) -> Question:
@@ -49,4 +57,5 @@ def _question(approval: Approval) -> Question:
         scope=approval.decision_scope,
         reason=approval.reason,
         is_inferred=approval.inferred,
+        is_stale=approval.resolved_at is None and is_stale(approval.session),
     )

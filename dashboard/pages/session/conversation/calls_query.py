@@ -11,14 +11,17 @@ from dashboard.pages.session.conversation import approvals_query, lines_query
 from dashboard.pages.session.conversation.items import Child, Tool
 from dashboard.pages.session.conversation.turn import Call, tool, with_waiting
 from dashboard.shared.compiled_query import Value, aware, in_list, list_param, select
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import State, is_stale
 from dashboard.web import links
 
-_CALLS = """SELECT c.id, c.turn_id, c.loop_id, c.start_event, c.update_event, c.end_event, c.tool_call_id,
+OF_SESSION = len(SESSION_STATE)
+_CALLS = f"""SELECT c.id, c.turn_id, c.loop_id, c.start_event, c.update_event, c.end_event, c.tool_call_id,
 c.tool_name, c.summary, c.state, c.started_at, c.duration_ms, c.times_received, c.progress,
-l.session_id, p.slug
+l.session_id, p.slug, {", ".join(f"s.{name}" for name in SESSION_STATE)}
 FROM recorder_toolcall c JOIN recorder_looprecord l ON l.id = c.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
-WHERE {} ORDER BY c.id"""
+WHERE {{}} ORDER BY c.id"""  # noqa: S608  names
 _CHILDREN = """SELECT r.loop_id, r.tool_call_id, r.child_session_id, p.slug, l.session_id, l.id
 FROM recorder_childloopref r LEFT JOIN recorder_looprecord l ON l.id = r.child_id
 LEFT JOIN recorder_session s ON s.id = l.session_id LEFT JOIN recorder_project p ON p.id = s.project_id
@@ -54,7 +57,8 @@ def calls(where: str, *values: Value) -> Sequence[PlacedCall]:
 
     `where` is an SQL condition on the tool call table, aliased `c`.
     """
-    records = [_Record(*row) for row in select(_CALLS.format(where), *values)]
+    rows = select(_CALLS.format(where), *values)
+    records = [_Record(*(*row[:-OF_SESSION], State.of(row[-OF_SESSION:]))) for row in rows]
     children = _children(records)
     return [PlacedCall(record.turn, record.loop, record.slug, _call(record, children)) for record in records]
 
@@ -91,6 +95,12 @@ class _Record(NamedTuple):
     progress: str
     session: int
     slug: str
+    session_state: State
+
+    @property
+    def shown_state(self) -> str:
+        """Return its state; a call that runs in a stale session is stale."""
+        return "stale" if self.state == "running" and is_stale(self.session_state) else self.state
 
     @property
     def as_of(self) -> str:
@@ -103,7 +113,7 @@ def _call(record: _Record, children: Mapping[tuple[int, str], Child]) -> Call:
         pk=record.pk,
         name=record.name,
         summary=record.summary,
-        state=record.state,
+        state=record.shown_state,
         started_at=aware(record.started_at),
         duration_ms=record.duration_ms,
         times_received=bool(record.times_received),

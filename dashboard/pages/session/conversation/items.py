@@ -86,7 +86,7 @@ class Tool:
     pk: int
     name: str
     summary: str
-    state: str  # running done failed cut requested skipped waiting
+    state: str  # running stale done failed cut requested skipped waiting
     started_at: datetime | None = None
     duration_ms: int | None = None
     times_received: bool = True
@@ -134,6 +134,7 @@ class Question:
     scope: str
     reason: str
     is_inferred: bool
+    is_stale: bool = False  # still open, in a session without a sign of life
     part: str = "question"
 
     @property

@@ -113,7 +113,7 @@ class _Reader:
         self._waiting = {
             question.tool_call_id: question.since
             for question in self._questions.values()
-            if question.is_open and question.tool_call_id
+            if question.is_open and question.tool_call_id and not question.is_stale
         }
         self._has_answer = False
         self._begun: dict[str, Body] = {}  # messages that started and have not ended, by role

@@ -26,6 +26,8 @@ from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.config_labels import Chip, chip
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
 from dashboard.shared.costs import COST
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import State, is_stale
 from dashboard.shared.usage_bar import COLUMNS
 from dashboard.web import links
 from recorder.models import LoopRecord, ModelConfig, Price, Turn
@@ -43,7 +45,8 @@ _BEGIN = "COALESCE({0}.start_event, {0}.request_event, {0}.end_event)".format
 _TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
 COALESCE({_CHANGED("t")}, FALSE) AS is_changed, COALESCE({_CHANGED("b")}, FALSE) AS was_changed,
 COALESCE(NULLIF(t.agent_id, ''), l.agent_id) AS agent,
-l.session_id AS session, p.slug AS slug, {_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
+l.session_id AS session, p.slug AS slug, {", ".join(f"s.{name} AS of_{name}" for name in SESSION_STATE)},
+{_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
 FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
 LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
@@ -69,7 +72,7 @@ class TurnView:
     into: str
     order: int
     trigger: str
-    state: str
+    state: str  # open, stale, done or cut
     model: str
     chip: Chip | None  # its config; None where it is that of the loop and of the turn before
     agent: str  # the same for its agent
@@ -123,6 +126,12 @@ class _Span:
     before: int
     begin: int
     shows_answerer: bool  # its config or agent is not that of the loop's start, or that of the turn before
+    silent_since: datetime | None  # the last sign of life of its session if that is stale
+
+    @property
+    def state(self) -> str:
+        is_stale = self.turn.state == "open" and self.silent_since is not None
+        return "stale" if is_stale else self.turn.state
 
     @property
     def turn_key(self) -> folded_calls_query.TurnKey:
@@ -244,14 +253,14 @@ def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
         into=f"session-turns-{turn.loop_id}",
         order=turn.ordinal,
         trigger="continued" if is_continued else TRIGGERS.get(turn.triggered_by, ""),
-        state=turn.state,
+        state=span.state,
         model=turn.model,
         chip=chip(turn.config) if span.shows_answerer and turn.config else None,
         agent=turn.agent if span.shows_answerer else "",  # type: ignore[attr-defined]
         error=turn.error,
         stop="" if turn.error else STOPS.get(turn.stop_reason, ""),
         started_at=turn.started_at,
-        ended_at=turn.ended_at,
+        ended_at=span.silent_since if span.state == "stale" else turn.ended_at,
         usage=turn,
         cost=breakdown(turn) if _has_cost(turn) else None,
         before=before.items(),
@@ -283,9 +292,15 @@ def _spans(pks: Collection[int]) -> list[_Span]:
             turn.begun or 0,
             # What a turn shows depends on earlier turns alone: a turn that has ended never changes.
             bool(turn.is_changed or turn.was_changed),
+            _silent_since(turn),
         )
         for turn in ordered
     ]
+
+
+def _silent_since(turn: Turn) -> datetime | None:
+    session = State.of([getattr(turn, f"of_{name}") for name in SESSION_STATE])
+    return session.last_event_at if is_stale(session) else None
 
 
 @compiled

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.rows import kind_of, state_of, title_of
+from dashboard.pages.session.tree.rows import OF_SESSION, kind_of, state_of, title_of
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
 from dashboard.shared.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
+from dashboard.shared.session_state import end_of_loop
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.models import LoopRecord
@@ -29,11 +30,21 @@ LABELS = (
     "is_selected",
     "waiting",
 )
-COUNTED = ("turns", "events", "started_at", "ended_at", "is_one_call", *COLUMNS, *BROKEN_DOWN)
+COUNTED = (
+    "turns",
+    "events",
+    "started_at",
+    "ended_at",
+    "last_event_at",
+    "is_one_call",
+    *COLUMNS,
+    *BROKEN_DOWN,
+)
 RELATED = (
     "session__session_id",
     "session__project__slug",
     "session__compactions",
+    *OF_SESSION,
     "config__snapshot",
     "config_inferred",
     "parent_loop_id",
@@ -186,7 +197,7 @@ def _head(
         turns=loop.turns,
         events=loop.events,
         started_at=loop.started_at,
-        ended_at=loop.ended_at,
+        ended_at=end_of_loop(loop),
         totals=loop,
     )
 

@@ -11,6 +11,7 @@ from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QueryS
 
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
+from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.models import LoopRecord, Pin, Session, ToolCall
@@ -48,6 +49,7 @@ class Header:
     spawner: Spawner | None
     started_at: datetime
     ended_at: datetime | None
+    last_event_at: datetime
     loops: int
     turns: int
     failed_loops: int
@@ -143,14 +145,13 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         session_id=session.session_id,
         title=session.title or "Untitled session",
         agent_id=session.agent_id,
-        state=session.status
-        if session.status in ("running", "pending")
-        else session.outcome or session.status,
+        state=status_of_session(session),
         waiting=session.waiting,
         waiting_since=session.waiting_since if session.waiting else None,
         spawner=_spawner(session),
         started_at=session.created_at,
-        ended_at=None if session.status == "running" else session.ended_at or session.last_event_at,
+        ended_at=end_of_session(session),
+        last_event_at=session.last_event_at,
         loops=session.loops,
         turns=session.turns,
         failed_loops=session.failed_loops or 0,

@@ -20,6 +20,8 @@ from django.db.models.functions import Coalesce, Lag, RowNumber
 from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.series_colours import series_slots
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import status_of_session
 from recorder.core.records import ORIGIN_TRANSLATED
 from recorder.models import EventRecord, JournalEvent, LoopRecord, Session, ToolCall, Turn
 
@@ -71,7 +73,7 @@ def tracks(pks: Collection[int]) -> Mapping[int, Track]:
 @compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
-    sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", "status")
+    sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", *SESSION_STATE)
     return sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
 
 
@@ -100,7 +102,9 @@ def _track(session: Any) -> Track:
     for pk, name, occurred in rows:
         at = occurred or (events[-1].at if events else _received(pk))
         events.append(TrackEvent(pk, at, "error" if pk in failed else KINDS.get(name, "")))
-    return Track(session.pk, layout(events, loops), session.lines or 0, session.status == "running")
+    return Track(
+        session.pk, layout(events, loops), session.lines or 0, status_of_session(session) == "running"
+    )
 
 
 def _received(event: int) -> datetime:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
@@ -14,6 +14,8 @@ from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.rendering.axis_ticks import TimeTick
 from dashboard.shared.config_labels import Chip
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import is_stale
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -44,7 +46,7 @@ class Part:
     chip: Chip | None  # the config that answered a turn, if it is not that of the loop's start
     url: str
     bars: Sequence[Bars]
-    length: timedelta | None  # None while it runs
+    length: timedelta | None  # None while it runs; up to the last event if the session is stale
     is_received: bool
 
 
@@ -97,7 +99,9 @@ class Timelines:
 
     def __call__(self, pks: Collection[int]) -> Mapping[int, Timeline]:
         sessions = (
-            Session.objects.filter(pk__in=pks).select_related("project").only("project__slug", "created_at")
+            Session.objects.filter(pk__in=pks)
+            .select_related("project")
+            .only("project__slug", "created_at", *SESSION_STATE)
         )
         return {session.pk: self._of(session) for session in sessions}
 
@@ -114,6 +118,8 @@ class Timelines:
         window = None if self.zoom is None else Span(*(begin + timedelta(seconds=s) for s in self.zoom))
         line = _axis(spans, window, folds=self.folds)
         own = [phase for phase in drawn.phases if phase.loop == self.loop]
+        if is_stale(session):
+            own = [replace(phase, is_open=False) for phase in own]
         near = axis((phase.span for phase in own), folds=self.folds)
         colours = Colours.of({phase.config for phase in drawn.phases if phase.config})
         lanes = self._lanes(session, shown, drawn.phases, line, colours) if line else []

@@ -12,6 +12,7 @@ from dashboard.pages.session.tree.layout import Mark, Node, What, window
 from dashboard.pages.session.tree.rows import LoopRow, rows
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.pages.session.tree.sub_agents_query import Ancestor, ChildRow, ancestors
+from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
@@ -162,8 +163,9 @@ def _step(
 
 
 def _box(group: ParallelGroupRecord, cost: GroupCost) -> Box:
-    words = {"running": "running", "aborted": "no winner selected"}.get(group.status, "")
+    status = status_of_group(group)
+    words = {"running": "running", "stale": "stale", "aborted": "no winner selected"}.get(status, "")
     if group.status == "completed" and not group.selected_loop_id:
         words = "no winner selected"
     url = links.evaluation(group.session.project.slug, group.pk)
-    return Box(group.pk, len(group.loop_ids), group.status, words, url, cost)
+    return Box(group.pk, len(group.loop_ids), status, words, url, cost)

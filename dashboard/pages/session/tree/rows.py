@@ -12,6 +12,8 @@ from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import OF_LOOP, Chip
 from dashboard.shared.costs import COST, NOTHING, Cost
+from dashboard.shared.session_state import OPEN, end_of_loop, is_stale_loop
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.web import links
 from recorder.models import LoopRecord
 
@@ -40,7 +42,11 @@ COUNTS = (
     "branch_index",
 )
 # A whole row has 150 columns with its relations.
-SHOWN = (*STATE, *COUNTS, *COST, *OF_LOOP, "session__project__slug", "group__status")
+OF_SESSION = tuple(f"session__{name}" for name in SESSION_STATE)
+SHOWN = (
+    *(*STATE, *COUNTS, *COST, *OF_LOOP, "last_event_at"),
+    *("session__project__slug", *OF_SESSION, "group__status"),
+)
 ENDS = {
     "failed": "failed",
     "cancelled": "cancelled",
@@ -122,12 +128,13 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
     is_winner = loop.is_selected is True
     since, own = facts.waits.get(loop.pk), NOTHING + loop
     answered = facts.answered_by[loop.pk]
+    state = state_of(loop, is_waiting=since is not None)
     return LoopRow(
         pk=loop.pk,
         url=links.loop(loop.session.project.slug, loop.session_id, loop.pk),
         kind=kind,
         icon=icon,
-        state=state_of(loop, is_waiting=since is not None),
+        state=state,
         title=_title(loop, facts),
         is_same_prompt=_is_same_prompt(loop, facts),
         chips=answered.chips(facts.chips),
@@ -136,14 +143,14 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         run=loop.run,
         turns=loop.turns,
         errors=loop.errors,
-        waiting_since=since,
+        waiting_since=None if state == "stale" else since,
         compaction_counts=facts.compaction_counts.get(loop.pk),
         note=_note(loop) or ("cut at length" if loop.pk in facts.cut else ""),
         own_cost=own,
         whole=facts.whole[loop.pk] if facts.whole[loop.pk] != own else None,
         failed_tools=facts.failed.get(loop.pk, 0),
         started_at=loop.started_at,
-        ended_at=loop.ended_at,
+        ended_at=end_of_loop(loop),
         is_compaction=loop.role == "compaction",
         is_winner=is_winner,
         is_lost=loop.is_selected is False,
@@ -159,10 +166,10 @@ def kind_of(loop: LoopRecord) -> tuple[str, str]:
 
 
 def state_of(loop: LoopRecord, *, is_waiting: bool = False) -> str:
-    """Return the state shown for a loop; the outcome of a failed loop precedes its status."""
-    if is_waiting:
-        return "waiting"
-    if loop.status in ("pending", "running"):
+    """Return the state shown for a loop: that of its session if it is stale; else how it ended."""
+    if is_waiting or is_stale_loop(loop):
+        return "stale" if is_stale_loop(loop) else "waiting"
+    if loop.status in OPEN:
         return loop.status
     if loop.outcome in ENDS:
         return ENDS[loop.outcome]
@@ -179,7 +186,7 @@ def _note(loop: LoopRecord) -> str:
     if loop.status == "pending":
         return "pending"
     if loop.status == "running":
-        return ""
+        return "stale" if is_stale_loop(loop) else ""
     words = {
         "failed": "failed",
         "cancelled": "cancelled",

@@ -11,10 +11,12 @@ from django.db.models import QuerySet
 from dashboard.pages.session.tree.layout import Node, build_tree, rows
 from dashboard.pages.session.tree.sub_agents_query import children
 from dashboard.shared.compiled_query import compiled
+from dashboard.shared.session_state import SHOWN
 from recorder.models import LoopRecord, ParallelGroupRecord
 
 # Only the columns shown are read: whole rows of sessions and projects are wide.
-GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", "session__project__slug")
+OF_SESSION = ("session__project__slug", *(f"session__{name}" for name in SHOWN))
+GROUPED = ("judge_id", "loop_ids", "status", "selected_loop_id", *OF_SESSION)
 PLACED = ("pk", "parent_id", "group_id", "branch_index", "role", "continuation_kind")
 
 

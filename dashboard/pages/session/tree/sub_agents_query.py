@@ -26,15 +26,17 @@ from dashboard.shared.costs import (
     loops_with_sub_agents,
     sessions_with_sub_agents,
 )
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import end_of_loop, end_of_session, state_of_session
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 LEVELS = 8  # levels of sub-agents shown; deeper ones are on the pages of their sessions
 ABOVE = 12  # ancestor sessions shown
 # Only the columns shown are read: whole rows of loops, sessions and projects have 130 columns.
-CHILD = ("title", *OF_LOOP, "turns", "errors", "started_at", "ended_at")
-STATE = ("status", "outcome", "is_selected", "role", "waiting")
-RUNS = ("status", "outcome", "waiting", "turns", "ended_at", "last_event_at", *COST)
+CHILD = ("title", *OF_LOOP, "turns", "errors")
+STATE = ("status", "outcome", "is_selected", "role", "waiting", "started_at", "ended_at", "last_event_at")
+RUNS = (*SESSION_STATE, "turns", *COST)
 NAMED = ("session_id", "title", "spawn_tool_name", "project__slug")
 OF = tuple(f"session__{name}" for name in (*NAMED, *RUNS))
 SHOWN = (*CHILD, *STATE, *COST, *OF)
@@ -216,19 +218,18 @@ def _of_session(
     found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: Cost, errors: int
 ) -> ChildRow:
     session = child.session
-    state = session.status if session.status in ("pending", "running") else session.outcome or session.status
     return ChildRow(
         session.session_id,
         found.tool_name,
         links.loop(session.project.slug, session.pk, child.pk),
         child.title or session.title or child.agent_id,
-        "waiting" if session.waiting else state,
+        state_of_session(session),
         child.agent_label or child.agent_id,
         used,
         session.turns,
         errors,
         child.started_at,
-        None if session.status == "running" else session.ended_at or session.last_event_at,
+        end_of_session(session),
         session,
         cost_if_different(session, whole),
     )
@@ -246,7 +247,7 @@ def _of_loop(found: _AgentLink, child: LoopRecord, used: Sequence[Chip], whole: 
         child.turns,
         child.errors,
         child.started_at,
-        child.ended_at,
+        end_of_loop(child),
         child,
         cost_if_different(child, whole),
     )

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from dashboard.live.paged_list import Count, count
 from dashboard.pages.sessions.params import VIEWS, Filters
-from dashboard.shared.session_filter import OPEN, OUTCOMES, matching
+from dashboard.shared.session_filter import OUTCOMES, SILENT, matching
 from dashboard.templatetags.figures import GLYPHS
 from recorder.models import ModelConfig, Session, Turn
 
@@ -19,6 +19,7 @@ VIEW_WORDS = {
     "": "All",
     "running": "Running",
     "waiting": "Waiting",
+    "stale": "Stale",
     "evaluations": "Evaluations",
     "failed": "Failed",
 }
@@ -65,7 +66,7 @@ def facets(project: int, filters: Filters) -> list[Facet]:
     models = configs.values_list("model", flat=True).distinct()[:MODELS_MAX]
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
     took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
-    open_states = [_state("status", word, filters) for word in reversed(OPEN)]
+    open_states = [_state("status", word, filters) for word in reversed(SILENT)]
     return [
         Facet("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
         Facet("Model", _options("model", models, filters.model)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -12,6 +13,7 @@ from django.db.models import Count as CountRows
 from dashboard.live.paged_list import COUNT_MAX, Count, count
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
 from dashboard.shared.session_filter import Wanted, has_failed, matching
+from dashboard.shared.session_state import SHOWN, State, is_stale, live
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import query_params
 from recorder.models import LoopRecord, Session, Turn
@@ -71,11 +73,11 @@ def figures(project: int, since: str, now: datetime) -> Figures:
     """Return the tiles of one project. Three queries, and up to three more."""
     start = query_params.start(since, now)
     sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
-    sums = _sums(sessions[:COUNT_MAX])
+    sums = _sums(sessions[:COUNT_MAX], live(now))
     if start and sums["begun"] and sums["begun"] < start:
         _subtract_calls_before(sums, sessions, start)
     newest = sessions[:SESSIONS_MAX]
-    loops = _loops(newest) if sums["sessions"] <= SESSIONS_MAX else None
+    loops = _loops(newest, now) if sums["sessions"] <= SESSIONS_MAX else None
     measured = _sample(newest) if loops is None else [loop.duration_ms for loop in loops]
     return Figures(
         since=since,
@@ -92,13 +94,13 @@ def figures(project: int, since: str, now: datetime) -> Figures:
     )
 
 
-def _sums(sessions: QuerySet[Session]) -> dict[str, Any]:
+def _sums(sessions: QuerySet[Session], is_live: Q) -> dict[str, Any]:
     return sessions.aggregate(
         sessions=CountRows("pk"),
         begun=Min("created_at"),
-        running=CountRows("pk", filter=Q(status="running")),
+        running=CountRows("pk", filter=Q(status="running") & is_live),
         failed=CountRows("pk", filter=has_failed()),  # before `waiting`, which it reads as a column
-        waiting=CountRows("pk", filter=Q(waiting__gt=0)),
+        waiting=CountRows("pk", filter=Q(waiting__gt=0) & is_live),
         **_sums_of_calls(),
     )
 
@@ -132,14 +134,20 @@ def _sums_of_calls(session: str = "") -> dict[str, Sum]:
     return {name: Sum(chosen.get(name, name)) for name in ("cost_nano", "unpriced", *USAGE)}
 
 
-def _loops(sessions: QuerySet[Session]) -> list[LoopFigures] | None:
+def _loops(sessions: QuerySet[Session], now: datetime) -> list[LoopFigures] | None:
     """Return the loops of sessions; None if there are too many."""
     tokens = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
     columns = ("session", "started_at", "ended_at", tokens, "duration_ms")
-    found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
+    state = [f"session__{name}" for name in SHOWN]
+    found = list(_newest(sessions).values_list(*columns, *state)[: LOOPS_MAX + 1])
     if len(found) > LOOPS_MAX:
         return None
-    return [LoopFigures(*row) for row in found]
+    return [_loop(row[: len(columns)], State(*row[len(columns) :]), now) for row in found]
+
+
+def _loop(figures: Sequence[Any], session: State, now: datetime) -> LoopFigures:
+    silent_since = session.last_event_at if is_stale(session, now) else None
+    return LoopFigures(*(*figures, silent_since))
 
 
 def _sample(sessions: QuerySet[Session]) -> list[int | None]:

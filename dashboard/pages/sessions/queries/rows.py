@@ -10,7 +10,7 @@ from django.db.models import F, Min, Sum
 
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
-from dashboard.shared.session_filter import OPEN
+from dashboard.shared.session_state import end_of_session, state_of_session
 from dashboard.shared.usage_bar import kinds
 from recorder.models import LoopRecord, Session, Turn
 
@@ -23,7 +23,7 @@ class Row:
 
     slug: str
     session: Session
-    state: str  # waiting, an open status, or the outcome
+    state: str  # stale, waiting, an open status, or the outcome
     configs: tuple[Chip, ...]
     more_configs: tuple[Chip, ...]
     mix: tuple[tuple[str, int], ...]  # nano-dollars by config, each with its colour
@@ -37,13 +37,9 @@ class Row:
         return self.configs + self.more_configs
 
     @property
-    def is_live(self) -> bool:
-        return self.session.status in OPEN
-
-    @property
     def ended_at(self) -> datetime | None:
-        """End of the session; None while it runs."""
-        return None if self.is_live else self.session.ended_at or self.session.last_event_at
+        """End of the session, or its last sign of life if it is stale; None while it runs."""
+        return end_of_session(self.session)
 
     @property
     def tokens(self) -> int:
@@ -65,7 +61,7 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
         found[session.pk] = Row(
             slug=session.project.slug,
             session=session,
-            state=state(session),
+            state=state_of_session(session),
             configs=tuple(shown[:CHIPS_SHOWN]),
             more_configs=tuple(shown[CHIPS_SHOWN:]),
             mix=tuple(
@@ -75,13 +71,6 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
             ),
         )
     return found
-
-
-def state(session: Session) -> str:
-    """Return the state of a session; "waiting" takes precedence."""
-    if session.waiting:
-        return "waiting"
-    return session.status if session.status in OPEN else session.outcome or session.status
 
 
 def _cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:

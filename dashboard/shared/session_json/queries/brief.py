@@ -16,6 +16,7 @@ from dashboard.shared.session_json.brief import (
     BriefTask,
     BriefTool,
 )
+from dashboard.shared.session_state import is_stale
 from dashboard.web import links
 from recorder.core.content.messages import text_of
 from recorder.core.content.text import excerpt
@@ -39,6 +40,7 @@ def brief(project: Project, session: Session) -> Brief:
         source=session.source,
         status=session.status,
         outcome=session.outcome or None,
+        stale=is_stale(session),
         created_at=session.created_at,
         last_active_at=session.last_event_at,
         loops=session.loops,

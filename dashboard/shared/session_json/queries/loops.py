@@ -14,6 +14,7 @@ from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, loops_with_sub_agents
 from dashboard.shared.session_json import schemas
 from dashboard.shared.session_json.usage import config, inclusive, loop_config, usage_and_cost
+from dashboard.shared.session_state import is_stale_loop
 from dashboard.web import links
 from recorder.models import Approval, ChildLoopRef, LoopRecord, ModelConfig, Project, Turn
 
@@ -69,6 +70,7 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         title=row.title or None,
         status=row.status,
         outcome=row.outcome or None,
+        stale=is_stale_loop(row),
         error=row.error or None,
         rejection=row.rejection,
         role=cast("schemas.Role", row.role),

@@ -81,7 +81,7 @@ def test_a_session_that_runs_counts_up_to_now(see, feed):
 @pytest.mark.parametrize(
     ("typed_in", "words"),
     [
-        ("status:asleep", "Ignored status “asleep”: valid values are pending, running, waiting, completed,"),
+        ("status:asleep", "Ignored status “asleep”: valid values are pending, running, waiting, stale,"),
         (
             "has:money",
             "Ignored has “money”: valid values are error, parallel, sub-agent, compaction, waiting.",
