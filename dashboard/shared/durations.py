@@ -27,7 +27,7 @@ SWITCHED = 500  # sample size: the newest loops whose turns had several configs 
 SESSIONS = 2_000  # the newest sessions, from which the loops of a project are sampled
 SAMPLE_OF_CONFIG = f"the newest {OF_CONFIG:,} loops of each config"
 SAMPLE_OF_PROJECT = f"the newest {OF_PROJECT:,} loops"
-_COLUMNS = ("config_id", "agent_id", "session_id", "ended_at", "duration_ms")
+_COLUMNS = ("config_id", "agent_id", "session_id", "ended_at", "duration_ms", "segment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +52,7 @@ class Duration:
     session: int
     ended_at: datetime
     ms: int
+    segment: str
 
 
 def of_configs(project: int, configs: Collection[int], period: Period) -> list[Duration]:
@@ -111,11 +112,14 @@ def _of_turns(project: int, period: Period) -> list[Duration]:
     """Return the time of the turns of the newest switched loops, by loop, config and agent."""
     loops = _ended(period).filter(session__project=project, has_switched=True).order_by("-pk")
     turns = Turn.objects.filter(loop__in=list(loops.values_list("pk", flat=True)[:SWITCHED]), state="done")
-    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "loop__ended_at")
-    sums: dict[tuple[int, int | None, str, int, datetime], int] = defaultdict(int)
+    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "loop__ended_at", "loop__segment")
+    sums: dict[tuple[int, int | None, str, int, datetime, str], int] = defaultdict(int)
     for row in turns.values_list(*of_loop, "config_id", "agent_id", "started_at", "ended_at"):
-        loop, agent, session, loop_ended_at, config, own_agent, started_at, ended_at = row
+        loop, agent, session, loop_ended_at, segment, config, own_agent, started_at, ended_at = row
         if ended_at is not None and loop_ended_at is not None:
             ms = max((ended_at - started_at) // MS, 0)
-            sums[loop, config, own_agent or agent, session, loop_ended_at] += ms
-    return [Duration(config, agent, session, at, ms) for (_, config, agent, session, at), ms in sums.items()]
+            sums[loop, config, own_agent or agent, session, loop_ended_at, segment] += ms
+    return [
+        Duration(config, agent, session, at, ms, segment)
+        for (_, config, agent, session, at, segment), ms in sums.items()
+    ]

@@ -164,6 +164,15 @@ def clock(moment: datetime | None) -> SafeString | str:
     return _time("data-clock", utc, f"{utc:%H:%M:%S}")
 
 
+@register.filter
+def date_time(moment: datetime | None) -> SafeString | str:
+    """Render a date and time of day in UTC, which a script converts to the browser's time zone."""
+    if moment is None:
+        return number_format.NONE
+    utc = moment.astimezone(UTC)
+    return _time("data-date", utc, f"{utc.day} {utc:%b %Y, %H:%M} UTC")
+
+
 @register.simple_tag
 def elapsed(started: datetime | None, ended: datetime | None = None) -> SafeString | str:
     """Format a duration; without an end, the page counts up from the start."""

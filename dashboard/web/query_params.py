@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass, fields, replace
-from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Self, TypeAlias
 from urllib.parse import urlencode
 
@@ -17,15 +16,6 @@ if TYPE_CHECKING:
 
 Choices: TypeAlias = list[tuple[str, str, bool]]  # value, link, whether it is chosen
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-WINDOWS = {
-    "1h": HOUR,
-    "24h": DAY,
-    "7d": timedelta(days=7),
-    "30d": timedelta(days=30),
-    "90d": timedelta(days=90),
-    "all": None,
-}
 WORDS_MAX = 200
 VALUE_MAX, VALUES_MAX = 512, 50  # characters; values of one name
 SHOWN_MAX, NOTES_MAX = 60, 5
@@ -121,19 +111,6 @@ class Reading:
 def whole_number(text: str) -> int | None:
     """Parse a number of at most 18 decimal digits, as a primary key has; None for anything else."""
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 19 else None
-
-
-def start(since: str, now: datetime) -> datetime | None:
-    """Return the start of a time range of `WINDOWS`; None has no start.
-
-    A range of hours or days ends with the current one and begins on the hour or at midnight, UTC, as costs
-    are summed: the same range has the same money on every page.
-    """
-    window = WINDOWS[since]
-    if window is None or window == HOUR:
-        return now - window if window else None
-    hour = now.replace(minute=0, second=0, microsecond=0)
-    return hour - window + HOUR if window == DAY else hour.replace(hour=0) - window + DAY
 
 
 def _is_text(value: str) -> bool:

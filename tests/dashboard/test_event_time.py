@@ -94,7 +94,7 @@ def test_an_imported_session_of_february_is_in_february_everywhere(feed, project
 
     assert [[item["session_id"] for item in items] for items in lists] == [["recent", "old"], ["recent"]]
     assert lists[0][1]["last_active_at"].startswith("2026-02-11T09:00:00")
-    assert figures(project.pk, "24h", NOW).sessions.value == 1
+    assert figures(project.pk, Filters(since="24h"), NOW).sessions.value == 1
     assert attention.Counts(project.pk)([user.pk])[user.pk].all == 0
     shown = client.get("/p/default/sessions?since=24h").content.decode()
     assert "recent" in shown
@@ -113,12 +113,12 @@ def test_a_day_has_the_same_money_on_sessions_and_on_costs(feed, project):
     feed(build.turn_end("old.a.1", tokens=500_000) | FEBRUARY)
 
     for since, tokens in (("24h", 30_000), ("7d", 60_000)):
-        tiles = figures(project.pk, since, NOW)
+        tiles = figures(project.pk, Filters(since=since), NOW)
         costs = overview.page(project, Params(since=since), NOW).figures
         assert tiles.cost_nano == costs.sum.cost_nano
         assert tiles.cost_nano > 0
         assert tiles.usage.total == tokens
-    assert figures(project.pk, "all", NOW).usage.total == 560_000
+    assert figures(project.pk, Filters(), NOW).usage.total == 560_000
 
 
 def test_the_view_the_tile_and_the_badge_count_the_same_failures(feed, project):
@@ -136,4 +136,4 @@ def test_the_view_the_tile_and_the_badge_count_the_same_failures(feed, project):
     now = timezone.now()
     view = next(view for view in views(project.pk, Filters(), now) if view.label == "Failed")
     badge = attention.Counts(project.pk)([user.pk])[user.pk]
-    assert view.count.value == figures(project.pk, "24h", now).failed == badge.unseen == 3
+    assert view.count.value == figures(project.pk, Filters(since="24h"), now).failed == badge.unseen == 3

@@ -11,7 +11,7 @@ from dashboard.compaction_analysis.queries.passes import listed
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.compactions.detail_live import CompactionPage
 from dashboard.pages.compactions.list_live import COMPACTIONS
-from dashboard.pages.compactions.params import Filters
+from dashboard.pages.compactions.params import FILTERS, Filters
 from dashboard.pages.compactions.queries import detail as queries
 from dashboard.pages.compactions.queries import figures
 from dashboard.pages.compactions.queries import list as queries_list
@@ -55,13 +55,15 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     newest_pk, wanted = newest(listed(project.pk)), queries_list.matching(project.pk, filters, now)
     found = listing(wanted, filters)
     page = OpenList.opened(COMPACTIONS, project.pk, filters, found.pks, newest_pk)
+    menus = queries_list.menus(project.pk, filters) if newest_pk else ()
     context = {
         "project": project,
         "page": "compactions",
         "ws_url": page.socket(project.slug),
         "filters": filters,
         "listing": found,
-        "options": queries_list.options(project.pk) if newest_pk else None,
+        "is_empty": not newest_pk,
+        "bar": FILTERS.bar(filters, links.compactions(project.slug), menus),
         "drawn": page.draw(),
     }
     if found.pks:

@@ -147,11 +147,11 @@ def _name(period: Period, n: int) -> str:
     day = f"{start.day} {start:%b}"
     if period.is_hourly:
         return f"{day} {start:%H:%M}"
-    return f"{start:%a} {day}" if period.unit == "day" else f"Week from {day}"
+    return f"{start:%a} {day}" if period.unit == "day" else f"{period.unit.capitalize()} from {day}"
 
 
 def _label(period: Period, n: int) -> str:
     start = period.starts[n]
     if period.is_hourly:
         return f"{start:%H:%M}" if n == 0 else f"{start:%H}"
-    return f"{start.day} {start:%b}" if n == 0 or start.day == 1 or period.unit == "week" else str(start.day)
+    return f"{start.day} {start:%b}" if n == 0 or start.day == 1 or "week" in period.unit else str(start.day)

@@ -6,38 +6,57 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
+from dashboard.web.filters import Filter, Page
 from dashboard.web.query_params import Address, Choices, Reading
+from dashboard.web.time_range import read_range, time_range
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-    from dashboard.web.links import Value
-
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
 SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "13w": (13, WEEK)}
 BY = ("config", "model", "agent", "session")
+HOURLY_MAX, DAILY_MAX, BARS_MAX = 48, 92, 60  # hours, days and bars of a custom period
+FILTERS = Page(
+    filters=(Filter("agent", "agent"), Filter("model", "model")),
+    windows=tuple(SINCE),
+    keeps=("since", "until", "by"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """Whole hours, days or weeks in UTC: `count` bars of length `step`. The last bar is still running."""
+    """Whole hours in UTC, shown as `count` bars of length `step`: an hour, a day, or whole weeks.
+
+    Without `stop` the last bar is whole, and may still be running. The bars of a custom period begin at
+    midnight (`first`), the period within its first bar.
+    """
 
     start: datetime
     step: timedelta
     count: int
+    stop: datetime | None = None
+    first: datetime | None = None
 
     @property
     def end(self) -> datetime:
-        return self.start + self.step * self.count
+        return self.stop or self.start + self.step * self.count
 
     @property
     def before(self) -> Period:
         """Return the period of the same length that ends where this one starts."""
-        return replace(self, start=self.start - self.step * self.count)
+        length = self.end - self.start
+        return replace(self, start=self.start - length, stop=self.stop and self.start)
 
     @property
     def starts(self) -> list[datetime]:
-        return [self.start + self.step * n for n in range(self.count)]
+        first = self.first or self.start
+        return [first + self.step * n for n in range(self.count)]
+
+    @property
+    def has_whole_days(self) -> bool:
+        """Return whether the period begins and ends at midnight."""
+        return not (self.start.hour or self.end.hour)
 
     @property
     def is_hourly(self) -> bool:
@@ -45,13 +64,28 @@ class Period:
 
     @property
     def unit(self) -> str:
-        return {HOUR: "hour", DAY: "day"}.get(self.step, "week")
+        weeks = self.step // WEEK
+        return {HOUR: "hour", DAY: "day", WEEK: "week"}.get(self.step, f"{weeks} weeks")
 
     def bar_indexes(self) -> dict[str, int]:
         """Map each hour or day, as text ("2026-11-20 09" or "2026-11-20"), to the index of its bar."""
         step, form = (HOUR, "%Y-%m-%d %H") if self.is_hourly else (DAY, "%Y-%m-%d")
-        times = (self.start + step * n for n in range((self.end - self.start) // step))
-        return {f"{time:{form}}": (time - self.start) // self.step for time in times}
+        first = self.first or self.start
+        times = (first + step * n for n in range(-(-(self.end - first) // step)))
+        return {f"{time:{form}}": (time - first) // self.step for time in times}
+
+
+def custom_period(start: datetime, end: datetime) -> Period:
+    """Return the period of the whole hours that `start` to `end` touches, with at most 92 bars."""
+    start = start.replace(minute=0, second=0, microsecond=0)
+    hour = end.replace(minute=0, second=0, microsecond=0)
+    end = max(hour + HOUR if hour < end else hour, start + HOUR)
+    if end - start <= HOUR * HOURLY_MAX:
+        return Period(start, HOUR, (end - start) // HOUR, end)
+    first = start.replace(hour=0)
+    days = -(-(end - first) // DAY)
+    step = DAY if days <= DAILY_MAX else WEEK * -(-days // (7 * BARS_MAX))
+    return Period(start, step, -(-(end - first) // step), end, first)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,9 +93,10 @@ class Params(Address):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     since: str = "14d"
+    until: str = ""
     by: str = "config"
-    agent: str = ""
-    model: str = ""
+    agent: tuple[str, ...] = ()
+    model: tuple[str, ...] = ()
     sub: bool = True  # include sub-agents
     judge: bool = True  # include judges
     notes: tuple[str, ...] = field(default=(), compare=False)
@@ -70,18 +105,24 @@ class Params(Address):
     def parse(cls, params: QueryDict) -> Params:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
+        since, until = read_range(read, SINCE, "14d")
         return cls(
-            since=read.choice("since", SINCE, "14d"),
+            since=since,
+            until=until,
             by=read.choice("by", BY, "config"),
-            agent=read.text("agent"),
-            model=read.text("model"),
+            agent=read.values("agent"),
+            model=read.values("model"),
             sub=read.choice("sub", ("1", "0"), "1") == "1",
             judge=read.choice("judge", ("1", "0"), "1") == "1",
             notes=tuple(read.notes),
         )
 
     def period(self, now: datetime) -> Period:
-        """Return the selected period; its last bar contains `now`."""
+        """Return the selected period; the last bar of the last hours, days or weeks contains `now`."""
+        if self.since not in SINCE:
+            within = time_range(self, now)
+            start = within.start or now
+            return custom_period(start, min(within.end or now, max(now, start)))
         count, step = SINCE[self.since]
         last = now.replace(minute=0, second=0, microsecond=0)
         if step == HOUR:
@@ -89,8 +130,9 @@ class Params(Address):
         return Period(last.replace(hour=0) + DAY - step * count, step, count)
 
     @property
-    def windows(self) -> Choices:
-        return self.choices("since", SINCE)
+    def words(self) -> str:
+        """Return the period in words: "last 14d"."""
+        return f"last {self.since}" if self.since in SINCE else "selected time range"
 
     @property
     def groupings(self) -> Choices:
@@ -106,11 +148,6 @@ class Params(Address):
         ]
 
     @property
-    def hidden(self) -> dict[str, Value]:
-        """Return the parameters that the filter form sends as hidden fields."""
-        return self.but(agent="", model="").pairs()
-
-    @property
     def is_narrow(self) -> bool:
         """Whether a filter is set."""
         return bool(self.agent or self.model or not self.sub or not self.judge)
@@ -118,4 +155,4 @@ class Params(Address):
     @property
     def cleared(self) -> str:
         """Return the link to the same period and grouping without filters."""
-        return Params(since=self.since, by=self.by).query
+        return FILTERS.cleared(self)

@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.costs import csv_export, live, price_form, queries
-from dashboard.pages.costs.params import Params
+from dashboard.pages.costs.params import FILTERS, Params
 from dashboard.security.access import HtmxRequest, may, member, require
 from dashboard.web import csv_response, links
 from dashboard.web.query_params import whole_number
@@ -116,6 +116,7 @@ def _page(
         "page": "costs",
         "ws_url": links.live(project.slug, "costs", **params.pairs()),
         "params": params,
+        "range": FILTERS.range_menu(params, links.page("costs", project.slug)),
         "drawn": live.draw(page),
         "typed": form,
         "is_member": may(request.user, project, Membership.Role.MEMBER),

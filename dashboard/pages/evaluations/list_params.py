@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dashboard.web.filters import Filter, Page
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.query_params import Address, Choices, Reading
+from dashboard.web.query_params import Address, Reading
+from dashboard.web.time_range import read_range
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 WINDOWS = ("24h", "7d", "30d", "90d", "all")
-CONFIGS_MAX = 2
+CONFIGS_MAX = 5  # each is one more condition
 NEWEST = Order("began_at")  # an annotation of the rows that match
 VERDICTS = {
     "judged": "Judged",
@@ -20,6 +22,15 @@ VERDICTS = {
     "fallback": "Fallback",
     "none": "Not decided",
 }
+FILTERS = Page(
+    filters=(
+        Filter("config", "config"),
+        Filter("winner", "winner"),
+        Filter("verdict", "verdict", VERDICTS, shown=VERDICTS.__getitem__),
+        Filter("session", "session"),
+    ),
+    windows=WINDOWS,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,31 +38,31 @@ class Filters(Address):
     """The list's query string. Configs are identified by their keys."""
 
     config: tuple[str, ...] = ()  # evaluations in which all of these took part
-    winner: str = ""
-    verdict: str = ""
+    winner: tuple[str, ...] = ()
+    verdict: tuple[str, ...] = ()
     since: str = "all"
+    until: str = ""
     session: int | None = None
     before: Cursor | None = None  # start after this evaluation, newest first
     after: Cursor | None = None  # end before this evaluation
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, params: QueryDict) -> Filters:
-        """Parse a query string; invalid parameters are ignored."""
+        """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
+        since, until = read_range(read, WINDOWS, "all")
+        config = read.values("config")
+        for key in config[CONFIGS_MAX:]:
+            read.ignore("config", key, f"at most {CONFIGS_MAX} can be selected")
         return cls(
-            config=read.values("config")[:CONFIGS_MAX],
-            winner=read.text("winner"),
-            verdict=read.choice("verdict", VERDICTS, ""),
-            since=read.choice("since", WINDOWS, "all"),
+            config=config[:CONFIGS_MAX],
+            winner=read.values("winner"),
+            verdict=read.values("verdict", VERDICTS),
+            since=since,
+            until=until,
             session=read.key("session"),
             before=read.cursor("before", NEWEST),
             after=read.cursor("after", NEWEST),
+            notes=tuple(read.notes),
         )
-
-    @property
-    def windows(self) -> Choices:
-        return self.choices("since", WINDOWS)
-
-    @property
-    def without_session(self) -> str:
-        return self.but(session=None).query

@@ -11,7 +11,7 @@ from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.evaluations.detail_live import EvaluationPage
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.list_live import EVALUATIONS
-from dashboard.pages.evaluations.list_params import CONFIGS_MAX, NEWEST, VERDICTS, Filters
+from dashboard.pages.evaluations.list_params import FILTERS, NEWEST, Filters
 from dashboard.pages.evaluations.queries import list as queries_list
 from dashboard.pages.evaluations.queries import lookup
 from dashboard.security.access import member
@@ -47,16 +47,13 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     newest_pk = newest(queries_list.of_project(project.pk))
     found = listing(queries_list.matching(project.pk, filters, timezone.now()), filters, NEWEST)
     page = OpenList.opened(EVALUATIONS, project.pk, filters, found.pks, newest_pk)
-    options = queries_list.options(project.pk)
     context = {
         "project": project,
         "page": "evaluations",
         "ws_url": page.socket(project.slug),
         "filters": filters,
         "listing": found,
-        "verdicts": VERDICTS,
-        "configs": [queries_list.chosen(options, key) for key in (*filters.config, "", "")[:CONFIGS_MAX]],
-        "winners": queries_list.chosen(options, filters.winner),
+        "bar": FILTERS.bar(filters, links.evaluations(project.slug), queries_list.menus(project.pk, filters)),
         "is_empty": not newest_pk,
         "drawn": page.draw(),
     }

@@ -1,18 +1,20 @@
-"""Query parameters of the insights page. Invalid parameters are ignored."""
+"""Query parameters of the insights page. An invalid parameter is ignored and becomes a note."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from dashboard.web.filters import Filter, Page
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.query_params import Address, Choices, Reading
+from dashboard.web.query_params import Address, Reading
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 KINDS = {"": "All", "procedure": "Procedures", "solution": "Error solutions", "fact": "Facts"}
 NEWEST = Order("last_at")
+FILTERS = Page(filters=(Filter("kind", "kind"), Filter("agent", "agent")), keeps=("dismissed",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,11 +22,12 @@ class Params(Address):
     """The query string; `undo` is the insight that was just dismissed or restored."""
 
     kind: str = ""
-    agent: str = ""
+    agent: tuple[str, ...] = ()
     dismissed: bool = False
     before: Cursor | None = None  # start after this insight, newest first
     after: Cursor | None = None  # end before this insight
     undo: int | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, params: QueryDict) -> Params:
@@ -32,11 +35,12 @@ class Params(Address):
         read = Reading(params)
         return cls(
             kind=read.choice("kind", KINDS, ""),
-            agent=read.text("agent"),
+            agent=read.values("agent"),
             dismissed=read.choice("dismissed", ("1",), "") == "1",
             before=read.cursor("before", NEWEST),
             after=read.cursor("after", NEWEST),
             undo=read.key("undo"),
+            notes=tuple(read.notes),
         )
 
     @property
@@ -44,14 +48,9 @@ class Params(Address):
         return bool(self.kind or self.agent)
 
     @property
-    def kinds(self) -> Choices:
-        """Return the options of the filter by kind: label, link, whether it is selected."""
-        return [(KINDS[kind], link, is_chosen) for kind, link, is_chosen in self.choices("kind", KINDS)]
-
-    @property
     def switched(self) -> str:
         return self.but(dismissed=not self.dismissed).query
 
     @property
     def all(self) -> str:
-        return self.but(kind="", agent="").query
+        return self.but(kind="", agent=()).query

@@ -10,8 +10,9 @@ from datetime import datetime
 from django.db.models import Q, QuerySet
 
 from dashboard.pages.insights import advice
-from dashboard.pages.insights.params import Params
+from dashboard.pages.insights.params import KINDS, Params
 from dashboard.web import links
+from dashboard.web.filters import Menu, choices, options
 from recorder.core.content.text import clean
 from recorder.insights.store import REPEATED
 from recorder.models import DailyJob, Insight, InsightEvidence, LoopRecord, Project
@@ -89,7 +90,7 @@ def matching(project: int, params: Params) -> QuerySet[Insight]:
     rows = rows.filter(dismissed_at__isnull=not params.dismissed)
     if params.kind:
         rows = rows.filter(kind=params.kind)
-    return rows.filter(agent_id=params.agent) if params.agent else rows
+    return rows.filter(agent_id__in=params.agent) if params.agent else rows
 
 
 def rows(project: Project, pks: Sequence[int]) -> Sequence[Row]:
@@ -109,10 +110,14 @@ def undoable(project: int, params: Params) -> Row | None:
     return _row(row) if row else None
 
 
-def agents(project: int, params: Params) -> Sequence[str]:
-    """Return the agents that have insights of any kind. One query."""
-    rows = matching(project, replace(params, kind="", agent="")).exclude(agent_id="").order_by("agent_id")
-    return list(rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX])
+def menus(project: int, params: Params) -> Sequence[Menu]:
+    """Return the kinds, and the agents that have insights of any kind. One query."""
+    rows = matching(project, replace(params, kind="", agent=())).exclude(agent_id="").order_by("agent_id")
+    agents = rows.values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
+    return (
+        Menu("Kind", choices("kind", KINDS, (params.kind,)), is_single=True),
+        Menu("Agent", options("agent", agents, params.agent)),
+    )
 
 
 def runs(now: datetime) -> Runs:

@@ -11,7 +11,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.live.paged_list import listing
 from dashboard.pages.insights import queries
-from dashboard.pages.insights.params import NEWEST, Params
+from dashboard.pages.insights.params import FILTERS, NEWEST, Params
 from dashboard.security.access import may, member, require
 from dashboard.web import links
 from recorder.insights import store
@@ -34,7 +34,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "listing": found,
         "rows": queries.rows(project, found.pks),
         "moved": queries.undoable(project.pk, params),
-        "agents": queries.agents(project.pk, params),
+        "bar": FILTERS.bar(params, links.insights(project.slug), queries.menus(project.pk, params)),
         "runs": queries.runs(timezone.now()),
         "has_model": model() is not None,
         "is_member": may(request.user, project, Membership.Role.MEMBER),

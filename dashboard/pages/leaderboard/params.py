@@ -6,12 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
-from dashboard.web.query_params import Address, Choices, Reading
+from dashboard.web.filters import Filter, Page, Search
+from dashboard.web.query_params import Address, Reading
+from dashboard.web.time_range import read_range
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 WINDOWS = ("7d", "30d", "90d", "all")
+FILTERS = Page(filters=(Filter("agent", "agent"), Filter("judge", "judge")), windows=WINDOWS)
+SEARCH = Search("task", "Task", "Task: title, prompt, agent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +23,7 @@ class Params(Address):
     """Filters on the groups; `notes` name the parameters that were invalid and ignored."""
 
     since: str = "all"
+    until: str = ""
     task: str = ""  # words to find in the session
     agent: tuple[str, ...] = ()
     judge: tuple[str, ...] = ()  # keys of configs
@@ -28,17 +33,15 @@ class Params(Address):
     def parse(cls, params: QueryDict) -> Params:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
+        since, until = read_range(read, WINDOWS, "all")
         return cls(
-            since=read.choice("since", WINDOWS, "all"),
+            since=since,
+            until=until,
             task=read.words("task"),
             agent=read.values("agent"),
             judge=read.values("judge"),
             notes=tuple(read.notes),
         )
-
-    @property
-    def windows(self) -> Choices:
-        return self.choices("since", WINDOWS)
 
     @property
     def csv(self) -> str:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -9,14 +11,15 @@ from django.views.decorators.http import require_safe
 
 from dashboard.pages.leaderboard.export_rows import HEADER, cells
 from dashboard.pages.leaderboard.leaderboard import Board, board
-from dashboard.pages.leaderboard.params import Params
+from dashboard.pages.leaderboard.params import FILTERS, SEARCH, Params
 from dashboard.pages.leaderboard.queries import agents
 from dashboard.security.access import member
 from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.standings.queries import Found, Groups, read_groups
 from dashboard.shared.standings.tally import RANKED_FROM
 from dashboard.web import csv_response, links
-from dashboard.web.query_params import start
+from dashboard.web.filters import Menu, config_options, options
+from dashboard.web.time_range import time_range
 from recorder.models import Project
 
 
@@ -25,9 +28,11 @@ from recorder.models import Project
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the leaderboard; with `format=csv`, download its table."""
     params = Params.parse(request.GET)
+    within = time_range(params, timezone.now())
     groups = Groups(
         project.pk,
-        start(params.since, timezone.now()),
+        within.start,
+        within.end,
         task=params.task,
         agent=params.agent,
         judge=params.judge,
@@ -47,7 +52,19 @@ def _context(project: Project, params: Params, found: Found, shown: Board) -> di
         "params": params,
         "board": shown,
         "enough": RANKED_FROM,
-        "agents": sorted({*agents(project.pk), *params.agent}),
-        "judges": [found.chips[judge] for judge in found.judges],
+        "bar": FILTERS.bar(
+            params,
+            links.page("leaderboard", project.slug),
+            _menus(project, params, found),
+            replace(SEARCH, value=params.task),
+        ),
         "evaluations": links.evaluations(project.slug),
     }
+
+
+def _menus(project: Project, params: Params, found: Found) -> list[Menu]:
+    judges = config_options("judge", (found.chips[judge] for judge in found.judges), params.judge)
+    return [
+        Menu("Agent", options("agent", agents(project.pk), params.agent)),
+        Menu("Judge", judges, nothing="No judge was recorded here"),
+    ]

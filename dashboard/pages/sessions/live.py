@@ -35,10 +35,10 @@ SESSIONS = Kind(
 )
 
 
-@lru_cache
-def summary_panel(since: str) -> Panel:
-    """Return the panel of totals; pages with the same time range share one rendering."""
-    return Panel("sessions/summary", partial(_summaries, since), min_interval_ms=FIGURES_MS)
+@lru_cache(maxsize=256)
+def summary_panel(filters: Filters) -> Panel:
+    """Return the panel of totals; pages with the same filters share one rendering."""
+    return Panel("sessions/summary", partial(_summaries, filters), min_interval_ms=FIGURES_MS)
 
 
 @lru_cache(maxsize=256)
@@ -52,9 +52,9 @@ def scale_panel(rows: tuple[int, ...]) -> Panel:
     return Panel("sessions/cost-scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
 
 
-def _summaries(since: str, projects: Collection[int]) -> Mapping[int, object]:
+def _summaries(filters: Filters, projects: Collection[int]) -> Mapping[int, object]:
     now = timezone.now()
-    return {project: queries.figures(project, since, now) for project in projects}
+    return {project: queries.figures(project, filters, now) for project in projects}
 
 
 def _views(filters: Filters, projects: Collection[int]) -> Mapping[int, object]:
@@ -84,7 +84,7 @@ class SessionsPage:
 
     @property
     def summary(self) -> Panel:
-        return summary_panel(self.filters.since)
+        return summary_panel(self.filters.but(sort="-activity"))
 
     @property
     def views(self) -> Panel:

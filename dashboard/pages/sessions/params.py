@@ -9,8 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.sessions import search_syntax
 from dashboard.shared.session_filter import HOLDS, OUTCOMES, SILENT, SORTS, STATUSES, Lasted, Wanted
+from dashboard.web.filters import Filter, Search
+from dashboard.web.filters import Page as FilterPage
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.query_params import Address, Choices, Reading, start
+from dashboard.web.query_params import Address, Reading
+from dashboard.web.time_range import read_range, time_range
 from recorder.core.formats.registry import SOURCES
 
 if TYPE_CHECKING:
@@ -35,22 +38,29 @@ SORT_WORDS = {
     "-cost": "Highest cost first",
     "cost": "Lowest cost first",
 }
-FACETS = ("status", "outcome", "model", "config", "agent", "source", "tool", "has")
 LEAST: dict[str, Callable[[str], object | None]] = {
     "cost": search_syntax.COST.fullmatch,
     "tokens": search_syntax.tokens,
     "duration": search_syntax.duration,
 }
-UNITS = {"cost": "$"}
-
-
-@dataclass(frozen=True, slots=True)
-class Token:
-    """One filter, with a link that removes it."""
-
-    name: str
-    value: str
-    without: str  # query string
+FILTERS = FilterPage(
+    filters=(
+        *(Filter(name, name) for name in ("status", "outcome", "model", "config", "agent", "source")),
+        *(Filter(name, name) for name in ("tool", "has")),
+        Filter("cost", "cost", shown="≥ ${}".format),
+        Filter("tokens", "tokens", shown="≥ {}".format),
+        Filter("duration", "duration", shown="≥ {}".format),
+    ),
+    windows=WINDOWS,
+)
+SEARCH = Search(
+    name="q",
+    label="Search sessions",
+    placeholder="Words, status:failed, tool:bash, cost:>1",
+    title="Words of title, prompt, agent and id. Also status: model: agent: tool: source: has: cost:>1 "
+    "tokens:>10k duration:>5m",
+    key="/",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +81,7 @@ class Filters(Address):
     tokens: str = ""  # minimum number of tokens: 800, 12.5k, 1M
     duration: str = ""  # minimum duration: 400ms, 30s, 5m
     since: str = "all"
+    until: str = ""
     sort: str = "-activity"
     before: Cursor | None = None  # start after this row, in the list's order
     after: Cursor | None = None  # end before this row
@@ -84,6 +95,7 @@ class Filters(Address):
         for name, value in wrong:
             read.ignore(name, value, search_syntax.HINTS[name])
         sort = read.choice("sort", SORTS, "-activity")
+        since, until = read_range(read, WINDOWS, "all")
         return cls(
             q=read.words("q"),
             tool=read.values("tool"),
@@ -98,7 +110,8 @@ class Filters(Address):
             config=read.values("config"),
             agent=read.values("agent"),
             source=read.values("source", SOURCES),
-            since=read.choice("since", WINDOWS, "all"),
+            since=since,
+            until=until,
             sort=sort,
             before=read.cursor("before", SORTS[sort]),
             after=read.cursor("after", SORTS[sort]),
@@ -110,38 +123,13 @@ class Filters(Address):
         return SORTS[self.sort]
 
     @property
-    def narrowing(self) -> list[Token]:
-        """Return the filters other than words, each with the link that removes it."""
-        tokens = []
-        for facet in FACETS:
-            values = getattr(self, facet)
-            for value in values:
-                rest = tuple(other for other in values if other != value)
-                tokens.append(Token(facet, value, self.but(**{facet: rest}).query))
-        for name in LEAST:
-            if value := getattr(self, name):
-                least = f"≥ {UNITS.get(name, '')}{value}"
-                tokens.append(Token(name, least, self.but(**{name: ""}).query))
-        return tokens
-
-    @property
-    def hidden(self) -> list[tuple[str, str]]:
-        """Return the parameters that the filter form sends as hidden fields."""
-        once = [(name, getattr(self, name)) for name in ("view", *LEAST) if getattr(self, name)]
-        many = [(name, value) for name in ("tool", "has") for value in getattr(self, name)]
-        return [*once, *many, *([("since", self.since)] if self.since != "all" else [])]
-
-    @property
-    def windows(self) -> Choices:
-        return self.choices("since", WINDOWS)
-
-    @property
-    def cleared(self) -> str:
-        """Return the link to the list without filters."""
-        return Filters(sort=self.sort).query
+    def is_filtered(self) -> bool:
+        """Return whether anything but the time range narrows the list."""
+        return bool(self.q or self.view or FILTERS.tokens(self))
 
     def wanted(self, now: datetime) -> Wanted:
         """Return the filter conditions at `now`."""
+        within = time_range(self, now)
         wanted = Wanted(
             q=self.q,
             status=self.status,
@@ -150,7 +138,8 @@ class Filters(Address):
             config=self.config,
             agent=self.agent,
             source=self.source,
-            since=start(self.since, now),
+            since=within.start,
+            until=within.end,
             now=now,
             tool=self.tool,
             has=self.has,

@@ -1,5 +1,7 @@
 """Views of the list of sessions and of the comparison of two."""
 
+from dataclasses import replace
+
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
@@ -8,8 +10,9 @@ from django.views.decorators.http import require_safe
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import queries
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
-from dashboard.pages.sessions.params import SORT_WORDS, Filters
+from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
 from dashboard.security.access import member
+from dashboard.web import links
 from dashboard.web.query_params import whole_number
 from recorder.models import Project
 
@@ -36,8 +39,12 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "scale": page.scale.draw([project.pk])[project.pk],
         "summary": page.summary.draw([project.pk])[project.pk],
         "views": page.views.draw([project.pk])[project.pk],
-        "facets": queries.facets(project.pk, filters),
-        "sorts": SORT_WORDS,
+        "bar": FILTERS.bar(
+            filters,
+            links.sessions(project.slug),
+            () if not known else queries.menus(project.pk, filters),
+            replace(SEARCH, value=filters.q),
+        ),
     }
     return render(request, "sessions/index.html", context)
 

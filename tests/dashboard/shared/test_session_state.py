@@ -130,7 +130,7 @@ def shown(project, client):
     def shown():
         now = timezone.now()
         tabs = {view.label: view.count.value for view in views(project.pk, Filters(), now)}
-        tiles = figures(project.pk, "all", now)
+        tiles = figures(project.pk, Filters(), now)
         open_approvals = WaitingAfter(None)([project.pk])[project.pk]
         items = client.get("/api/v1/sessions?project=default").json()["items"]
         by_param = {

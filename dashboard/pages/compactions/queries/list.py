@@ -12,7 +12,8 @@ from django.db.models.functions import Coalesce, NullIf
 from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
 from dashboard.pages.compactions.params import Filters
 from dashboard.shared.config_labels import Chip, chips
-from dashboard.web.query_params import start
+from dashboard.web.filters import Menu, config_options, options
+from dashboard.web.time_range import time_range
 from recorder.models import Compaction, ModelConfig, Turn
 
 AGENTS_MAX = 200
@@ -53,26 +54,18 @@ class Row:
         return session.title or session.session_id
 
 
-@dataclass(frozen=True, slots=True)
-class Options:
-    """Filter options."""
-
-    configs: Sequence[Chip]
-    agents: Sequence[str]
-
-
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compaction]:
     """Return the compactions that match the filters, unordered."""
     rows = listed(project)
     if filters.config:
-        wanted = ModelConfig.objects.filter(project=project, key=filters.config)
+        wanted = ModelConfig.objects.filter(project=project, key__in=filters.config)
         rows = rows.annotate(config=CONFIG).filter(config__in=wanted.values("pk"))
     if filters.agent:
-        rows = rows.annotate(agent=AGENT).filter(agent=filters.agent)
+        rows = rows.annotate(agent=AGENT).filter(agent__in=filters.agent)
     if filters.session:
         rows = rows.filter(loop__session=filters.session)
-    since = start(filters.since, now)
-    return rows.annotate(at=Coalesce("started_at", "ended_at")).filter(at__gte=since) if since else rows
+    within = time_range(filters, now).within("at")
+    return rows.annotate(at=Coalesce("started_at", "ended_at")).filter(**within) if within else rows
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
@@ -88,7 +81,7 @@ def sessions(pks: Collection[int]) -> Mapping[int, int]:
     return dict(Compaction.objects.filter(pk__in=pks).values_list("pk", "loop__session_id"))
 
 
-def options(project: int) -> Options:
+def menus(project: int, filters: Filters) -> Sequence[Menu]:
     """Return the configs and agents whose contexts were compacted. Three queries."""
     every = listed(project)
     configs = chips(
@@ -96,4 +89,7 @@ def options(project: int) -> Options:
     )
     by_agent = every.annotate(agent=AGENT).exclude(agent="").order_by("agent")
     agents = by_agent.values_list("agent", flat=True).distinct()[:AGENTS_MAX]
-    return Options(sorted(configs.values(), key=lambda chip: chip.label), list(agents))
+    return (
+        Menu("Config", config_options("config", configs.values(), filters.config)),
+        Menu("Agent", options("agent", agents, filters.agent)),
+    )

@@ -21,7 +21,7 @@ from dashboard.pages.costs.figures import (
     figures,
     ranked,
 )
-from dashboard.pages.costs.params import Params, Period
+from dashboard.pages.costs.params import FILTERS, Params, Period
 from dashboard.pages.costs.queries import selection_usage, sessions, spending
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
 from dashboard.shared import durations
@@ -29,6 +29,7 @@ from dashboard.shared.config_labels import chips
 from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
 from dashboard.shared.series_colours import OTHERS, chart_chips, series_class
 from dashboard.web import links
+from dashboard.web.filters import Bar, Menu, options
 from recorder.models import ModelConfig, Project, Session, Turn
 
 AGENTS_FROM = 1_000  # the newest sessions, whose agents are options of the filter
@@ -38,21 +39,11 @@ UNKNOWN_NAME = Name("none", OTHERS)
 
 
 @dataclass(frozen=True, slots=True)
-class Facet:
-    """One select element of the filters."""
-
-    label: str
-    name: str
-    chosen: str
-    options: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Page:
     """All totals of the page; root of the panel costs/figures."""
 
     figures: Figures
-    facets: list[Facet]
+    bar: Bar
     unpriced: Unpriced
     path: str
 
@@ -62,6 +53,7 @@ class _UsageData:
     """Usage rows of a period, and the maximum number of table rows."""
 
     project: Project
+    params: Params
     period: Period
     usage_rows: Collection[UsageRow]
     rows: int
@@ -90,13 +82,14 @@ def page(project: Project, params: Params, now: datetime, rows: int = ROWS_MAX) 
         by_session = sessions.usage_rows(most_expensive, params, period)
         by_session += [replace(row, usage=-row.usage, session=0) for row in by_session]
         usage_rows, bars = [*usage_rows, *by_session], [*bars, *by_session]
-    grouping = _GROUPINGS[params.by](_UsageData(project, period, usage_rows, rows))
+    grouping = _GROUPINGS[params.by](_UsageData(project, params, period, usage_rows, rows))
+    path = reverse("costs", args=[project.slug])
     before = spending.whole(project.pk, params, period.before)
     return Page(
         figures(params, period, usage_rows, bars, grouping, before),
-        facets(project.pk, params),
+        FILTERS.bar(replace(params, notes=()), path, menus(project.pk, params)),
         unpriced(project.pk, usage_rows, now),
-        reverse("costs", args=[project.slug]),
+        path,
     )
 
 
@@ -106,16 +99,16 @@ def pages(params: Params, projects: Collection[int]) -> Mapping[int, Page]:
     return {project.pk: page(project, params, now) for project in Project.objects.filter(pk__in=projects)}
 
 
-def facets(project: int, params: Params) -> list[Facet]:
-    """Return the filter options: recorded values and the current selection. Three queries."""
+def menus(project: int, params: Params) -> list[Menu]:
+    """Return the menus of the filters: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
     took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:OPTIONS_MAX]
     models = ModelConfig.objects.filter(project=project).values_list("model", flat=True).distinct()
     return [
-        Facet("Agent", "agent", params.agent, _options([*agents, *took_over], params.agent)),
-        Facet("Model", "model", params.model, _options(models.order_by("model")[:OPTIONS_MAX], params.model)),
+        Menu("Agent", options("agent", [*agents, *took_over], params.agent)),
+        Menu("Model", options("model", models.order_by("model")[:OPTIONS_MAX], params.model)),
     ]
 
 
@@ -130,7 +123,7 @@ def _by_config(usage_data: _UsageData) -> Grouping:
     }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
     found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended)
-    return Grouping(_config, names, _times(found, lambda each: each.config), SAMPLE_OF_CONFIG)
+    return Grouping(_config, names, _times(usage_data, found, lambda each: each.config), SAMPLE_OF_CONFIG)
 
 
 def _by_model(usage_data: _UsageData) -> Grouping:
@@ -143,14 +136,15 @@ def _by_model(usage_data: _UsageData) -> Grouping:
     shown = usage_data.shown(of)
     named = [pk for pk, model in models.items() if model in shown]
     found = durations.of_configs(usage_data.project.pk, named, usage_data.ended)
-    times = _times(found, lambda each: models[each.config or 0])
-    return Grouping(of, _coloured(shown, lambda model: Params(model=model)), times, SAMPLE_OF_CONFIG)
+    times = _times(usage_data, found, lambda each: models[each.config or 0])
+    names = _coloured(shown, lambda model: usage_data.params.but(model=(model,)))
+    return Grouping(of, names, times, SAMPLE_OF_CONFIG)
 
 
 def _by_agent(usage_data: _UsageData) -> Grouping:
     found = durations.of_newest(usage_data.project.pk, usage_data.ended)
-    names = _coloured(usage_data.shown(_agent), lambda agent: Params(agent=agent))
-    return Grouping(_agent, names, _times(found, lambda each: each.agent), SAMPLE_OF_PROJECT)
+    names = _coloured(usage_data.shown(_agent), lambda agent: usage_data.params.but(agent=(agent,)))
+    return Grouping(_agent, names, _times(usage_data, found, lambda each: each.agent), SAMPLE_OF_PROJECT)
 
 
 def _by_session(usage_data: _UsageData) -> Grouping:
@@ -163,15 +157,28 @@ def _by_session(usage_data: _UsageData) -> Grouping:
         if isinstance(pk, int) and pk in titles
     }
     found = durations.of_newest_whole(usage_data.project.pk, usage_data.ended)
-    times = _times(found, lambda each: each.session)
+    times = _times(usage_data, found, lambda each: each.session)
     return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times, SAMPLE_OF_PROJECT)
 
 
 _GROUPINGS = {"config": _by_config, "model": _by_model, "agent": _by_agent, "session": _by_session}
 
 
-def _times(found: Iterable[Duration], of: Callable[[Duration], Key]) -> Mapping[Key, Times]:
-    by_key = durations.grouped((of(each), each.ms) for each in found)
+def _times(
+    usage_data: _UsageData, found: Iterable[Duration], of: Callable[[Duration], Key]
+) -> Mapping[Key, Times]:
+    """Return the percentiles of the durations that match the filters, by key."""
+    params = usage_data.params
+    excluded = spending.excluded(params)
+    of_model = ModelConfig.objects.filter(project=usage_data.project, model__in=params.model)
+    configs = set(of_model.values_list("pk", flat=True)) if params.model else None
+    by_key = durations.grouped(
+        (of(each), each.ms)
+        for each in found
+        if each.segment not in excluded
+        and (not params.agent or each.agent in params.agent)
+        and (configs is None or each.config in configs)
+    )
     rank = durations.percentile
     return {key: Times(rank(values, 50), rank(values, 95)) for key, values in by_key.items()}
 
@@ -198,7 +205,3 @@ def _coloured(keys: Collection[Key], params_of: Callable[[str], Params]) -> dict
 
 def _colour(index: int) -> str:
     return series_class(index + 1 if index < SERIES_MAX else 0)
-
-
-def _options(offered: Iterable[str], chosen: str) -> tuple[str, ...]:
-    return tuple(sorted({*offered, chosen} - {""}, key=lambda value: (value.casefold(), value)))

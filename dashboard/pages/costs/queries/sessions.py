@@ -19,7 +19,9 @@ FLAWS = ("unpriced", "unreconciled")
 
 def most_expensive(project: int, period: Period, count: int) -> list[int]:
     """Return the `count` most expensive sessions that were active in the period. One query."""
-    active = Session.objects.filter(project=project, last_event_at__gte=period.start)
+    active = Session.objects.filter(
+        project=project, last_event_at__gte=period.start, created_at__lt=period.end
+    )
     order = F("cost_nano").desc(nulls_last=True), "-pk"
     return list(active.order_by(*order).values_list("pk", flat=True)[:count])
 
@@ -42,11 +44,11 @@ def usage_rows(sessions: Collection[int], params: Params, period: Period) -> lis
 def _conditions(params: Params, prefix: str = "") -> Q:
     where = Q()
     if params.agent and prefix:
-        where &= Q(agent_id=params.agent) | Q(agent_id="", loop__agent_id=params.agent)
+        where &= Q(agent_id__in=params.agent) | Q(agent_id="", loop__agent_id__in=params.agent)
     elif params.agent:
-        where &= Q(agent_id=params.agent)
+        where &= Q(agent_id__in=params.agent)
     if params.model:
-        where &= Q(config__model=params.model)
+        where &= Q(config__model__in=params.model)
     return where & excluded_segments(params, prefix)
 
 

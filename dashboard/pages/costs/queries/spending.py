@@ -65,18 +65,22 @@ def filter_conditions(params: Params) -> Q:
     """Return the filter conditions on the columns of a rollup."""
     where = Q()
     if params.agent:
-        where &= Q(agent_id=params.agent)
+        where &= Q(agent_id__in=params.agent)
     if params.model:
-        where &= Q(config__model=params.model)
+        where &= Q(config__model__in=params.model)
     return where & excluded_segments(params)
+
+
+def excluded(params: Params) -> list[str]:
+    """Return the segments that are switched off."""
+    switches = (("sub_agents", params.sub), ("judge", params.judge))
+    return [name for name, is_included in switches if not is_included]
 
 
 def excluded_segments(params: Params, prefix: str = "") -> Q:
     """Return the condition that excludes switched-off segments; `prefix` leads to the segment column."""
-    excluded = [
-        name for name, is_included in (("sub_agents", params.sub), ("judge", params.judge)) if not is_included
-    ]
-    return ~Q(**{f"{prefix}segment__in": excluded}) if excluded else Q()
+    names = excluded(params)
+    return ~Q(**{f"{prefix}segment__in": names}) if names else Q()
 
 
 def _group_columns(params: Params) -> tuple[str, ...]:
@@ -85,7 +89,7 @@ def _group_columns(params: Params) -> tuple[str, ...]:
 
 
 def _within(project: int, params: Params, period: Period) -> QuerySet[Spending]:
-    span = "hour" if period.is_hourly else "day"
+    span = "day" if period.has_whole_days and not period.is_hourly else "hour"
     return Spending.objects.filter(
         filter_conditions(params), project=project, span=span, start__gte=period.start, start__lt=period.end
     )

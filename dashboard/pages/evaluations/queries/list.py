@@ -13,23 +13,15 @@ from dashboard.pages.evaluations.list_params import VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
 from dashboard.pages.evaluations.turn_table import MINUS
 from dashboard.rendering.number_format import NONE, money
-from dashboard.shared.config_labels import Chip, chips
+from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import Cost
 from dashboard.web import links
+from dashboard.web.filters import Menu, choices, config_options
 from dashboard.web.keyset import EPOCH
-from dashboard.web.query_params import start
+from dashboard.web.time_range import time_range
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Turn
 
 UNDATED = Value(EPOCH, DateTimeField())  # the time of an evaluation without any, which sorts last
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """A config as an option of a filter."""
-
-    key: str
-    label: str
-    is_chosen: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,36 +57,35 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Parallel
     for key in filters.config:
         rows = rows.filter(_has_config(branches, key))
     if filters.winner:
-        rows = rows.filter(_has_config(branches.filter(is_selected=True), filters.winner))
+        rows = rows.filter(_has_config(branches.filter(is_selected=True), *filters.winner))
     if filters.verdict:
-        rows = rows.filter(verdict=filters.verdict)
+        rows = rows.filter(verdict__in=filters.verdict)
     if filters.session:
         rows = rows.filter(session=filters.session)
-    since = start(filters.since, now)
-    return rows.filter(started_at__gte=since) if since else rows
+    return rows.filter(**time_range(filters, now).within("began_at"))
 
 
-def _has_config(branches: QuerySet[LoopRecord], key: str) -> Q:
-    """Return the condition that one of the branches began with a config, or has a turn that it answered."""
-    answered = Turn.objects.filter(loop=OuterRef("pk"), config__key=key)
+def _has_config(branches: QuerySet[LoopRecord], *keys: str) -> Q:
+    """Return the condition that a branch began with one of these configs, or has a turn that it answered."""
+    answered = Turn.objects.filter(loop=OuterRef("pk"), config__key__in=keys)
     switched = branches.filter(Exists(answered), has_switched=True)
-    return Q(Exists(branches.filter(config__key=key))) | Q(Exists(switched))
+    return Q(Exists(branches.filter(config__key__in=keys))) | Q(Exists(switched))
 
 
-def chosen(options: Sequence[Chip], key: str) -> Sequence[Option]:
-    """Return the options of a select element; at most one is selected."""
-    return [Option(chip.key, chip.label, chip.key == key) for chip in options]
-
-
-def options(project: int) -> Sequence[Chip]:
-    """Return the configs that took part in evaluations. Three queries."""
+def menus(project: int, filters: Filters) -> Sequence[Menu]:
+    """Return the configs that took part in evaluations, as branches and as winners. Three queries."""
     used = LoopRecord.objects.filter(config=OuterRef("pk"), group__isnull=False)
     found = ModelConfig.objects.filter(Exists(used), project=project).values_list("pk", flat=True)
     switched = LoopRecord.objects.filter(
         session__project=project, has_switched=True, group__isnull=False
     ).values("pk")
     later = Turn.objects.filter(loop__in=switched, config__isnull=False).values_list("config_id", flat=True)
-    return sorted(chips({*found, *filter(None, later.distinct())}).values(), key=lambda chip: chip.label)
+    configs = chips({*found, *filter(None, later.distinct())}).values()
+    return (
+        Menu("Configs (all of)", config_options("config", configs, filters.config)),
+        Menu("Winner", config_options("winner", configs, filters.winner)),
+        Menu("Verdict", choices("verdict", VERDICTS, filters.verdict)),
+    )
 
 
 def sessions(pks: Collection[int]) -> Mapping[int, int]:

@@ -3,9 +3,8 @@
 from dashboard.pages.sessions.queries.compare import agents as agents
 from dashboard.pages.sessions.queries.compare import compared as compared
 from dashboard.pages.sessions.queries.cost_scale import scales as scales
-from dashboard.pages.sessions.queries.facets import Facet as Facet
 from dashboard.pages.sessions.queries.facets import View as View
-from dashboard.pages.sessions.queries.facets import facets as facets
+from dashboard.pages.sessions.queries.facets import menus as menus
 from dashboard.pages.sessions.queries.facets import views as views
 from dashboard.pages.sessions.queries.figures import figures as figures
 from dashboard.pages.sessions.queries.list import every as every

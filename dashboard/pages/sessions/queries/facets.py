@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.sessions.params import VIEWS, Filters
+from dashboard.pages.sessions.params import SORT_WORDS, VIEWS, Filters
+from dashboard.pages.sessions.queries.list import few
 from dashboard.shared.session_filter import OUTCOMES, SILENT, matching
 from dashboard.templatetags.figures import GLYPHS
+from dashboard.web.filters import Menu, Option, options
 from recorder.models import ModelConfig, Session, Turn
 
 NEWEST = 1_000  # the newest sessions, whose agents and sources are options
@@ -26,31 +27,8 @@ VIEW_WORDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Option:
-    """One checkbox."""
-
-    name: str  # value of the query parameter
-    value: str
-    label: str
-    is_on: bool
-    state: str = ""  # name of its glyph
-
-
-@dataclass(frozen=True, slots=True)
-class Facet:
-    """One menu of the filter bar."""
-
-    label: str
-    options: Sequence[Option]
-
-    @property
-    def ticked(self) -> int:
-        return sum(option.is_on for option in self.options)
-
-
-@dataclass(frozen=True, slots=True)
 class View:
-    """A tab with a predefined filter. All counts are of the selected time range."""
+    """A tab: one more filter. Its count is that of the list which it opens."""
 
     label: str
     href: str
@@ -58,8 +36,8 @@ class View:
     count: Count
 
 
-def facets(project: int, filters: Filters) -> list[Facet]:
-    """Return the menus: recorded values and the current selection."""
+def menus(project: int, filters: Filters) -> list[Menu]:
+    """Return the menus: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     seen = list(newest.values_list("agent_id", "source")[:NEWEST])
     configs = ModelConfig.objects.filter(project=project).order_by("model")
@@ -67,11 +45,13 @@ def facets(project: int, filters: Filters) -> list[Facet]:
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
     took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:AGENTS_MAX]
     open_states = [_state("status", word, filters) for word in reversed(SILENT)]
+    sorts = [Option("sort", value, label, filters.sort == value) for value, label in SORT_WORDS.items()]
     return [
-        Facet("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
-        Facet("Model", _options("model", models, filters.model)),
-        Facet("Agent", _options("agent", [*(agent for agent, _ in seen), *took_over], filters.agent)),
-        Facet("Source", _options("source", (source for _, source in seen), filters.source)),
+        Menu("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
+        Menu("Model", options("model", models, filters.model)),
+        Menu("Agent", options("agent", [*(agent for agent, _ in seen), *took_over], filters.agent)),
+        Menu("Source", options("source", (source for _, source in seen), filters.source)),
+        Menu("Sort", sorts, is_single=True, is_filter=False),
     ]
 
 
@@ -79,17 +59,16 @@ def _state(name: str, word: str, filters: Filters) -> Option:
     return Option(name, word, GLYPHS[word][2], word in getattr(filters, name), state=word)
 
 
-def _options(name: str, offered: Iterable[str], ticked: Sequence[str]) -> list[Option]:
-    values = sorted({*offered, *ticked} - {""}, key=lambda value: (value.casefold(), value))
-    return [Option(name, value, value, value in ticked) for value in values]
-
-
 def views(project: int, filters: Filters, now: datetime) -> list[View]:
-    """Return the tabs. A tab keeps the time range and the order and drops all other filters."""
-    return [_view(project, filters, view, now) for view in ("", *VIEWS)]
+    """Return the tabs. A tab changes the view; all other filters stay, so counts follow them."""
+    pks = few(project, filters.but(view=""), now)
+    return [_view(project, filters, view, pks, now) for view in ("", *VIEWS)]
 
 
-def _view(project: int, filters: Filters, view: str, now: datetime) -> View:
-    alone = Filters(view=view, since=filters.since, sort=filters.sort)
-    is_current = filters.but() == alone
-    return View(VIEW_WORDS[view], alone.query, is_current, count(matching(project, alone.wanted(now))))
+def _view(project: int, filters: Filters, view: str, pks: list[int] | None, now: datetime) -> View:
+    address = filters.but(view=view)
+    if pks is None:
+        rows = matching(project, address.wanted(now))
+    else:
+        rows = matching(project, Filters(view=view).wanted(now)).filter(pk__in=pks)
+    return View(VIEW_WORDS[view], address.query, view == filters.view, count(rows))

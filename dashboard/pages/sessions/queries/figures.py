@@ -1,4 +1,4 @@
-"""Totals above the list, for a time range."""
+"""Totals above the list, of the sessions that match its filters."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from django.db.models import BigIntegerField, Case, F, Min, Q, QuerySet, Sum, When
+from django.db.models import BigIntegerField, Case, F, Max, Min, Q, QuerySet, Sum, When
 from django.db.models import Count as CountRows
 
 from dashboard.live.paged_list import COUNT_MAX, Count, count
+from dashboard.pages.sessions.params import FILTERS, Filters
+from dashboard.pages.sessions.queries.list import few
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
-from dashboard.shared.session_filter import Wanted, has_failed, matching
+from dashboard.shared.session_filter import has_failed, matching
 from dashboard.shared.session_state import SHOWN, State, is_stale, live
 from dashboard.shared.usage_bar import kinds
-from dashboard.web import query_params
+from dashboard.web.time_range import time_range
 from recorder.models import LoopRecord, Session, Turn
 
 SESSIONS_MAX = 2_000  # newest sessions whose loops are read
@@ -52,7 +54,7 @@ class Figures:
     Tokens and cost are those of the model calls that ended in the range, as on the costs page.
     """
 
-    since: str
+    words: str  # which sessions are counted
     running: int
     waiting: int
     failed: int
@@ -69,18 +71,22 @@ class Figures:
         return self.failed / min(self.sessions.value, COUNT_MAX) if self.sessions.value else None
 
 
-def figures(project: int, since: str, now: datetime) -> Figures:
-    """Return the tiles of one project. Three queries, and up to three more."""
-    start = query_params.start(since, now)
-    sessions = matching(project, Wanted(since=start)).order_by("-last_event_at", "-pk")
+def figures(project: int, filters: Filters, now: datetime) -> Figures:
+    """Return the tiles of the sessions that match the filters. Three queries, and up to four more."""
+    within = time_range(filters, now)
+    pks = few(project, filters, now)
+    found = matching(project, filters.wanted(now)) if pks is None else Session.objects.filter(pk__in=pks)
+    sessions = found.order_by("-last_event_at", "-pk")
     sums = _sums(sessions[:COUNT_MAX], live(now))
-    if start and sums["begun"] and sums["begun"] < start:
-        _subtract_calls_before(sums, sessions, start)
+    if within.start and sums["begun"] and sums["begun"] < within.start:
+        _subtract_calls(sums, sessions.filter(created_at__lt=within.start), Q(ended_at__lt=within.start))
+    if within.end and sums["latest"] and sums["latest"] >= within.end:
+        _subtract_calls(sums, sessions.filter(last_event_at__gte=within.end), Q(ended_at__gte=within.end))
     newest = sessions[:SESSIONS_MAX]
     loops = _loops(newest, now) if sums["sessions"] <= SESSIONS_MAX else None
     measured = _sample(newest) if loops is None else [loop.duration_ms for loop in loops]
     return Figures(
-        since=since,
+        words=_words(filters),
         running=sums["running"],
         waiting=sums["waiting"],
         failed=sums["failed"],
@@ -89,15 +95,22 @@ def figures(project: int, since: str, now: datetime) -> Figures:
         cost_nano=sums["cost_nano"],
         unpriced=sums["unpriced"] or 0,
         loops=totals(measured),
-        lines=Lines() if loops is None else lines(loops, start, now),
+        lines=Lines() if loops is None else lines(loops, within.start, min(now, within.end or now)),
         is_part=loops is None,
     )
+
+
+def _words(filters: Filters) -> str:
+    period = "All time" if filters.since == "all" else f"Last {filters.since}"
+    words = "Selected time range" if FILTERS.is_custom(filters) else period
+    return f"{words}, filtered" if filters.is_filtered else words
 
 
 def _sums(sessions: QuerySet[Session], is_live: Q) -> dict[str, Any]:
     return sessions.aggregate(
         sessions=CountRows("pk"),
         begun=Min("created_at"),
+        latest=Max("last_event_at"),
         running=CountRows("pk", filter=Q(status="running") & is_live),
         failed=CountRows("pk", filter=has_failed()),  # before `waiting`, which it reads as a column
         waiting=CountRows("pk", filter=Q(waiting__gt=0) & is_live),
@@ -105,11 +118,11 @@ def _sums(sessions: QuerySet[Session], is_live: Q) -> dict[str, Any]:
     )
 
 
-def _subtract_calls_before(sums: dict[str, Any], sessions: QuerySet[Session], start: datetime) -> None:
-    """Subtract the model calls that ended before the range in sessions that began before it."""
-    begun = sessions.filter(created_at__lt=start)[:COUNT_MAX].values("pk")
-    turns = Turn.objects.filter(loop__session__in=begun, state="done", ended_at__lt=start)
-    loops = LoopRecord.objects.filter(session__in=begun, is_one_call=True, ended_at__lt=start)
+def _subtract_calls(sums: dict[str, Any], sessions: QuerySet[Session], is_outside: Q) -> None:
+    """Subtract the model calls of the sessions that ended outside of the range."""
+    reached = sessions[:COUNT_MAX].values("pk")
+    turns = Turn.objects.filter(is_outside, loop__session__in=reached, state="done")
+    loops = LoopRecord.objects.filter(is_outside, session__in=reached, is_one_call=True)
     for calls, session in ((turns, "loop__session__"), (loops, "session__")):
         for name, amount in calls.aggregate(**_sums_of_calls(session)).items():
             if amount:

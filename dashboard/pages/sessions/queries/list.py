@@ -10,6 +10,9 @@ from dashboard.pages.sessions.params import Filters
 from dashboard.shared import session_filter
 from recorder.models import Session
 
+FEW = 2_000
+INDEXED = ("view", "since", "until", "sort")  # conditions that an index answers
+
 
 def every(project: int) -> QuerySet[Session]:
     return Session.objects.filter(project=project)
@@ -18,3 +21,14 @@ def every(project: int) -> QuerySet[Session]:
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Session]:
     """Return the sessions that match the filters, unordered."""
     return session_filter.matching(project, filters.wanted(now))
+
+
+def few(project: int, filters: Filters, now: datetime) -> list[int] | None:
+    """Return the keys of the sessions that match, if these are at most `FEW`; None if no scan is needed.
+
+    Words and most other conditions are found by a scan. What several counts need is so scanned for once.
+    """
+    if not set(filters.but().pairs()).difference(INDEXED):
+        return None
+    found = list(matching(project, filters, now).values_list("pk", flat=True)[: FEW + 1])
+    return found if len(found) <= FEW else None

@@ -1,12 +1,14 @@
-// Local times: [data-start] counts up, [data-when] is relative for a day, [data-clock] is the local time of day. The
-// server's HTML is absolute. Fragments of a frame are converted before they are inserted, so that equal panels stay
-// equal; the observer converts all others before they are painted. On an as-of page ([data-moment]) the clock is fixed.
+// Local times: [data-start] counts up, [data-when] is relative for a day, [data-clock] is the local time of day,
+// [data-date] with its date. The server's HTML is absolute. Fragments of a frame are converted before they are
+// inserted, so that equal panels stay equal; the observer converts all others before they are painted. On an as-of
+// page ([data-moment]) the clock is fixed.
 const skew = Date.now() - Date.parse(document.body.dataset.now);
 const now = () => Date.parse(document.querySelector("[data-moment]")?.dataset.moment) || Date.now() - skew;
 // Creating a format takes longer than using it a hundred times.
 const style = (options) => new Intl.DateTimeFormat("en-GB", options);
 const clock = style({ timeStyle: "medium" });
 const day = { day: "numeric", month: "short" };
+const full = style({ ...day, year: "numeric", hour: "2-digit", minute: "2-digit" });
 const days = [style(day), style({ ...day, year: "numeric" })];
 const two = (n) => String(n).padStart(2, "0");
 
@@ -28,10 +30,11 @@ function relative(s, date) {
 function localize(times) {
   const at = now();
   for (const time of times) {
-    const { start, when, clock: isClock } = time.dataset;
+    const { start, when, clock: isClock, date: isDate } = time.dataset;
     const date = new Date(time.dateTime);
     const s = Math.max(0, Math.floor((at - date) / 1000));
-    const text = start != null ? elapsed(s) : when != null ? relative(s, date) : isClock != null && clock.format(date);
+    const own = isClock != null ? clock.format(date) : isDate != null && full.format(date);
+    const text = start != null ? elapsed(s) : when != null ? relative(s, date) : own;
     if (text && time.textContent != text) time.firstChild ? (time.firstChild.data = text) : (time.textContent = text);
     if (!time.title.includes("local")) time.title += `, ${clock.format(date)} local`;
   }

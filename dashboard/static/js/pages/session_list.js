@@ -1,5 +1,4 @@
-// The list of sessions: x selects rows, c compares two ([data-selection]), l pauses ([data-pause]); menus close on
-// blur.
+// The list of sessions: x selects rows, c compares two ([data-selection]), l pauses ([data-pause]).
 const picked = () => [...document.querySelectorAll("[data-selected] [data-row]")];
 const bar = document.querySelector("[data-selection]");
 
@@ -23,18 +22,12 @@ addEventListener("key", (event) => {
 });
 
 addEventListener("keydown", (event) => {
-  if (event.key != "Escape") return;
-  const menu = document.querySelector(".filter-menu[open]");
-  if (menu) {
-    menu.open = false;
-    menu.querySelector("summary").focus();
-  } else if (event.target.matches("[type=search]")) event.target.blur();
+  if (event.key != "Escape" || event.defaultPrevented) return;
+  if (event.target.matches("[type=search]")) event.target.blur();
   else if (bar && !bar.hidden) pick();
 });
 
 addEventListener("click", (event) => {
-  for (const menu of document.querySelectorAll(".filter-menu[open]"))
-    if (!menu.contains(event.target)) menu.open = false;
   const button = event.target.closest("[data-pause]");
   if (!button) return;
   button.ariaPressed = String(document.body.toggleAttribute("data-paused"));

@@ -94,7 +94,7 @@ def test_filters_go_by_the_config_and_agent_of_the_turn(feed, see, model, agent,
     page = see(f"/p/default/compactions?config={keys.get(model, '')}&agent={agent}")
 
     assert found(page) == [every[n - 1] for n in expected]
-    options = [e.attributes["value"] for e in page.root.walk() if e.tag == "option"]
+    options = [e.attributes["value"] for e in page.root.walk() if e.attributes.get("type") == "checkbox"]
     assert {*keys.values(), "agent-a", "expert"} <= set(options)
 
 

@@ -171,6 +171,24 @@ def test_durations_are_of_the_loops_of_the_period(feed, see, monkeypatch):
     assert Turn.objects.count() == 20
 
 
+def test_durations_follow_the_filters(feed, see):
+    feed(*loop("a.a.1", at=0, end=10), producer="p1")
+    feed(*loop("b.b.1", at=0, end=3, agent_id="agent-b"), producer="p2")
+    feed(*loop("c.c.1", at=0, end=5, agent_id="agent-b", snapshot=GPT), producer="p3")
+
+    assert "claude-haiku-4-5 2 2" in words(see())
+    assert "3.0s 10s" in words(see())
+    assert "3.0s 3.0s" in words(see("?agent=agent-b&model=claude-haiku-4-5"))
+    assert "5.0s 5.0s" in words(see("?by=agent&model=gpt-4o"))
+    assert "10s 10s" in words(see("?by=session&agent=agent-a"))
+
+
+def test_the_links_of_the_table_keep_the_period_and_the_filters(feed, see):
+    feed(*loop())
+
+    assert 'href="?since=7d&amp;by=agent&amp;agent=agent-a&amp;judge=0"' in see("?by=agent&since=7d&judge=0")
+
+
 def test_a_viewer_reads_and_sees_no_forms(feed, see, user):
     Membership.objects.update(role=Membership.Role.VIEWER)
     feed(*loop(snapshot=QWEN))

@@ -15,7 +15,7 @@ def parse(query=""):
 
 
 def test_an_empty_query_string_means_fourteen_days_by_config():
-    assert parse() == Params(since="14d", by="config", agent="", model="", sub=True, judge=True)
+    assert parse() == Params(since="14d", by="config", agent=(), model=(), sub=True, judge=True)
     assert parse().query == "?"
 
 
@@ -70,3 +70,37 @@ def test_the_period_before_ends_where_this_one_starts():
 
     assert period.before.end == period.start
     assert period.before.count == period.count
+
+
+def test_a_custom_range_of_two_days_has_hourly_bars_of_the_hours_that_it_touches():
+    period = parse("since=2026-11-18T10:20Z&until=2026-11-18T13:01Z").period(NOON)
+
+    assert (period.unit, period.count) == ("hour", 4)
+    assert period.starts[0] == datetime(2026, 11, 18, 10, tzinfo=UTC)
+    assert period.end == datetime(2026, 11, 18, 14, tzinfo=UTC)
+    assert period.before.end == period.start
+    assert period.before.start == datetime(2026, 11, 18, 6, tzinfo=UTC)
+
+
+def test_a_custom_range_of_days_begins_and_ends_within_its_bars():
+    period = parse("since=2026-11-01T10:00Z&until=2026-11-04T09:00Z").period(NOON)
+
+    assert (period.unit, period.count) == ("day", 4)
+    assert period.start == datetime(2026, 11, 1, 10, tzinfo=UTC)
+    assert period.end == datetime(2026, 11, 4, 9, tzinfo=UTC)
+    assert period.starts[0] == datetime(2026, 11, 1, tzinfo=UTC)
+    assert period.bar_indexes() == {"2026-11-01": 0, "2026-11-02": 1, "2026-11-03": 2, "2026-11-04": 3}
+    assert not period.has_whole_days
+    assert period.before.start == datetime(2026, 10, 29, 11, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(
+    ("since", "unit"), [("2026-08-25", "day"), ("2026-08-01", "week"), ("1970-01-01", "49 weeks")]
+)
+def test_a_long_custom_range_has_a_bounded_number_of_bars(since, unit):
+    period = parse(f"since={since}").period(NOON)
+
+    assert period.unit == unit
+    assert period.count <= 92
+    assert period.end == datetime(2026, 11, 20, 13, tzinfo=UTC)
+    assert set(period.bar_indexes().values()) == set(range(period.count))
