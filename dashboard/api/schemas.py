@@ -10,45 +10,11 @@ from typing import Any, Literal
 
 from ninja import Schema
 
-from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage, WithSubAgents
-from dashboard.shared.session_json.schemas import Config, LoopItem, Moment
+from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage
+from dashboard.shared.session_json.schemas import Config, LoopItem, Moment, SessionItem
 from recorder.core.handlers.verdict import Verdict
 
 Content = Literal["none", "block", "request", "summary"]
-
-
-class Parent(Schema):
-    """The loop that spawned a session as a sub-agent."""
-
-    session_id: str | None
-    loop_id: str | None
-
-
-class SessionItem(WithSubAgents):
-    session_id: str
-    title: str | None
-    agent_id: str | None
-    source: str
-    scope: str
-    status: str
-    outcome: str | None
-    stale: bool
-    created_at: Moment
-    last_active_at: Moment
-    ended_at: Moment | None
-    loops: int
-    turns: int
-    tool_calls: int
-    errors: int
-    compactions: int
-    groups: int
-    sub_agents: int
-    events: int
-    waiting: int
-    parent: Parent | None
-    is_demo: bool
-    pruned_on: date | None
-    url: str
 
 
 class SessionDetail(SessionItem):

@@ -12,11 +12,11 @@ from dashboard.api.auth import project_of
 from dashboard.api.params import OfContext, OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
 from dashboard.api.queries.lines import chunks
-from dashboard.api.streaming_response import stream
 from dashboard.shared.session_json.brief import Brief, text
 from dashboard.shared.session_json.queries.brief import brief
 from dashboard.shared.session_state import at_moment
 from dashboard.web.query_params import whole_number
+from dashboard.web.streaming_response import stream
 from recorder.models import Session
 from recorder.projection.as_of import NotOfSession, as_of
 from recorder.projection.export import phi_session

@@ -11,7 +11,7 @@ from django.contrib.auth.models import AbstractBaseUser, AnonymousUser, User
 from django.contrib.auth.views import redirect_to_login
 from django.core.exceptions import PermissionDenied
 from django.db.models import QuerySet
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
+from django.http import Http404, HttpRequest, HttpResponseBase
 from django.utils.http import url_has_allowed_host_and_scheme
 from django_htmx.middleware import HtmxDetails
 
@@ -58,7 +58,7 @@ def project_for(request: HttpRequest, slug: str) -> Project:
 
 
 def member(
-    view: Callable[Concatenate[HtmxRequest, Project, P], HttpResponse],
+    view: Callable[Concatenate[HtmxRequest, Project, P], HttpResponseBase],
 ) -> Callable[..., HttpResponseBase]:
     """Decorate a view: pass the project of the URL; redirect to the sign-in page without a user."""
 

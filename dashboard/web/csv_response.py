@@ -23,10 +23,13 @@ def answer(name: str, header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[Cell]]) -> str:
     """Return a table as CSV; None is an empty cell."""
+    return lines([header, *rows])
+
+
+def lines(rows: Iterable[Sequence[Cell]]) -> str:
+    """Return rows as lines of a CSV file, without a header."""
     out = StringIO(newline="")
-    writer = csv.writer(out)
-    writer.writerow(header)
-    writer.writerows([_written(cell) for cell in row] for row in rows)
+    csv.writer(out).writerows([_written(cell) for cell in row] for row in rows)
     return out.getvalue()
 
 

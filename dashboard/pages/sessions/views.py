@@ -1,19 +1,25 @@
 """Views of the list of sessions and of the comparison of two."""
 
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from django.http import Http404, HttpRequest, HttpResponse
+from django.core.handlers.asgi import ASGIRequest
+from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
 
 from dashboard.live.paged_list import OpenList, listing, newest
-from dashboard.pages.sessions import queries
+from dashboard.pages.sessions import download, queries
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
+from dashboard.pages.sessions.queries.download import Downloaded
 from dashboard.security.access import member
 from dashboard.web import links
+from dashboard.web.errors import refused
 from dashboard.web.query_params import whole_number
+from dashboard.web.streaming_response import stream
 from recorder.models import Project
 
 COMPARED = 2
@@ -51,6 +57,20 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
 
 @require_safe
 @member
+def as_csv(request: HttpRequest, project: Project) -> HttpResponseBase:
+    """Download all sessions that match the query string as CSV."""
+    return _download(request, project, download.as_csv, "csv", "text/csv; charset=utf-8")
+
+
+@require_safe
+@member
+def as_json(request: HttpRequest, project: Project) -> HttpResponseBase:
+    """Download all sessions that match the query string as JSON."""
+    return _download(request, project, download.as_json, "json", "application/json")
+
+
+@require_safe
+@member
 def compare(request: HttpRequest, project: Project) -> HttpResponse:
     """Show the figures of two sessions side by side."""
     pks = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
@@ -66,3 +86,20 @@ def compare(request: HttpRequest, project: Project) -> HttpResponse:
         "sums": queries.compared(shown),
     }
     return render(request, "sessions/compare.html", context)
+
+
+def _download(
+    request: HttpRequest,
+    project: Project,
+    written: Callable[[Iterable[Sequence[Downloaded]]], Iterator[bytes]],
+    suffix: str,
+    content_type: str,
+) -> HttpResponseBase:
+    filters = Filters.parse(request.GET)
+    if filters.notes:  # no page says so: a file of more than was asked for would go unnoticed
+        return refused(request, " ".join(filters.notes))
+    chunks = written(queries.chunks(project, filters, timezone.now()))
+    content = stream(chunks) if isinstance(request, ASGIRequest) else chunks
+    response = StreamingHttpResponse(content, content_type=content_type)
+    response["Content-Disposition"] = f'attachment; filename="sessions-{project.slug}.{suffix}"'
+    return response

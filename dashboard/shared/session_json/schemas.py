@@ -1,8 +1,8 @@
-"""A loop as a JSON document. Unknown is null; times are RFC 3339 UTC; `id` identifies a record."""
+"""Sessions and loops as JSON documents. Unknown is null; times are RFC 3339 UTC; `id` identifies a record."""
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
 from ninja import Schema
@@ -86,4 +86,38 @@ class LoopItem(WithSubAgents):
     approvals: int
     waiting: int
     events: int
+    url: str
+
+
+class Parent(Schema):
+    """The loop that spawned a session as a sub-agent."""
+
+    session_id: str | None
+    loop_id: str | None
+
+
+class SessionItem(WithSubAgents):
+    session_id: str
+    title: str | None
+    agent_id: str | None
+    source: str
+    scope: str
+    status: str
+    outcome: str | None
+    stale: bool
+    created_at: Moment
+    last_active_at: Moment
+    ended_at: Moment | None
+    loops: int
+    turns: int
+    tool_calls: int
+    errors: int
+    compactions: int
+    groups: int
+    sub_agents: int
+    events: int
+    waiting: int
+    parent: Parent | None
+    is_demo: bool
+    pruned_on: date | None
     url: str

@@ -3,6 +3,7 @@
 from dashboard.pages.sessions.queries.compare import agents as agents
 from dashboard.pages.sessions.queries.compare import compared as compared
 from dashboard.pages.sessions.queries.cost_scale import scales as scales
+from dashboard.pages.sessions.queries.download import chunks as chunks
 from dashboard.pages.sessions.queries.facets import View as View
 from dashboard.pages.sessions.queries.facets import menus as menus
 from dashboard.pages.sessions.queries.facets import views as views

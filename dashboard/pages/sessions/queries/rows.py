@@ -49,7 +49,7 @@ class Row:
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     """Return the rows of the sessions that belong to the project."""
     sessions = Session.objects.filter(project=project, pk__in=pks).select_related("project")
-    costs = _cost_by_config(pks)
+    costs = cost_by_config(pks)
     used = {session: [config for config, _ in configs] for session, configs in costs.items()}
     chips_by_config = chips({config for configs in used.values() for config in configs})
     found = {}
@@ -73,7 +73,7 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     return found
 
 
-def _cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
+def cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
     """Return config and cost (nano-dollars) of each session, in order of first use.
 
     One query; another one if a loop's turns had several configs or agents.
