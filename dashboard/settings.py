@@ -215,6 +215,15 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
+# Rendered fragments, in the memory of each process; their keys name their content, so none is ever wrong.
+CACHES: dict[str, dict[str, Any]] = {
+    "default": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "TIMEOUT": None,
+        "OPTIONS": {"MAX_ENTRIES": 1_000},  # of about 8 kB, at most 64 kB each
+    }
+}
+
 REDIS_URL = _address("REDIS_URL", "redis://", "rediss://", "unix://")
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {

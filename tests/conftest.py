@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from django.conf import settings as django_settings
 from django.contrib.contenttypes.management import create_contenttypes
+from django.core.cache import cache
 from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
@@ -83,8 +84,9 @@ def pytest_make_parametrize_id(val):
 
 @pytest.fixture(autouse=True)
 def _no_cached_versions():
-    """Clear the cache of record versions: after a flush other sessions have the same keys."""
+    """Clear the caches of versions and of fragments: after a flush other sessions have the same keys."""
     record_versions.forget()
+    cache.clear()
 
 
 @pytest.fixture(scope="session")

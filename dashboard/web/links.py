@@ -26,6 +26,11 @@ def staying(session_pk: int, at: int) -> Iterator[None]:
         _past.reset(token)
 
 
+def is_as_of() -> bool:
+    """Return whether links lead to the pages of a session as of an event: within `staying`."""
+    return _past.get() is not None
+
+
 def sessions(slug: str, **query: Value) -> str:
     """Return the sessions list, filtered as `query` says."""
     return _with(_to("sessions", slug), query)

@@ -69,6 +69,7 @@ SESSION_READERS = {
         "calls_query",
         "folded_calls_query",
         "lines_query",
+        "loop_end_query",
         "turns_query",
         "window",
     },

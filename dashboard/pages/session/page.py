@@ -7,7 +7,7 @@ from the newest backwards until the limit is reached, so the cost is proportiona
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -21,7 +21,8 @@ from dashboard.pages.session.tree.structure import Shape
 from dashboard.web import links
 from recorder.models import Session
 
-TURNS_BYTES = 120_000  # limit of HTML for the turns of a page
+TURNS_BYTES = 60_000  # limit of HTML for the turns of a page
+FIRST_READ = 8  # turns of the usual size within that limit, and one more
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,16 +132,21 @@ def _rendered(panel: Panel, pks: Sequence[int]) -> list[str]:
 
 def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
     """Render the last panels within TURNS_BYTES, at least `least` of them; skip those without data."""
-    views = panel.query(pks)
     drawn: list[str] = []
     weight = 0
-    for pk in [pk for pk in reversed(pks) if pk in views]:
-        html = panel.fragment(pk, views[pk])
+    for html in _backwards(panel, pks):
         weight += len(html.encode())
         if weight > TURNS_BYTES and len(drawn) >= least:
             break
         drawn.append(html)
     return drawn[::-1]
+
+
+def _backwards(panel: Panel, pks: Sequence[int]) -> Iterator[str]:
+    """Yield panels from the last to the first."""
+    for part in (pks[-FIRST_READ:][::-1], pks[:-FIRST_READ][::-1]):
+        if part:
+            yield from (html for _, html in panel.each(part))
 
 
 def socket(session: Session, shown: RenderedPage, params: Params) -> str:

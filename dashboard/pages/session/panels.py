@@ -1,11 +1,11 @@
 """The panels of the session page. Panels that depend on the selection are created per page."""
 
 from dashboard.compaction_analysis.queries import tab
-from dashboard.live.panel import Panel
-from dashboard.pages.session.conversation import approvals_query, calls_query, turns_query
+from dashboard.live.panel import CachedQuery, Panel
+from dashboard.pages.session.conversation import approvals_query, calls_query, loop_end_query, turns_query
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import integrity, loop, session
-from dashboard.pages.session.replay.queries import tracks
+from dashboard.pages.session.replay import queries as replay
 from dashboard.pages.session.timeline import queries as timeline_queries
 from dashboard.pages.session.tree import group_costs, rows
 from dashboard.pages.session.tree import queries as tree_queries
@@ -18,19 +18,21 @@ INTEGRITY = Panel("session/header/integrity", integrity.integrity_strips, min_in
 ROW = Panel("session/tree/loop-row", rows.rows, min_interval_ms=SOON_MS)
 GROUP_COST = Panel("session/tree/group-cost", group_costs.costs_of_groups, min_interval_ms=1_000)
 TURN, RAW_TURN = (
-    Panel("session/conversation/turn", turns_query.turns),
-    Panel("session/conversation/turn", turns_query.raw_turns),
+    Panel("session/conversation/turn", CachedQuery(kind, turns_query.sources, views))
+    for kind, views in (("turn", turns_query.views), ("raw-turn", turns_query.raw_views))
 )
 TAIL, RAW_TAIL = (
     Panel("session/conversation/loop-end", query, min_interval_ms=SOON_MS)
-    for query in (turns_query.tails, turns_query.raw_tails)
+    for query in (loop_end_query.tails, loop_end_query.raw_tails)
 )
 COMPACTIONS = Panel(
     "session/compactions/compactions", tab.tabs, min_interval_ms=3_000
 )  # its query reads whole requests
 TOOL = Panel("session/conversation/tool", calls_query.tools)
 QUESTION = Panel("session/conversation/question", approvals_query.questions)
-TRACK = Panel("session/replay/track", tracks, min_interval_ms=3_000)
+TRACK = Panel(
+    "session/replay/track", CachedQuery("track", replay.sources, replay.tracks), min_interval_ms=3_000
+)
 
 
 def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from datetime import date, datetime
+from typing import NamedTuple
 
 from dashboard.pages.session.events.bodies import Body, Object, decode
 from dashboard.shared.compiled_query import Value, aware, select
@@ -20,6 +23,22 @@ FROM recorder_eventrecord e JOIN recorder_journalevent j ON j.id = e.id
 WHERE ({{}}) AND e.origin NOT IN {FOREIGN_ORIGINS} AND e.type NOT IN {SILENT} ORDER BY e.id"""  # noqa: S608  names
 
 
+class LineRecord(NamedTuple):
+    """The record of a line: everything but its body, as it was read: times may be without a zone.
+
+    A tuple, since a page of turns has hundreds.
+    """
+
+    id: int
+    type: str
+    turn: int | None
+    loop: int | None
+    occurred_at: datetime | None
+    late: bool
+    received_at: datetime
+    pruned_on: date | None
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A decoded line with its turn and loop."""
@@ -28,24 +47,43 @@ class Line:
     loop: int | None
     body: Body
 
+    @property
+    def id(self) -> int:
+        return self.body.id
+
+    @property
+    def type(self) -> str:
+        return self.body.type
+
 
 def read(where: str, *values: Value, newest: int | None = None) -> list[Line]:
     """Return lines in recorded order, at most the last `newest`. Two queries.
 
     `where` is an SQL condition on the event table, aliased `e`.
     """
+    found = records(where, *values, newest=newest)
+    decoded = bodies(found)
+    return [Line(line.turn, line.loop, decoded[line.id]) for line in found]
+
+
+def records(where: str, *values: Value, newest: int | None = None) -> list[LineRecord]:
+    """Return the records of lines in recorded order, at most the last `newest`. One query."""
     statement = _READ.format(where)
     if newest is None:
         chosen = select(statement, *values)
     else:
         chosen = select(f"{statement} DESC LIMIT %s", *values, newest)[::-1]
-    raws = texts([row[0] for row in chosen])
-    return [
-        Line(turn, loop, Body(pk, kind, _event(raws.get(pk)), at, occurred is None, bool(late), pruned_on))
-        for pk, kind, turn, loop, occurred, late, received, pruned_on in chosen
-        if (at := aware(occurred or received))
-    ]
+    return [LineRecord(*row) for row in chosen]
 
 
-def _event(raw: bytes | None) -> Object:
-    return {} if raw is None else decode(raw)
+def bodies(lines: Collection[LineRecord]) -> dict[int, Body]:
+    """Return the decoded lines of records by their ids. One query."""
+    raws = texts([line.id for line in lines])
+    return {line.id: _body(line, raws.get(line.id)) for line in lines}
+
+
+def _body(line: LineRecord, raw: bytes | None) -> Body:
+    event: Object = {} if raw is None else decode(raw)
+    at = aware(line.occurred_at or line.received_at)
+    assert at is not None
+    return Body(line.id, line.type, event, at, line.occurred_at is None, bool(line.late), line.pruned_on)

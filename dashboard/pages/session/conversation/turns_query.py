@@ -1,27 +1,30 @@
-"""Reads turns with all their items, and the end of a loop after its last turn.
+"""Reads turns with all their items.
 
 A turn shows the lines recorded with its id and, before them, the lines of its loop without a turn since the
 previous turn began. Cost: a fixed number of queries for any number of turns (eight at most); the bodies of
-folded calls are not read.
+folded calls are not read. Turns are read in two parts, so that a turn whose fragment is cached costs no body:
+`sources` has their records, `views` reads the bodies of some of them.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import partial
+from hashlib import blake2b
 from typing import Any
 
-from django.db.models import Max, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce
+from django.db.models import Model, QuerySet
 
 from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
 from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
 from dashboard.pages.session.conversation.fold_messages import Address
-from dashboard.pages.session.conversation.items import Item, raw_items
-from dashboard.pages.session.conversation.turn import Reading
+from dashboard.pages.session.conversation.items import Item, Question, raw_items
+from dashboard.pages.session.conversation.turn import Call, Folded, Reading
+from dashboard.pages.session.events.bodies import Body
 from dashboard.shared.compiled_query import compiled, in_list, list_param
 from dashboard.shared.config_labels import Chip, chip
 from dashboard.shared.cost_breakdown import Breakdown, breakdown
@@ -30,9 +33,8 @@ from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import State, is_stale
 from dashboard.shared.usage_bar import COLUMNS
 from dashboard.web import links
-from recorder.models import LoopRecord, ModelConfig, Price, Turn
+from recorder.models import ModelConfig, Price, Turn
 
-TAIL_MAX = 200  # lines shown after the last turn
 STATE = ("ordinal", "triggered_by", "state", "model", "provider", "error", "stop_reason")
 TIMES = ("started_at", "ended_at", "start_event", "end_event")
 # A whole row has 130 columns with its relations.
@@ -51,6 +53,7 @@ FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
 LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
 WHERE {{}} ORDER BY t.id"""  # noqa: S608  names
+_NOT_SHOWN = {"_state", *(f"of_{name}" for name in SESSION_STATE)}
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
 STOPS = {
     "length": "The answer reached its length limit",
@@ -102,21 +105,6 @@ class TurnView:
 
 
 @dataclass(frozen=True, slots=True)
-class Tail:
-    """The end of a conversation; root of the panel session/conversation/loop-end."""
-
-    pk: int
-    items: Sequence[Item]
-    streaming: Sequence[Block]
-    status: str
-    outcome: str
-    rejection: str | None
-    error: str  # "" when the last turn shows it
-    is_bare: bool  # without turns
-    pruned_on: date | None
-
-
-@dataclass(frozen=True, slots=True)
 class _Span:
     """A turn with its project and session, and the first events of the previous turn and of itself."""
 
@@ -146,13 +134,44 @@ class _Span:
         event = self.turn.end_event or self.turn.start_event
         return links.as_of(self.slug, self.session, event, loop=self.turn.loop_id) if event else ""
 
-    def holds(self, line: lines_query.Line) -> bool:
+    def holds(self, line: lines_query.LineRecord) -> bool:
         """Return whether a line without a turn is between the previous turn and this one."""
-        return line.loop == self.turn.loop_id and self.before < line.body.id < self.begin
+        return line.loop == self.turn.loop_id and self.before < line.id < self.begin
+
+    @property
+    def values(self) -> tuple[object, ...]:
+        """Return every value that was read of the turn, its config and its price.
+
+        The state of its session changes with each event and is shown in a stale turn alone.
+        """
+        silent_since = self.silent_since if self.state == "stale" else None
+        columns = map(_columns, (self.turn, self.turn.config, self.turn.price))
+        return self.before, self.state, silent_since, *columns
 
 
-def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
-    """Return turns with all items, by primary key. Eight queries at most, six for a running turn."""
+@dataclass(frozen=True, slots=True)
+class TurnSource:
+    """Everything that a turn is rendered from, except the bodies of its lines."""
+
+    span: _Span
+    inside: Sequence[lines_query.LineRecord]
+    loose: Sequence[lines_query.LineRecord]  # between the previous turn and this one
+    own: Sequence[Call]
+    others: Sequence[Call]  # calls of the loop outside of turns
+    blocks: Mapping[int, tuple[Block, ...]]
+    questions: Mapping[int, Question]
+    folded: Folded | None
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a digest of the source. A line never changes without its record: it can only be pruned."""
+        calls = self.own, self.others if self.loose else ()
+        shown = self.span.values, self.inside, self.loose, calls, self.blocks, self.questions
+        return blake2b(repr(shown).encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+
+def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
+    """Return what turns are rendered from, by primary key. Seven queries at most, five for a running turn."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
@@ -163,90 +182,52 @@ def turns(pks: Collection[int]) -> Mapping[int, TurnView]:
     streamed = streaming_text.of_turns(pks)
     questions = approvals_query.questions_in(found)
     owner = {pk: placed.turn for placed in called for pk in placed.call.events if pk not in hidden}
-    views = {}
+    lines_of: dict[int | None, list[lines_query.LineRecord]] = defaultdict(list)
+    for line in found:
+        lines_of[line.turn or owner.get(line.id)].append(line)
+    calls_of: dict[tuple[int, int | None], list[Call]] = defaultdict(list)
+    for placed in called:
+        calls_of[placed.loop, placed.turn].append(placed.call)
+    outside = [line for line in found if line.turn is None]
+    made = {}
     for span in spans:
-        turn, slug = span.turn, span.slug
-        inside = [line.body for line in found if (line.turn or owner.get(line.body.id)) == turn.pk]
-        loose = [line.body for line in found if line.turn is None and span.holds(line)]
-        own = [placed.call for placed in called if placed.turn == turn.pk]
-        others = [placed.call for placed in called if placed.turn is None and placed.loop == turn.loop_id]
-        is_open, blocks = turn.state == "open", streamed.get(turn.pk, {})
-        fold = folded[turn.pk].folded if turn.pk in folded else None
-        reading = Reading(
-            slug, inside, own, blocks, is_open=is_open, questions=questions, folded=fold, address=span.address
-        )
-        before = Reading(slug, loose, others, questions=questions, address=span.address)
-        views[turn.pk] = _view(span, reading, before)
-    return views
+        turn, pk = span.turn, span.turn.pk
+        inside, loose = lines_of[pk], [line for line in outside if span.holds(line)]
+        own, others = calls_of[turn.loop_id, pk], calls_of[turn.loop_id, None]
+        asked = {line.id: questions[line.id] for line in (*inside, *loose) if line.id in questions}
+        fold = folded[pk].folded if pk in folded else None
+        made[pk] = TurnSource(span, inside, loose, own, others, streamed.get(pk, {}), asked, fold)
+    return made
 
 
-def raw_turns(pks: Collection[int]) -> Mapping[int, TurnView]:
+def views(found: Collection[TurnSource]) -> Mapping[int, TurnView]:
+    """Return turns with all items, by primary key. One query."""
+    read = lines_query.bodies([line for source in found for line in (*source.inside, *source.loose)])
+    return {source.span.turn.pk: _view(source, read) for source in found}
+
+
+def raw_views(found: Collection[TurnSource]) -> Mapping[int, TurnView]:
     """Return turns with Markdown not rendered."""
     return {
         pk: replace(view, before=raw_items(view.before), items=raw_items(view.items))
-        for pk, view in turns(pks).items()
+        for pk, view in views(found).items()
     }
 
 
-def tails(pks: Collection[int]) -> Mapping[int, Tail]:
-    """Return the items after the last turn of each loop, by loop. Six queries at most."""
-    loops = _ends(pks)
-    since = {loop.pk: loop.last or 0 for loop in loops}
-    several = list_param(pks)
-    called = calls_query.calls(calls_query.outside_turns(), several)
-    outside = f"{in_list('e.loop_id')} AND e.turn_id IS NULL AND e.id > %s"
-    newest = TAIL_MAX * max(len(since), 1)
-    found = lines_query.read(outside, several, min(since.values(), default=0), newest=newest)
-    streamed = streaming_text.outside_turns(pks)
-    questions = approvals_query.questions_in(found)
-    tails = {}
-    for loop in loops:
-        bodies = [line.body for line in found if line.loop == loop.pk and line.body.id > since[loop.pk]]
-        own = [placed.call for placed in called if placed.loop == loop.pk]
-        reading = Reading(
-            loop.session.project.slug,
-            bodies,
-            own,
-            streamed.get(loop.pk, {}),
-            is_open=loop.status == "running",
-            questions=questions,
-        )
-        tails[loop.pk] = _tail(loop, reading)
-    return tails
-
-
-@compiled
-def _ends(loops: Collection[int]) -> QuerySet[Any]:
-    last_turn = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal")
-    last = Max(
-        Coalesce("turn_records__start_event", "turn_records__request_event", "turn_records__end_event")
+def _view(source: TurnSource, read: Mapping[int, Body]) -> TurnView:
+    span, turn = source.span, source.span.turn
+    reading = Reading(
+        span.slug,
+        [read[line.id] for line in source.inside],
+        source.own,
+        source.blocks,
+        is_open=turn.state == "open",
+        questions=source.questions,
+        folded=source.folded,
+        address=span.address,
     )
-    columns = ("status", "outcome", "rejection", "error", "session__project__slug")
-    found = LoopRecord.objects.filter(pk__in_list=loops).select_related("session__project").only(*columns)
-    return found.annotate(last=last, last_error=Subquery(last_turn.values("error")[:1]))
-
-
-def _tail(loop: Any, reading: Reading) -> Tail:
-    return Tail(
-        loop.pk,
-        reading.items(),
-        reading.streaming(),
-        loop.status,
-        loop.outcome,
-        loop.rejection,
-        "" if loop.error == loop.last_error else loop.error,
-        is_bare=loop.last is None,
-        pruned_on=reading.pruned_on,
-    )
-
-
-def raw_tails(pks: Collection[int]) -> Mapping[int, Tail]:
-    """Return the items after the last turn of each loop with Markdown not rendered."""
-    return {pk: replace(tail, items=raw_items(tail.items)) for pk, tail in tails(pks).items()}
-
-
-def _view(span: _Span, reading: Reading, before: Reading) -> TurnView:
-    turn = span.turn
+    loose = [read[line.id] for line in source.loose]
+    before = Reading(span.slug, loose, source.others, questions=source.questions, address=span.address)
     is_continued = turn.ordinal == 0 and turn.triggered_by == "Continuation"
     return TurnView(
         pk=turn.pk,
@@ -303,6 +284,10 @@ def _silent_since(turn: Turn) -> datetime | None:
     return session.last_event_at if is_stale(session) else None
 
 
+def _columns(record: Model | None) -> list[tuple[str, object]]:
+    return [pair for pair in vars(record).items() if pair[0] not in _NOT_SHOWN] if record else []
+
+
 @compiled
 def _configs(pks: Collection[int]) -> QuerySet[ModelConfig]:
     return ModelConfig.objects.filter(pk__in_list=pks).only("key", "slot", "model", "provider", "parameter")
@@ -322,10 +307,10 @@ def _lines_of(
     pks: Collection[int],
     more: Collection[int],
     folded: Collection[folded_calls_query.Fold],
-) -> list[lines_query.Line]:
+) -> list[lines_query.LineRecord]:
     """Return the unfolded lines of turns, the lines without a turn before them, and events `more`.
 
-    Two queries.
+    One query.
     """
     loops = list_param({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
@@ -335,4 +320,4 @@ def _lines_of(
     loose = f"{in_list('e.loop_id')} AND e.id > %s AND e.id < %s AND e.turn_id IS NULL"
     where = f"({inside}) OR ({loose}) OR {in_list('e.id')}"
     of_turns = (loops, first, list_param(pks), *left_out)
-    return lines_query.read(where, *of_turns, loops, first, last, list_param(more))
+    return lines_query.records(where, *of_turns, loops, first, last, list_param(more))

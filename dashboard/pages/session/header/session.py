@@ -119,8 +119,12 @@ def _sessions(pks: Collection[int]) -> QuerySet[Any]:
             ),
             failed_tools=_counted(
                 # A call denied before it started is not an execution; tool_calls does not count it.
+                # A loop counts its failed tools among its errors: the calls of other loops are not read.
                 ToolCall.objects.filter(
-                    loop__session=OuterRef("pk"), state="failed", start_event__isnull=False
+                    loop__session=OuterRef("pk"),
+                    loop__errors__gt=0,
+                    state="failed",
+                    start_event__isnull=False,
                 ),
                 "loop__session",
             ),

@@ -3,7 +3,7 @@
 A track is drawn from at most about READ events and LOOPS loops. Of more, every n-th row is read, and always
 the rare and failed events, and the running and long loops. Cost: one query for all sessions and three for
 each, four if a loop's turns had several configs; the rows read are bounded, the count of events is an index
-scan.
+scan. A cached track costs no scan of rows.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from collections import defaultdict
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any, Literal
 
-from django.db.models import Count, F, Min, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models import Count, F, Max, Min, OuterRef, Q, QuerySet, Subquery, Window
 from django.db.models.functions import Coalesce, Lag, RowNumber
 
 from dashboard.pages.session.replay.track import Layout, LoopSpan, TrackEvent, layout
@@ -65,16 +66,65 @@ class Track:
     is_running: bool
 
 
-def tracks(pks: Collection[int]) -> Mapping[int, Track]:
-    """Return the replay tracks of sessions. One query, and three for each session."""
-    return {session.pk: _track(session) for session in _sessions(pks)}
+@dataclass(frozen=True, slots=True)
+class TrackSource:
+    """What the track of a session is drawn from, except the events.
+
+    Recorded events never change, and a session gains or loses none without a change of their number.
+    """
+
+    pk: int
+    status: str
+    events: int
+    lines: int
+    last: int | None  # event
+    loops: tuple[LoopSpan, ...]
+    failed: frozenset[int | None]  # events
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a digest of the source."""
+        shown = (
+            self.pk,
+            self.status,
+            self.events,
+            self.lines,
+            self.last,
+            self.loops,
+            sorted(self.failed, key=str),
+        )
+        return blake2b(repr(shown).encode(), digest_size=20).hexdigest()
+
+
+def sources(pks: Collection[int]) -> Mapping[int, TrackSource]:
+    """Return what tracks are drawn from, by session. One query, and two for each session."""
+    return {
+        session.pk: TrackSource(
+            session.pk,
+            status_of_session(session),
+            session.events,
+            session.lines or 0,
+            session.last,
+            tuple(_loop_spans(session)),
+            frozenset(_failed(session.pk)),
+        )
+        for session in _sessions(pks)
+    }
+
+
+def tracks(found: Collection[TrackSource]) -> Mapping[int, Track]:
+    """Return the replay tracks of sessions. One query for each."""
+    return {source.pk: _track(source) for source in found}
 
 
 @compiled
 def _sessions(pks: Collection[int]) -> QuerySet[Any]:
     every = EventRecord.objects.filter(session=OuterRef("pk")).order_by().values("session")
     sessions = Session.objects.filter(pk__in_list=pks).only("events", "loops", *SESSION_STATE)
-    return sessions.annotate(lines=Subquery(every.annotate(n=Count("pk")).values("n")))
+    return sessions.annotate(
+        lines=Subquery(every.annotate(n=Count("pk")).values("n")),
+        last=Subquery(every.annotate(n=Max("pk")).values("n")),
+    )
 
 
 def step(session: int, since: int | None, by: By, to: To) -> int | None:
@@ -93,18 +143,16 @@ def first_event(session: int) -> int | None:
     return begun
 
 
-def _track(session: Any) -> Track:
-    failed, loops = set(_failed(session.pk)), _loop_spans(session)
+def _track(source: TrackSource) -> Track:
+    failed, loops = source.failed, source.loops
     events: list[TrackEvent] = []
-    every = -(-session.events // READ)
+    every = -(-source.events // READ)
     marked = failed | {loop.since for loop in loops} | {None}
-    rows = _thinned(session.pk, every, marked) if every > 1 else _events(session.pk)
+    rows = _thinned(source.pk, every, marked) if every > 1 else _events(source.pk)
     for pk, name, occurred in rows:
         at = occurred or (events[-1].at if events else _received(pk))
         events.append(TrackEvent(pk, at, "error" if pk in failed else KINDS.get(name, "")))
-    return Track(
-        session.pk, layout(events, loops), session.lines or 0, status_of_session(session) == "running"
-    )
+    return Track(source.pk, layout(events, loops), source.lines, source.status == "running")
 
 
 def _received(event: int) -> datetime:

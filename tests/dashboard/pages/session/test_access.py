@@ -5,6 +5,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
+from dashboard.pages.session.page import FIRST_READ
 from recorder.models import LoopRecord, Project, Session, Turn
 from tests.support import build
 
@@ -73,7 +74,9 @@ def test_a_page_runs_as_many_queries_for_fifty_loops_as_for_one(feed, session, s
             see(path)
         return len(captured)
 
-    feed(*build.small_loop("s.a.1"), build.agent_start("s.c.1"), *turns("s.c.1", 2), build.agent_end("s.c.1"))
+    read_twice = FIRST_READ + 1  # turns that are read in two parts, as fifty are
+    short = [build.agent_start("s.c.1"), *turns("s.c.1", read_twice), build.agent_end("s.c.1")]
+    feed(*build.small_loop("s.a.1"), *short)
     small = LoopRecord.objects.get(loop_id="s.c.1")
     tabs = ("", "?tab=events", "?tab=events&scope=session&kind=errors")
     few = [queries(f"/p/default/sessions/{small.session_id}/loops/{small.pk}{tab}") for tab in tabs]
@@ -91,5 +94,5 @@ def test_a_page_runs_as_many_queries_for_fifty_loops_as_for_one(feed, session, s
     many = [queries(f"/p/default/sessions/{large.session_id}/loops/{large.pk}{tab}") for tab in tabs]
 
     assert Turn.objects.filter(loop=large).count() == 50
-    assert max(few) <= 50
+    assert max(few) <= 54
     assert many == few

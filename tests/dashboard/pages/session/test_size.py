@@ -4,6 +4,7 @@ from django.db import connection
 from django.test.utils import CaptureQueriesContext
 
 from dashboard.live.panel import Panel
+from dashboard.pages.session import panels
 from dashboard.pages.session.replay import queries as replay
 from dashboard.templatetags.cached_partial import cached_partial
 from recorder.models import EventRecord, LoopRecord, Session
@@ -30,7 +31,7 @@ def test_a_page_reads_the_structure_of_its_tree_once(feed, session):
 
 def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
     feed(*chain(*range(40)), build.agent_start("s.b.1"))
-    whole = replay.tracks([Session.objects.get().pk])
+    whole = panels.TRACK.query([Session.objects.get().pk])
     monkeypatch.setattr(replay, "READ", 40)
     monkeypatch.setattr(replay, "LOOPS", 10)
     monkeypatch.setattr(replay, "LONG", 10)
@@ -38,7 +39,7 @@ def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
     layout = replay.layout
     monkeypatch.setattr(replay, "layout", lambda *args: drawn.append(args) or layout(*args))
 
-    some = replay.tracks([Session.objects.get().pk])
+    some = panels.TRACK.query([Session.objects.get().pk])
 
     [(events, loops)] = drawn
     begun = list(LoopRecord.objects.order_by("pk").values_list("start_event", flat=True))
@@ -52,7 +53,7 @@ def test_the_track_of_many_loops_is_drawn_from_a_sample(feed, monkeypatch):
 
 
 def test_a_page_of_large_turns_shows_fewer_and_stays_below_300_kb(feed, session, see):
-    long = "What the test says of it. " * 60
+    long = "What the test says of it. " * 20
 
     def turn(loop, n):
         call = f"c{n}"
@@ -100,7 +101,7 @@ def test_unchanged_partials_are_rendered_once(feed, session):
 
 
 def test_turns_beyond_the_size_limit_are_not_rendered(feed, session, monkeypatch):
-    long = "What the test says of it. " * 600
+    long = "What the test says of it. " * 300
     turns = (
         (build.turn_start(index=n), build.turn_end(message=build.assistant(f"Answer {n}. {long}")))
         for n in range(30)
