@@ -135,7 +135,7 @@ def sessions(page, recorded):
     yield "x"
     page.keyboard.press("c")
     at(page, "/compare?of=")
-    assert page.locator("h1").inner_text() == "Two sessions"
+    assert page.locator("h1").inner_text() == "2 sessions compared"
     yield "c"
 
 

@@ -1,1 +1,1 @@
-"""The list of sessions, with filters, totals and the comparison of two sessions."""
+"""The list of sessions, with filters, totals and the comparison of two to four sessions."""

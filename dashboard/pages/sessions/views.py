@@ -1,7 +1,8 @@
-"""Views of the list of sessions and of the comparison of two."""
+"""Views of the list of sessions and of the comparison of some."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from http import HTTPStatus
 
 from django.core.handlers.asgi import ASGIRequest
 from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
@@ -12,17 +13,15 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import download, queries
+from dashboard.pages.sessions.compare_params import Params
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
 from dashboard.pages.sessions.queries.download import Downloaded
 from dashboard.security.access import member
 from dashboard.web import links
 from dashboard.web.errors import refused
-from dashboard.web.query_params import whole_number
 from dashboard.web.streaming_response import stream
 from recorder.models import Project
-
-COMPARED = 2
 
 
 @require_safe
@@ -72,20 +71,16 @@ def as_json(request: HttpRequest, project: Project) -> HttpResponseBase:
 @require_safe
 @member
 def compare(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show the figures of two sessions side by side."""
-    pks = dict.fromkeys(pk for word in request.GET.getlist("of") if (pk := whole_number(word)))
-    found = queries.rows(project.pk, list(pks)[:COMPARED])
-    if len(found) < COMPARED:
+    """Show two to four sessions side by side; each of them has to be one of the project."""
+    params = Params.parse(request.GET)
+    context = {"project": project, "page": "sessions", "params": params}
+    if not params.is_comparison:
+        return render(request, "sessions/not_compared.html", context, status=HTTPStatus.BAD_REQUEST)
+    found = queries.rows(project.pk, params.sessions)
+    if len(found) < len(params.sessions):
         raise Http404
-    shown = [found[pk] for pk in pks if pk in found]
-    context = {
-        "project": project,
-        "page": "sessions",
-        "rows": shown,
-        "agents": queries.agents(shown),
-        "sums": queries.compared(shown),
-    }
-    return render(request, "sessions/compare.html", context)
+    comparison = queries.comparison([found[pk] for pk in params.sessions], params)
+    return render(request, "sessions/compare.html", context | {"comparison": comparison})
 
 
 def _download(

@@ -5,25 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from dashboard.comparison.queries import turns_of_loops
+from dashboard.comparison.turn_section import Choice, TurnSection
+from dashboard.comparison.turn_table import Branch as Turns
+from dashboard.comparison.turn_table import Step, table
 from dashboard.pages.evaluations.config_differences import Difference, differences
 from dashboard.pages.evaluations.detail_params import ANSWERS, Params
 from dashboard.pages.evaluations.queries.answers import Answer, answers
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
-from dashboard.pages.evaluations.queries.turns import turns
 from dashboard.pages.evaluations.results import Figures, Row, results
-from dashboard.pages.evaluations.turn_table import Step, Table, table
 from dashboard.shared.config_diff import Setting
 from dashboard.shared.usage_bar import kinds
 from recorder.core.records import Json
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """One option of a switch."""
-
-    words: str
-    url: str
-    is_on: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +33,7 @@ class Comparison:
     equal: Sequence[Setting]
     results: Sequence[Row]
     answers: Sequence[Answer | None]
-    turns: Table
+    turns: TurnSection
     params: Params
 
     @property
@@ -57,32 +50,9 @@ class Comparison:
         ]
 
     @property
-    def extents(self) -> Sequence[Choice]:
-        """Return the modes of the table of turns."""
-        only = self.params.is_only_differences
-        return [
-            Choice("All turns", self.params.but(is_only_differences=False, row=1) + "#turns", not only),
-            Choice("Only differences", self.params.but(is_only_differences=True, row=1) + "#turns", only),
-        ]
-
-    @property
     def hidden_fields(self) -> Sequence[tuple[str, str]]:
         """Return the parameters that the branch selection sends as hidden fields."""
         return [pair for pair in self.params.pairs().items() if pair[0] not in ("branches", "row")]
-
-    @property
-    def parting_url(self) -> str:
-        return self.params.but(row=self.turns.parting_row) + "#divergence"
-
-    @property
-    def earlier(self) -> str:
-        first = self.turns.first
-        return self.params.but(row=max(first - 1, 1)) + "#turns" if first > 1 else ""
-
-    @property
-    def later(self) -> str:
-        last = self.turns.last
-        return self.params.but(row=last + 1) + "#turns" if last < self.turns.total else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +71,8 @@ def comparison(group: Group, params: Params) -> Comparison:
     shown = params.chosen(winner.number if winner else None, len(group.branches))
     branches = group.numbered(shown)
     differing, equal_settings = differences([_snapshot(branch) for branch in branches])
-    compared = turns(branches)
+    steps = turns_of_loops([branch.pk for branch in branches])
+    compared = [Turns(steps[branch.pk], branch.url, branch.is_open) for branch in branches]
     return Comparison(
         pk=group.record.pk,
         branches=branches,
@@ -118,7 +89,13 @@ def comparison(group: Group, params: Params) -> Comparison:
             ]
         ),
         answers=answers(branches, params.answer),
-        turns=table(compared, first=params.row, is_only_differences=params.is_only_differences),
+        turns=TurnSection(
+            table=table(compared, first=params.row, is_only_differences=params.is_only_differences),
+            what="branch",
+            count=len(branches),
+            is_only_differences=params.is_only_differences,
+            link=params.but,
+        ),
         params=params,
     )
 

@@ -9,9 +9,9 @@ from datetime import datetime
 from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 
+from dashboard.comparison.turn_table import MINUS
 from dashboard.pages.evaluations.list_params import VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
-from dashboard.pages.evaluations.turn_table import MINUS
 from dashboard.rendering.number_format import NONE, money
 from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import Cost

@@ -1,6 +1,6 @@
 """Pages of turns: first difference, hidden rows, previous and next page."""
 
-from dashboard.pages.evaluations.turn_table import ROWS, Branch, Step, table
+from dashboard.comparison.turn_table import ROWS, Branch, Step, table
 
 
 def branch(*tools, is_open=False):

@@ -1,20 +1,23 @@
-"""Turns of branches, as `turn_table` compares them."""
+"""Turns of loops and of sessions, as `turn_table` compares them."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 
-from dashboard.pages.evaluations.queries.groups import Branch
-from dashboard.pages.evaluations.turn_table import Branch as Turns
-from dashboard.pages.evaluations.turn_table import Step
+from django.db.models import QuerySet
+
+from dashboard.comparison.turn_table import Step
 from dashboard.shared.usage_bar import kinds
+from dashboard.web import links
 from recorder.core.content.text import excerpt
 from recorder.models import ToolCall, Turn
 
 MS = timedelta(milliseconds=1)
 SUMMARY = 160
+MOST = 2_000  # turns of a session that are compared
 TOKENS = ("input", "output", "reasoning", "cache_read", "cache_write", "uncached", "visible")
 READ = (
     *("loop_id", "ordinal", "state", "answer", "answer_key", "error", "tool_errors"),
@@ -25,21 +28,38 @@ READ = (
 Calls = Mapping[int, Sequence[tuple[str, str, str]]]  # by turn: tool, hash of its arguments, one-line summary
 
 
-def turns(branches: Sequence[Branch]) -> Sequence[Turns]:
-    """Return the turns of each branch. Two queries."""
-    loops = [branch.pk for branch in branches]
-    calls = _calls(loops)
-    found: dict[int, list[Step]] = defaultdict(list)
+def turns_of_loops(loops: Collection[int]) -> Mapping[int, Sequence[Step]]:
+    """Return the turns of each loop. Two queries."""
+    calls = _calls(ToolCall.objects.filter(loop__in=loops, turn__isnull=False))
+    found: dict[int, list[Step]] = {loop: [] for loop in loops}
     for turn in Turn.objects.filter(loop__in=loops).only(*READ).order_by("loop_id", "ordinal"):
         found[turn.loop_id].append(_step(turn, calls.get(turn.pk, ())))
-    return [Turns(found[branch.pk], branch.url, branch.is_open) for branch in branches]
+    return found
 
 
-def _calls(loops: Sequence[int]) -> Calls:
+def turns_of_session(slug: str, session: int) -> tuple[Sequence[Step], bool]:
+    """Return the first MOST turns of a session, loop after loop, and whether it has more. Two queries.
+
+    They are numbered from 1 through the session; each has the URL of its place in its loop.
+    """
+    found = Turn.objects.filter(loop__session=session).only(*READ).order_by("loop_id", "ordinal")
+    turns = list(found[: MOST + 1])
+    shown = turns[:MOST]
+    calls = _calls(ToolCall.objects.filter(turn__in=[turn.pk for turn in shown]))
+    steps = [
+        replace(
+            _step(turn, calls.get(turn.pk, ())),
+            number=number,
+            url=f"{links.loop(slug, session, turn.loop_id, turn=turn.ordinal + 1)}#turn-{turn.ordinal + 1}",
+        )
+        for number, turn in enumerate(shown, 1)
+    ]
+    return steps, len(turns) > MOST
+
+
+def _calls(calls: QuerySet[ToolCall]) -> Calls:
     found: dict[int, list[tuple[str, str, str]]] = defaultdict(list)
-    rows = ToolCall.objects.filter(loop__in=loops, turn__isnull=False, start_event__isnull=False).order_by(
-        "pk"
-    )
+    rows = calls.filter(start_event__isnull=False).order_by("pk")
     for turn, *call in rows.values_list("turn_id", "tool_name", "arguments_key", "summary"):
         found[turn].append((call[0], call[1], call[2]))
     return found

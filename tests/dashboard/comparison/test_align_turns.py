@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from dashboard.pages.evaluations.align_turns import rows
+from dashboard.comparison.align_turns import rows
 from dashboard.rendering.sequence_match import longest_common_subsequence
 from tests.support.count_calls import count_calls
 

@@ -1,4 +1,4 @@
-"""Table of the turns of branches: one row per aligned turn, with equal rows and the first difference. Pure.
+"""Table of the turns of branches or sessions: a row per aligned turn, equal rows, the first difference. Pure.
 
 `align_turns` assigns turns to rows. A row is equal when every branch that counts has a turn there with the
 same tools and arguments, or, without tools, the same text. A branch counts unless it has no turns at all or
@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from dashboard.pages.evaluations.align_turns import RowPlaces, rows
+from dashboard.comparison.align_turns import RowPlaces, rows
 from dashboard.rendering.number_format import duration, money, tokens
 
 ROWS = 400  # rows per page
@@ -31,6 +31,7 @@ class Step:
     tokens: int
     cost: int | None  # nano-dollars
     duration_ms: int | None
+    url: str = ""  # of the turn; "": it is a turn of its branch's loop
 
     @property
     def key(self) -> tuple[str, tuple[tuple[str, str], ...]]:
@@ -43,7 +44,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The turns of a branch, and the URL of its loop."""
+    """The turns of a branch, and the URL of its loop. A session counts as one; its turns have own URLs."""
 
     steps: Sequence[Step]
     url: str
@@ -158,7 +159,7 @@ class _AlignedTurns:
 
 def _cell(step: Step, url: str, row: str, beside: Step | None, *, is_winner: bool) -> Cell:
     return Cell(
-        url=f"{url}?turn={step.number}#turn-{step.number}",
+        url=step.url or f"{url}?turn={step.number}#turn-{step.number}",
         number="" if str(step.number) == row else f"turn {step.number}",
         tools=[(name, len(list(same))) for name, same in groupby(name for name, _ in step.calls)],
         text=step.text,
@@ -176,13 +177,14 @@ def _absolute_usage(step: Step) -> str:
 
 def _usage_difference(step: Step, beside: Step) -> str:
     """Return usage relative to the winner's turn, signed."""
-    parts = [_signed(step.tokens - beside.tokens, lambda n: f"{tokens(n)} tokens")]
+    parts = [signed(step.tokens - beside.tokens, lambda n: f"{tokens(n)} tokens")]
     if step.cost is not None and beside.cost is not None:
-        parts.append(_signed(step.cost - beside.cost, money))
+        parts.append(signed(step.cost - beside.cost, money))
     if step.duration_ms is not None and beside.duration_ms is not None:
-        parts.append(_signed(step.duration_ms - beside.duration_ms, duration))
+        parts.append(signed(step.duration_ms - beside.duration_ms, duration))
     return ", ".join(filter(None, parts))
 
 
-def _signed(count: int, form: Callable[[int], str]) -> str:
+def signed(count: int, form: Callable[[int], str]) -> str:
+    """Format a difference with its sign; "" for 0."""
     return f"{'+' if count > 0 else MINUS}{form(abs(count))}" if count else ""
