@@ -68,7 +68,10 @@ def test_nothing_is_lost(upgraded):
     then = description(version, VENDOR)
 
     assert len(then["projects"]["default"]["exports"]) > 20
-    assert list(lost(comparable(then), comparable(copy.step("describe")))) == []
+    changes = lost(comparable(then), comparable(copy.step("describe")))
+    # 0.2.0 answered a total also where the runtime had sent none, and no parent in another session.
+    corrected = re.compile(r"/(total_tokens: \d+ became None|parent_loop: None became \d+)$")
+    assert [change for change in changes if not corrected.search(change)] == []
 
 
 def test_records_are_what_the_journal_says_and_recording_goes_on(upgraded):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 from django.db.models import QuerySet
 
@@ -15,6 +15,7 @@ from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
+from dashboard.shared.session_json.queries.price_sources import inferred_in_loops
 from dashboard.shared.session_json.usage import config, usage, usage_and_cost
 from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
@@ -34,6 +35,11 @@ class _Related:
 
     branches: Mapping[int, list[LoopRecord]]
     chips: Mapping[int, Chip]
+    inferred: Collection[int]  # loops with a call that was priced by its model alone
+
+    def usage_and_cost(self, loop: LoopRecord, source: str) -> dict[str, Any]:
+        """Return the usage and cost fields of a branch or judge."""
+        return usage_and_cost(loop, source, is_inferred=loop.pk in self.inferred)
 
 
 def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schemas.GroupItem]:
@@ -45,7 +51,9 @@ def _items(project: Project, rows: QuerySet[ParallelGroupRecord]) -> list[schema
     ):
         branches[loop.group_id or 0].append(loop)
     used = {loop.config_id for loops in branches.values() for loop in loops if loop.config_id is not None}
-    related = _Related(branches, chips(used))
+    loops = [loop.pk for of_group in branches.values() for loop in of_group]
+    judges = [row.judge_id for row in found if row.judge_id]
+    related = _Related(branches, chips(used), inferred_in_loops(project.pk, loops + judges))
     return [_item(project, row, related) for row in found]
 
 
@@ -53,17 +61,18 @@ def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> sche
     ended = row.status == "completed"
     branches = related.branches.get(row.pk, [])
     totals = group_totals(branches, row.judge, row)
+    source, judge = row.session.source, row.judge
     return schemas.GroupItem(
         id=row.pk,
         session_id=row.session.session_id,
         status=row.status,
         stale=status_of_group(row) == "stale",
-        branches=[_branch(loop, related.chips) for loop in branches],
+        branches=[_branch(loop, related, source) for loop in branches],
         selected_loop_id=row.selected_loop_id or None,
         selected_config_index=row.selected_config_index,
         verdict=cast("Verdict", row.verdict),
-        judge=None if row.judge is None else schemas.Judge(loop=row.judge.pk, **usage_and_cost(row.judge)),
-        evaluation_usage=usage(row) if ended else None,
+        judge=schemas.Judge(loop=judge.pk, **related.usage_and_cost(judge, source)) if judge else None,
+        evaluation_usage=usage(row, source) if ended else None,
         total_cost_usd=usd(totals.total.cost_nano),
         unpriced=totals.total.unpriced > 0,
         overhead_ratio=totals.overhead_ratio,
@@ -73,13 +82,13 @@ def _item(project: Project, row: ParallelGroupRecord, related: _Related) -> sche
     )
 
 
-def _branch(loop: LoopRecord, labels: Mapping[int, Chip]) -> schemas.Branch:
+def _branch(loop: LoopRecord, related: _Related, source: str) -> schemas.Branch:
     return schemas.Branch(
         loop=loop.pk,
         config_index=loop.branch_index,
-        config=config(loop.config, labels.get(loop.config_id or 0)),
+        config=config(loop.config, related.chips.get(loop.config_id or 0)),
         is_selected=loop.is_selected,
-        **usage_and_cost(loop),
+        **related.usage_and_cost(loop, source),
         duration_ms=duration_ms(loop.started_at, loop.ended_at),
         turns=loop.turns,
         tool_calls=loop.tool_calls,

@@ -12,6 +12,7 @@ from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
 from dashboard.shared.costs import sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
+from dashboard.shared.session_json.queries.price_sources import inferred_in_sessions
 from dashboard.shared.session_json.queries.sessions import session_fields, session_items
 from dashboard.shared.session_json.schemas import SessionItem
 from recorder.core.loop_tree import tree_order
@@ -31,7 +32,8 @@ def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
     items = {item.id: item for item in loop_items(project, loops)}
     ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
     whole = sessions_with_sub_agents([found])[found.pk]
-    fields = session_fields(project, found, whole) | {
+    is_inferred = bool(inferred_in_sessions(project.pk, [found.pk]))
+    fields = session_fields(project, found, whole, is_inferred=is_inferred) | {
         "loops": [items[loop.pk] for loop in ordered if loop.pk in items]
     }
     return schemas.SessionDetail(**fields)

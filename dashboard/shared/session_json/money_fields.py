@@ -5,17 +5,21 @@ from typing import Literal
 from ninja import Schema
 
 CostSource = Literal["reported", "computed", "mixed", "none"]
+PriceSource = Literal["provider_stated", "provider_inferred"]
 
 
 class Usage(Schema):
-    """Tokens as reported by the runtime, in phi-core's names, summed; `input` may include the cache."""
+    """Tokens as reported by the runtime, in phi-core's names, summed; `input` may include the cache.
+
+    `total_tokens` is null if the runtime sent none.
+    """
 
     input: int
     output: int
     reasoning: int
     cache_read: int
     cache_write: int
-    total_tokens: int
+    total_tokens: int | None
 
 
 class Buckets(Schema):
@@ -37,8 +41,13 @@ class Money(Schema):
 
 
 class Metered(Money):
-    """Usage and cost; `buckets` are null when the usage of a call cannot be reconciled."""
+    """Usage and cost; `buckets` are null when the usage of a call cannot be reconciled.
 
+    `price_source` is how prices of computed costs were found: `provider_stated`, by model and provider, or
+    `provider_inferred`, for at least one call by its model alone; null if no cost was computed.
+    """
+
+    price_source: PriceSource | None
     usage: Usage
     buckets: Buckets | None
 

@@ -5,19 +5,30 @@ from typing import Any
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import HasCost, usd
 from dashboard.shared.session_json import money_fields, schemas
+from recorder.core.formats.registry import WITHOUT_TOTAL
 from recorder.models import ModelConfig, Spend, Tokens
 
 
-def usage(record: Tokens) -> money_fields.Usage:
-    """Return tokens in phi-core's names."""
+def usage(record: Tokens, source: str) -> money_fields.Usage:
+    """Return tokens in phi-core's names; `source` is that of the session.
+
+    A total is unknown where the runtime sends none, or none beside other counts.
+    """
+    is_known = source not in WITHOUT_TOTAL and (record.total_tokens or not has_counts(record))
     return money_fields.Usage(
         input=record.input_tokens,
         output=record.output_tokens,
         reasoning=record.reasoning_tokens,
         cache_read=record.cache_read_tokens,
         cache_write=record.cache_write_tokens,
-        total_tokens=record.total_tokens,
+        total_tokens=record.total_tokens if is_known else None,
     )
+
+
+def has_counts(record: Tokens) -> bool:
+    """Return whether a record has any tokens."""
+    prompt = record.input_tokens or record.cache_read_tokens or record.cache_write_tokens
+    return bool(prompt or record.output_tokens or record.reasoning_tokens)
 
 
 def money(record: HasCost) -> dict[str, Any]:
@@ -29,9 +40,18 @@ def money(record: HasCost) -> dict[str, Any]:
     }
 
 
-def usage_and_cost(record: Spend) -> dict[str, Any]:
-    """Return the usage and cost fields of a record."""
-    return {**money(record), "usage": usage(record), "buckets": buckets(record)}
+def usage_and_cost(record: Spend, source: str, *, is_inferred: bool) -> dict[str, Any]:
+    """Return the usage and cost fields of a record of a session with this source.
+
+    `is_inferred`: a call in it was priced by its model alone.
+    """
+    price_source = "provider_inferred" if is_inferred else "provider_stated"
+    return {
+        **money(record),
+        "price_source": price_source if record.cost_source in ("computed", "mixed") else None,
+        "usage": usage(record, source),
+        "buckets": buckets(record),
+    }
 
 
 def inclusive(whole: HasCost) -> dict[str, Any]:

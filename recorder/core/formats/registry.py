@@ -29,6 +29,7 @@ class Format:
     runtime: str = ""  # name on pages; "" for native, which any program may write
     is_sent: bool = True  # accepted by ingest endpoints; False: import only
     usage_convention: Convention | None = None  # None: derived from the api or provider of a call
+    sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
     detect: Callable[[Mapping[str, object]], bool] | None = (
         None  # recognises an event file by its first object
     )
@@ -45,6 +46,7 @@ FORMATS: tuple[Format, ...] = (
         reader=cagent.CagentReader,
         runtime="cagent",
         usage_convention="beside",  # for all providers
+        sends_total=False,
         detect=lambda first: first.get("type") in cagent.TRANSLATORS,
     ),
     Format(
@@ -54,6 +56,7 @@ FORMATS: tuple[Format, ...] = (
         runtime="cagent",
         is_sent=False,
         usage_convention="beside",
+        sends_total=False,
     ),
     Format(
         name="aidaemon",
@@ -61,6 +64,7 @@ FORMATS: tuple[Format, ...] = (
         reader=AidaemonReader,
         runtime="aidaemon",
         usage_convention="beside",  # it reports no cached tokens
+        sends_total=False,
         detect=lambda first: "event_type" in first and "data" in first,
     ),
     Format(
@@ -79,6 +83,7 @@ RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each
 CONVENTIONS: Mapping[str, Convention] = {
     each.source: each.usage_convention for each in FORMATS if each.usage_convention
 }
+WITHOUT_TOTAL = frozenset(each.source for each in FORMATS if not each.sends_total)
 
 
 def detect(first: Mapping[str, object]) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -13,6 +13,7 @@ from django.db.models import Count, Q, QuerySet
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import Cost, loops_with_sub_agents
 from dashboard.shared.session_json import schemas
+from dashboard.shared.session_json.queries.price_sources import inferred_in_loops
 from dashboard.shared.session_json.usage import config, inclusive, loop_config, usage_and_cost
 from dashboard.shared.session_state import is_stale_loop
 from dashboard.web import links
@@ -38,6 +39,8 @@ def loop_items(project: Project, rows: QuerySet[LoopRecord]) -> list[schemas.Loo
         _refs(ChildLoopRef.objects.filter(loop__in=keys).order_by("pk")),
         _approvals(Approval.objects.filter(loop__in=keys)),
         loops_with_sub_agents(found),
+        inferred_in_loops(project.pk, [row.pk for row in found]),
+        _callers(ChildLoopRef.objects.filter(child__in=keys)),
     )
     return [item(project, row, related) for row in found]
 
@@ -52,6 +55,8 @@ class Related:
     refs: Mapping[int, list[schemas.ChildRef]]
     approvals: Mapping[int, tuple[int, int]]  # all, open
     whole: Mapping[int, Cost]  # with sub-agents
+    inferred: Collection[int]  # loops with a call that was priced by its model alone
+    callers: Mapping[int, int]  # the loop whose tool call ran it, of any session
 
     def approval_counts(self, loop: int) -> dict[str, Any]:
         """Return the fields that count the approvals of a loop."""
@@ -77,7 +82,7 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         continuation_kind=row.continuation_kind,
         continuation_tag=row.continuation_tag,
         parent_loop_id=row.parent_loop_id,
-        parent_loop=row.parent_id,
+        parent_loop=row.parent_id or related.callers.get(row.pk) or _spawner(row),
         children=related.children.get(row.pk, []),
         child_loop_refs=related.refs.get(row.pk, []),
         parallel_group=row.group_id,
@@ -86,7 +91,7 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         config=loop_config(row.config, related.chips.get(row.config_id or 0)),
         configs=_named(related.configs.get(row.pk, ()), related.chips),
         segment=row.segment,
-        **usage_and_cost(row),
+        **usage_and_cost(row, row.session.source, is_inferred=row.pk in related.inferred),
         **inclusive(related.whole[row.pk]),
         started_at=row.started_at,
         ended_at=row.ended_at,
@@ -99,6 +104,11 @@ def item(project: Project, row: LoopRecord, related: Related) -> schemas.LoopIte
         events=row.events,
         url=links.loop(project.slug, row.session_id, row.pk),
     )
+
+
+def _spawner(row: LoopRecord) -> int | None:
+    """Return the loop of another session that spawned a sub-agent's loop, as its session names it."""
+    return row.session.parent_id if row.role == "sub_agent" else None
 
 
 def _named(configs: Iterable[ModelConfig], chips: Mapping[int, Chip]) -> list[schemas.Config]:
@@ -145,6 +155,11 @@ def _refs(rows: Iterable[ChildLoopRef]) -> Mapping[int, list[schemas.ChildRef]]:
         )
         refs[row.loop_id].append(ref)
     return refs
+
+
+def _callers(rows: QuerySet[ChildLoopRef]) -> Mapping[int, int]:
+    """Return the first loop that called each sub-agent."""
+    return {child: loop for child, loop in rows.order_by("-pk").values_list("child_id", "loop_id") if child}
 
 
 def _approvals(rows: QuerySet[Approval]) -> Mapping[int, tuple[int, int]]:

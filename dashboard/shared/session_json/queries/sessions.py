@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from dashboard.shared.costs import Cost, sessions_with_sub_agents
+from dashboard.shared.session_json.queries.price_sources import inferred_in_sessions
 from dashboard.shared.session_json.schemas import Parent, SessionItem
 from dashboard.shared.session_json.usage import inclusive, usage_and_cost
 from dashboard.shared.session_state import is_stale
@@ -16,11 +17,18 @@ from recorder.models import Project, Session
 def session_items(project: Project, rows: Sequence[Session]) -> list[SessionItem]:
     """Return sessions as the read API lists them."""
     whole = sessions_with_sub_agents(rows)
-    return [SessionItem(**session_fields(project, row, whole[row.pk])) for row in rows]
+    inferred = inferred_in_sessions(project.pk, [row.pk for row in rows])
+    return [
+        SessionItem(**session_fields(project, row, whole[row.pk], is_inferred=row.pk in inferred))
+        for row in rows
+    ]
 
 
-def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, Any]:
-    """Return the fields that list and detail share; `whole` is the cost with sub-agents."""
+def session_fields(project: Project, found: Session, whole: Cost, *, is_inferred: bool) -> dict[str, Any]:
+    """Return the fields that list and detail share.
+
+    `whole` is the cost with sub-agents; `is_inferred`: a call was priced by its model alone.
+    """
     parent = Parent(session_id=found.parent_session_id or None, loop_id=found.parent_loop_id or None)
     return {
         "session_id": found.session_id,
@@ -43,7 +51,7 @@ def session_fields(project: Project, found: Session, whole: Cost) -> dict[str, A
         "sub_agents": found.sub_agents,
         "events": found.events,
         "waiting": found.waiting,
-        **usage_and_cost(found),
+        **usage_and_cost(found, found.source, is_inferred=is_inferred),
         **inclusive(whole),
         "parent": parent if found.has_spawn else None,
         "is_demo": found.is_demo,
