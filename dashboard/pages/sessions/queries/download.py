@@ -30,7 +30,7 @@ class Downloaded:
 
 
 def chunks(project: Project, filters: Filters, now: datetime) -> Iterator[list[Downloaded]]:
-    """Yield all sessions that match, in the order of the list. Seven queries a chunk at most.
+    """Yield all sessions that match, in the order of the list. Eight queries a chunk at most.
 
     Which sessions match, and their order, is read first, as 8 bytes each: a session that is active while the
     download runs neither is left out nor comes twice. One that is deleted meanwhile is left out.

@@ -135,7 +135,7 @@ def test_memory_and_queries_of_a_chunk_do_not_depend_on_the_rows(
     chunks = queries.chunks(project, Filters(), now)
     next(chunks)
     for _ in range(2):
-        with django_assert_num_queries(4):
+        with django_assert_num_queries(5):
             next(chunks)
 
 
