@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from dashboard.web import links
+from recorder.core.event_time import happened_at
 from recorder.journal.producers import IMPORT_PREFIX
 from recorder.models import Approval, EventRecord, LoopRecord, ParallelGroupRecord, Session
 
@@ -100,7 +101,7 @@ def _event(row: EventRecord, *, waits: bool) -> Event:
         outcome=loop.outcome if loop else "",
         message_id=_message(loop.metadata if loop else None),
         waits=waits,
-        at=row.occurred_at or row.journal.received_at,
+        at=happened_at(row.occurred_at, row.journal.received_at),
     )
 
 

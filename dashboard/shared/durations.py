@@ -17,7 +17,7 @@ from typing import TypeVar
 
 from django.db.models import OuterRef, Q, QuerySet, Subquery
 
-from recorder.models import LoopRecord, ModelConfig, Session, Turn
+from recorder.models import LoopRecord, ModelConfig, Session, Turn, happened
 
 K = TypeVar("K")
 MS = timedelta(milliseconds=1)
@@ -27,7 +27,7 @@ SWITCHED = 500  # sample size: the newest loops whose turns had several configs 
 SESSIONS = 2_000  # the newest sessions, from which the loops of a project are sampled
 SAMPLE_OF_CONFIG = f"the newest {OF_CONFIG:,} loops of each config"
 SAMPLE_OF_PROJECT = f"the newest {OF_PROJECT:,} loops"
-_COLUMNS = ("config_id", "agent_id", "session_id", "ended_at", "duration_ms", "segment")
+_COLUMNS = ("config_id", "agent_id", "session_id", "at", "duration_ms", "segment")
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,8 @@ def _newest(project: int, period: Period) -> QuerySet[LoopRecord]:
 
 
 def _ended(period: Period) -> QuerySet[LoopRecord]:
-    return LoopRecord.objects.filter(duration_ms__isnull=False, **period.within("ended_at"))
+    ended = LoopRecord.objects.annotate(at=happened("ended"))
+    return ended.filter(duration_ms__isnull=False, **period.within("at"))
 
 
 def _durations(loops: QuerySet[LoopRecord]) -> list[Duration]:
@@ -111,8 +112,9 @@ def _durations(loops: QuerySet[LoopRecord]) -> list[Duration]:
 def _of_turns(project: int, period: Period) -> list[Duration]:
     """Return the time of the turns of the newest switched loops, by loop, config and agent."""
     loops = _ended(period).filter(session__project=project, has_switched=True).order_by("-pk")
-    turns = Turn.objects.filter(loop__in=list(loops.values_list("pk", flat=True)[:SWITCHED]), state="done")
-    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "loop__ended_at", "loop__segment")
+    newest = list(loops.values_list("pk", flat=True)[:SWITCHED])
+    turns = Turn.objects.filter(loop__in=newest, state="done").annotate(at=happened("ended", "loop__"))
+    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "at", "loop__segment")
     sums: dict[tuple[int, int | None, str, int, datetime, str], int] = defaultdict(int)
     for row in turns.values_list(*of_loop, "config_id", "agent_id", "started_at", "ended_at"):
         loop, agent, session, loop_ended_at, segment, config, own_agent, started_at, ended_at = row

@@ -12,6 +12,11 @@ def happened_at(at: datetime | None, received_at: datetime) -> datetime:
     return received_at if at is None or at > received_at else at
 
 
+def arrival_if_earlier(at: datetime, received_at: datetime) -> datetime | None:
+    """Return the arrival of an event whose time is later, at which it counts; None where its time counts."""
+    return received_at if at > received_at else None
+
+
 def happened_without_time(
     last_event_at: datetime, last_received_at: datetime, received_at: datetime
 ) -> datetime:

@@ -133,7 +133,9 @@ class Group(Spend):
     named: list[int] = field(default_factory=list)  # branches that the judge's reply names, counted from 1
     verdict: Verdict = "none"
     started_at: datetime | None = None
+    started_received_at: datetime | None = None  # the arrival of its start, only if that is before its time
     ended_at: datetime | None = None
+    ended_received_at: datetime | None = None  # the arrival of its end, only if that is before its time
     start_event: int | None = None
     end_event: int | None = None
 
@@ -169,6 +171,7 @@ class Loop(Spend):
     activity: str = ""
     started_at: datetime | None = None  # None while pending
     ended_at: datetime | None = None
+    ended_received_at: datetime | None = None  # the arrival of its end, only if that is before its time
     last_event_at: datetime | None = None  # wire time of the last event that has one, else received
     turns: int = 0  # finished
     tool_calls: int = 0  # executions that started
@@ -209,6 +212,7 @@ class Turn(Spend):
     answer_key: str = ""  # fingerprint of the answer's text; "" without text
     started_at: datetime
     ended_at: datetime | None = None
+    ended_received_at: datetime | None = None  # the arrival of its end, only if that is before its time
     tool_calls: int = 0
     tool_errors: int = 0
     errors: int = 0  # failed tools and its own failure, counted when it ended

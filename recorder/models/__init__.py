@@ -19,6 +19,7 @@ from recorder.models.records import (
     TextBlock,
     ToolCall,
     Turn,
+    happened,
 )
 from recorder.models.scheduler import DailyJob
 
@@ -57,4 +58,5 @@ __all__ = (
     "Tokens",
     "ToolCall",
     "Turn",
+    "happened",
 )

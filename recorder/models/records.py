@@ -1,6 +1,7 @@
 """The records, an index over the journal; each is explained at its change in `recorder.core.records`."""
 
 from django.db import models
+from django.db.models.functions import Coalesce
 
 from recorder.models.access import Project
 from recorder.models.fields import JsonText, LineKey
@@ -21,6 +22,14 @@ UNFINISHED = models.Func(
     output_field=models.BooleanField(),
     template="(%(expressions)s > 0)",
 )
+
+
+def happened(event: str, of: str = "") -> Coalesce:
+    """Return when a call, loop or group `started` or `ended`, as `recorder.core.event_time` defines it.
+
+    `of` leads to the record: `happened("ended", "loop__")`. None while it has not.
+    """
+    return Coalesce(f"{of}{event}_received_at", f"{of}{event}_at")
 
 
 class ModelConfig(models.Model):
@@ -116,7 +125,9 @@ class ParallelGroupRecord(Spend):
     named = JsonText()
     verdict = models.CharField(max_length=8, default="none")
     started_at = models.DateTimeField(null=True)
+    started_received_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    ended_received_at = models.DateTimeField(null=True)
     start_event = models.BigIntegerField(null=True)
     end_event = models.BigIntegerField(null=True)
 
@@ -151,6 +162,7 @@ class LoopRecord(Spend):
     activity = models.CharField(max_length=300, blank=True)
     started_at = models.DateTimeField(null=True)
     ended_at = models.DateTimeField(null=True)
+    ended_received_at = models.DateTimeField(null=True)
     last_event_at = models.DateTimeField(null=True)
     turns = models.PositiveIntegerField(default=0)
     tool_calls = models.PositiveIntegerField(default=0)
@@ -200,6 +212,7 @@ class Turn(Spend):
     answer_key = models.CharField(max_length=16, blank=True, db_column="said_key")
     started_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
+    ended_received_at = models.DateTimeField(null=True)
     tool_calls = models.PositiveIntegerField(default=0)
     tool_errors = models.PositiveIntegerField(default=0)
     errors = models.PositiveIntegerField(default=0)

@@ -48,7 +48,7 @@ class Sums:
         if record.ended_at is None:
             return
         loop = record.loop if isinstance(record, Turn) else record
-        at = record.ended_at.astimezone(UTC)
+        at = (record.ended_received_at or record.ended_at).astimezone(UTC)
         agent_id = (record.agent_id if isinstance(record, Turn) else "") or loop.agent_id
         key = RollupKey(at.toordinal() * 24 + at.hour, record.config, agent_id, segment)
         self._add(key, [sign * count for count in figures(record)])

@@ -8,13 +8,18 @@ from django.utils import timezone
 
 from dashboard.pages.costs.params import Params
 from dashboard.pages.costs.queries import overview
+from dashboard.pages.evaluations.list_params import NEWEST
+from dashboard.pages.evaluations.list_params import Filters as EvaluationFilters
+from dashboard.pages.evaluations.queries import header as evaluation_heads
+from dashboard.pages.evaluations.queries import list as evaluations
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.facets import views
 from dashboard.pages.sessions.queries.figures import figures
 from dashboard.shared import attention
+from dashboard.shared.session_filter import Wanted, matching
 from recorder.core.event_time import happened_at
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import Project, Session
+from recorder.models import Project, Session, Turn
 from recorder.projection.rebuild import rebuild
 from tests.support import build
 
@@ -137,3 +142,61 @@ def test_the_view_the_tile_and_the_badge_count_the_same_failures(feed, project):
     view = next(view for view in views(project.pk, Filters(), now) if view.label == "Failed")
     badge = attention.Counts(project.pk)([user.pk])[user.pk]
     assert view.count.value == figures(project.pk, Filters(since="24h"), now).failed == badge.unseen == 3
+
+
+def test_a_call_in_the_future_counts_when_it_arrived(feed, project, client):
+    arrived, loop = NOW - timedelta(hours=30), "s.a.1"
+    start, end = ended("s", days=-400)
+    turn = build.turn_start(loop) | ago(days=-400), build.turn_end(loop, tokens=10_000) | ago(days=-400)
+    feed(start, *turn, end, received_at=arrived)
+    user = User.objects.create_user("reader")
+    project.memberships.create(user=user)
+    client.force_login(user)
+
+    def usage(**since):
+        begin = (NOW - timedelta(**since)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return client.get(f"/api/v1/usage?project=default&group_by=config,day&since={begin}").json()["items"]
+
+    for _ in range(2):
+        for by in ("config", "session"):
+            assert overview.page(project, Params(since="24h", by=by), NOW).figures.sum.cost_nano is None
+            week = overview.page(project, Params(since="7d", by=by), NOW).figures
+            assert week.sum.cost_nano == figures(project.pk, Filters(since="7d"), NOW).cost_nano > 0
+        assert usage(hours=24) == []
+        assert [row["day"] for row in usage(days=7)] == [arrived.date().isoformat()]
+        assert usage(days=7)[0]["turns"] == 1
+        assert Turn.objects.get().ended_at == NOW + timedelta(days=400)
+        rebuild(project)
+
+
+def test_an_evaluation_in_the_future_is_listed_by_its_arrival(feed, project):
+    order = ("old", "future", "new")
+    for name, past, received in (("future", -400, 2), ("new", 1, 1), ("old", 3, 0)):
+        loop = f"{name}.a.1"
+        feed(
+            build.parallel_start(loop) | ago(days=past),
+            build.agent_start(loop, **ago(days=past)),
+            build.agent_end(loop, **ago(days=past)),
+            build.parallel_end(loop) | ago(days=past),
+            received_at=NOW - timedelta(days=received),
+            producer=name,
+        )
+    found = evaluations.matching(project.pk, EvaluationFilters(), NOW)
+    listed = NEWEST.sort(found).values_list("session__session_id", flat=True)
+    assert list(listed) == list(reversed(order))
+
+    keys = dict(found.values_list("session__session_id", "pk"))
+    heads = evaluation_heads.heads(keys.values())
+    assert heads[keys["future"]].previous.endswith(f"/{keys['old']}")
+    assert heads[keys["future"]].next.endswith(f"/{keys['new']}")
+    recent = evaluations.matching(project.pk, EvaluationFilters(since="24h"), NOW)
+    assert set(recent.values_list("session__session_id", flat=True)) == set()
+    week = evaluations.matching(project.pk, EvaluationFilters(since="7d"), NOW)
+    assert week.count() == 3
+
+
+def test_a_session_whose_start_is_dated_in_the_future_is_in_the_period_in_which_it_arrived(feed, project):
+    feed(build.agent_start("s.a.1", **ago(days=-400)), received_at=NOW - timedelta(days=2))
+    for since, until, number in ((3, 1, 1), (1, 0, 0), (5, 3, 0)):
+        wanted = Wanted(since=NOW - timedelta(days=since), until=NOW - timedelta(days=until))
+        assert matching(project.pk, wanted).count() == number

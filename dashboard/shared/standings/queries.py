@@ -22,7 +22,7 @@ from dashboard.shared.session_filter import Wanted, matching
 from dashboard.shared.standings.aggregate_groups import Sums, results
 from dashboard.shared.standings.statistics import percentile
 from dashboard.shared.standings.tally import UNKNOWN, Result
-from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord
+from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, happened
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,12 +68,12 @@ def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
     """Return the groups that ended, of any judge."""
     where = Q(status="completed", session__project=groups.project)
     if groups.since:
-        where &= Q(ended_at__gte=groups.since)
+        where &= Q(at__gte=groups.since)
     if groups.until:
-        where &= Q(ended_at__lte=groups.until)
+        where &= Q(at__lte=groups.until)
     if groups.task or groups.agent:
         where &= Q(session__in=matching(groups.project, Wanted(q=groups.task, agent=groups.agent)))
-    return ParallelGroupRecord.objects.filter(where)
+    return ParallelGroupRecord.objects.alias(at=happened("ended")).filter(where)
 
 
 def _results(ended: QuerySet[ParallelGroupRecord]) -> list[Result]:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from recorder.core.content import messages
 from recorder.core.content.text import clean, strip_markdown
 from recorder.core.context import EventContext, Placement
+from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import AgentEnd, AgentStart
 from recorder.core.formats.registry import CLIENT, NATIVE
 from recorder.core.handlers import approvals, lifecycle, lineage, parallel_groups, sessions, turns
@@ -178,6 +179,7 @@ def _close(context: EventContext, loop: Loop, status: Status, outcome: Outcome, 
     if not lifecycle.can_change(loop.status, status):
         return
     loop.status, loop.outcome, loop.ended_at = status, outcome, at
+    loop.ended_received_at = arrival_if_earlier(at, context.received_at)
     loop.duration_ms = None if loop.started_at is None else max(0, (at - loop.started_at) // _MS)
     context.add_billed_call(loop)
     context.state.running_loops.get(loop.producer, {}).pop(loop, None)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from recorder.core.content import messages
 from recorder.core.context import EventContext, Placement
+from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import ParallelLoopEnd, ParallelLoopStart
 from recorder.core.handlers import sessions
 from recorder.core.handlers.verdict import named_branches, verdict
@@ -21,6 +22,7 @@ def start(context: EventContext, event: ParallelLoopStart) -> Placement:
         ordinal=session.groups + 1,
         loop_ids=list(dict.fromkeys(event.loop_ids)),
         started_at=event.timestamp,
+        started_received_at=arrival_if_earlier(event.timestamp, context.received_at),
         start_event=context.id,
     )
     session.groups += 1
@@ -50,6 +52,7 @@ def end(context: EventContext, event: ParallelLoopEnd) -> Placement:
     token_counts.set_counts(group, event.evaluation_usage)
     billing.group_ended(context, group, event.evaluation_usage, event.timestamp)
     group.status, group.ended_at, group.end_event = "completed", event.timestamp, context.id
+    group.ended_received_at = arrival_if_earlier(event.timestamp, context.received_at)
     group.selected_loop_id = event.selected_loop_id
     group.selected_config_index = event.selected_config_index
     group.verdict = verdict(
@@ -99,6 +102,7 @@ def abort(context: EventContext, loop: Loop) -> None:
     group = loop.group
     if group is not None and group.status == "running":
         group.status, group.ended_at = "aborted", loop.ended_at
+        group.ended_received_at = loop.ended_received_at
         _remove_running(context.state, group)
         context.touch(group)
 
@@ -113,6 +117,8 @@ def abort_of_producer(context: EventContext, producer: int) -> None:
         ):
             times = [loop.ended_at for loop in branches if loop.ended_at is not None]
             group.status, group.ended_at = "aborted", max(times, default=group.started_at)
+            if group.ended_at is not None:
+                group.ended_received_at = arrival_if_earlier(group.ended_at, context.received_at)
             _remove_running(context.state, group)
             context.touch(group)
 

@@ -7,6 +7,7 @@ from recorder.core.content.fingerprints import text_key
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, excerpt, strip_markdown
 from recorder.core.context import EventContext, Placement
+from recorder.core.event_time import arrival_if_earlier
 from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
 from recorder.core.handlers import lifecycle, model_configs, parallel_groups, sessions
 from recorder.core.money import billing, token_counts, usage
@@ -43,6 +44,7 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     """End a turn; one that never started is created for its usage."""
     turn = open_turn(context, loop) or _create_ended(context, event, loop)
     turn.state, turn.ended_at, turn.end_event = "done", event.timestamp, context.id
+    turn.ended_received_at = arrival_if_earlier(event.timestamp, context.received_at)
     token_counts.set_counts(turn, event.usage)
     token_counts.add_turn_usage(loop, event.usage)
     loop.turns += 1

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
+from recorder.core.event_time import happened_at
 from recorder.core.events import AgentEnd, TurnEnd, Usage
 from recorder.core.formats.registry import Convention
 from recorder.core.money import prices, token_counts, usage
@@ -56,7 +57,7 @@ def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
     convention = convention_of_turn(turn, loop.config)
     key = price_key_of(turn.model, turn.provider, turn.config)
     reported = prices.parse_reported_cost(event.cost)
-    _bill(context, turn, _Call(event.usage, convention, key, event.timestamp, reported))
+    _bill(context, turn, _Call(event.usage, convention, key, _at(context, event.timestamp), reported))
     _add_cost(loop, turn)
     _add_cost(loop.session, turn)
     context.add_billed_call(turn)
@@ -87,14 +88,15 @@ def loop_ended(context: EventContext, loop: Loop, event: AgentEnd) -> None:
         return
     loop.is_one_call = True
     convention = usage.convention(loop.config, source=loop.session.source)
-    _bill(context, loop, _Call(event.usage, convention, price_key_of("", "", loop.config), event.timestamp))
+    key, at = price_key_of("", "", loop.config), _at(context, event.timestamp)
+    _bill(context, loop, _Call(event.usage, convention, key, at))
     _add_cost(loop.session, loop)
 
 
 def group_ended(context: EventContext, group: Group, evaluation_usage: Usage, at: datetime) -> None:
     """Bill the selection of a winner unless the judge's own loop is; its model and price are unknown."""
     if group.judge is None:
-        _bill(context, group, _Call(evaluation_usage, None, None, at))
+        _bill(context, group, _Call(evaluation_usage, None, None, _at(context, at)))
 
 
 def price_key_of(model: str, provider: str, config: ModelConfig | None) -> PriceKey | None:
@@ -132,6 +134,11 @@ def update_segments(changes: dict[Change, Change]) -> None:
             loop.segment = new_segment
 
 
+def _at(context: EventContext, at: datetime) -> datetime:
+    """Return the time at which a call counts."""
+    return happened_at(at, context.received_at)
+
+
 def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool:
     """Price a billed call by the rows of today's price list; return whether its cost or price changed.
 
@@ -141,7 +148,7 @@ def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool
     if call.cost_source == "reported" or call.unreconciled or call.ended_at is None:
         return False
     parts = _buckets_of(call)
-    price = prices.price_at(rows, event, call.ended_at)
+    price = prices.price_at(rows, event, call.ended_received_at or call.ended_at)
     before = call.cost_nano, call.price
     if price is None:
         call.cost_nano, call.price, call.cost_source = None, None, "none"

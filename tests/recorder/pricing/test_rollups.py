@@ -59,7 +59,7 @@ def added_up(project):
 
 
 def places(record, loop):
-    hour = record.ended_at.replace(minute=0, second=0, microsecond=0)
+    hour = (record.ended_received_at or record.ended_at).replace(minute=0, second=0, microsecond=0)
     where = record.config_id, loop.agent_id, loop.segment
     return ("hour", hour, *where), ("day", hour.replace(hour=0), *where)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import BigIntegerField, Case, OuterRef, QuerySet, Subquery, Value, When
-from django.db.models.functions import Coalesce, NullIf
+from django.db.models.functions import Coalesce, Least, NullIf
 
 from dashboard.compaction_analysis.queries.passes import Pass, listed, passes, shown
 from dashboard.pages.compactions.params import Filters
@@ -17,6 +17,8 @@ from dashboard.web.time_range import time_range
 from recorder.models import Compaction, ModelConfig, Turn
 
 AGENTS_MAX = 200
+# One that is dated in the future, or not at all, happened not later than the last event of its session.
+AT = Least(Coalesce("started_at", "ended_at", "loop__session__last_event_at"), "loop__session__last_event_at")
 _BEFORE = Turn.objects.filter(loop=OuterRef("loop"), state="done", end_event__lt=OuterRef("start_event"))
 _BEFORE = _BEFORE.order_by("-ordinal")
 _LAST = Turn.objects.filter(loop=OuterRef("loop__parent"), config__isnull=False).order_by("-ordinal")
@@ -65,7 +67,7 @@ def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Compacti
     if filters.session:
         rows = rows.filter(loop__session=filters.session)
     within = time_range(filters, now).within("at")
-    return rows.annotate(at=Coalesce("started_at", "ended_at")).filter(**within) if within else rows
+    return rows.annotate(at=AT).filter(**within) if within else rows
 
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:

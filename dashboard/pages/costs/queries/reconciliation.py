@@ -13,7 +13,7 @@ from django.db.models.functions import Coalesce
 
 from dashboard.pages.costs.params import Period
 from dashboard.web import links
-from recorder.models import LoopRecord, Project, Session, Spending, Turn
+from recorder.models import LoopRecord, Project, Session, Spending, Turn, happened
 
 SHOWN = 20  # mismatches listed, of loops and of sessions each
 COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")
@@ -52,7 +52,8 @@ class Accounts:
 
 def accounts(project: Project, period: Period) -> Accounts:
     """Compare the records of a period with their parts. Seven queries; one reads every turn of the period."""
-    loops = LoopRecord.objects.filter(session__project=project, ended_at__gte=period.start)
+    ended = LoopRecord.objects.alias(at=happened("ended")).filter(at__gte=period.start)
+    loops = ended.filter(session__project=project)
     sessions = Session.objects.filter(project=project)
     spending = Spending.objects.filter(project=project).values("span").annotate(nano=Sum("cost_nano"))
     rollups = dict(spending.values_list("span", "nano"))
@@ -71,8 +72,8 @@ def accounts(project: Project, period: Period) -> Accounts:
 
 def _loop_mismatches(project: Project, period: Period) -> Iterator[Mismatch]:
     """Yield loops whose reported usage differs from the sum of their turns."""
-    turns = Turn.objects.filter(
-        loop__session__project=project, loop__ended_at__gte=period.start, state="done"
+    turns = Turn.objects.alias(at=happened("ended", "loop__")).filter(
+        loop__session__project=project, at__gte=period.start, state="done"
     )
     calls = turns.filter(loop__is_one_call=False).annotate(session=F("loop__session"))
     for row in _mismatched_rows(calls, "loop", "loop__loop_id", "session"):

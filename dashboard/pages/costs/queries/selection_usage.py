@@ -9,7 +9,7 @@ from django.db.models import Q, Sum
 from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.totals import UsageTotals
-from recorder.models import ParallelGroupRecord
+from recorder.models import ParallelGroupRecord, happened
 
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
 
@@ -21,12 +21,8 @@ def usage_rows(project: int, params: Params, period: Period) -> list[UsageRow]:
     """
     if params.agent or params.model or not params.judge:
         return []
-    groups = ParallelGroupRecord.objects.filter(
-        session__project=project,
-        judge=None,
-        unpriced__gt=0,
-        ended_at__gte=period.start,
-        ended_at__lt=period.end,
+    groups = ParallelGroupRecord.objects.alias(at=happened("ended")).filter(
+        session__project=project, judge=None, unpriced__gt=0, at__gte=period.start, at__lt=period.end
     )
     sums: dict[str, Any] = {
         "unpriced_": Sum("unpriced", default=0),

@@ -11,7 +11,7 @@ from dashboard.pages.costs.figures import UsageRow
 from dashboard.pages.costs.params import Params, Period
 from dashboard.pages.costs.queries.spending import excluded_segments, stamp
 from dashboard.pages.costs.totals import UsageTotals
-from recorder.models import LoopRecord, Session, Turn
+from recorder.models import LoopRecord, Session, Turn, happened
 
 TOKENS = ("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens")
 FLAWS = ("unpriced", "unreconciled")
@@ -28,11 +28,13 @@ def most_expensive(project: int, period: Period, count: int) -> list[int]:
 
 def usage_rows(sessions: Collection[int], params: Params, period: Period) -> list[UsageRow]:
     """Return the usage of sessions in the period. Two queries."""
-    within = {"ended_at__gte": period.start, "ended_at__lt": period.end}
-    turns = Turn.objects.filter(
+    within = {"at__gte": period.start, "at__lt": period.end}
+    turns = Turn.objects.alias(at=happened("ended")).filter(
         _conditions(params, "loop__"), loop__session__in=sessions, state="done", **within
     )
-    loops = LoopRecord.objects.filter(_conditions(params), session__in=sessions, **within)
+    loops = LoopRecord.objects.alias(at=happened("ended")).filter(
+        _conditions(params), session__in=sessions, **within
+    )
     ended = loops.exclude(status__in=("pending", "running"))
     failed = Count("pk", filter=Q(outcome="failed"))
     return [
@@ -55,7 +57,7 @@ def _conditions(params: Params, prefix: str = "") -> Q:
 def _grouped(rows: QuerySet[Any], period: Period, prefix: str, call: Q, **counts: Any) -> list[UsageRow]:
     """Return totals by bar, session and segment; `prefix` leads to the loop, `call` selects model calls."""
     grouped = (
-        rows.annotate(stamp=stamp("ended_at", period))
+        rows.annotate(stamp=stamp("at", period))
         .values("stamp", of=F(f"{prefix}session"), as_=F(f"{prefix}segment"))
         .annotate(
             nano=Sum("cost_nano", filter=call),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
-from django.db.models import OuterRef, Subquery
+from django.db.models import DateTimeField, OuterRef, Subquery, Value
+from django.db.models.functions import Coalesce
 
 from dashboard.shared.config_labels import AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.costs import GroupTotals, group_totals
@@ -15,11 +16,21 @@ from dashboard.shared.series_colours import chart_chips
 from dashboard.shared.session_state import OPEN, is_stale_loop, status_of_group
 from dashboard.shared.usage_bar import kinds
 from dashboard.web import links
-from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, Turn
+from dashboard.web.keyset import EPOCH
+from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session, Turn, happened
 
 UNFINISHED = (*OPEN, "waiting", "stale")
 MS = timedelta(milliseconds=1)
 BODIES = ("metadata", "error", "rejection", "continuation_tag")  # columns that may be large and are not shown
+
+# The time of an evaluation: its start, else its end. Without either it sorts last.
+BEGAN = Coalesce(happened("started"), happened("ended"), Value(EPOCH, DateTimeField()))
+
+
+def began_at(group: ParallelGroupRecord) -> datetime | None:
+    """Return the time of an evaluation, as `BEGAN` does; None without any."""
+    started_at = group.started_received_at or group.started_at
+    return started_at or group.ended_received_at or group.ended_at
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,15 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Max, Min
-
 from dashboard.pages.evaluations.cost_shares import Part, Share, bar, shares
-from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
+from dashboard.pages.evaluations.list_params import NEWEST
+from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
 from dashboard.pages.evaluations.verdict_text import Decision, Standing, Words, words
 from dashboard.rendering.number_format import plural
 from dashboard.shared.costs import Cost
 from dashboard.shared.usage_bar import Segment
 from dashboard.web import links
+from dashboard.web.keyset import EPOCH, Cursor
 from recorder.core.handlers.verdict import Verdict
 from recorder.models import ParallelGroupRecord
 
@@ -64,7 +64,7 @@ def _head(group: Group) -> Head:
         state=group.state,
         last_event_at=group.session.last_event_at,
         how=f"{plural(len(group.branches), 'branch,branches')}, {_chosen_by(group)}",
-        at=record.ended_at or record.started_at,
+        at=record.ended_received_at or record.ended_at or began_at(record),
         verdict=record.verdict,  # type: ignore[arg-type]  # a column of one of its words
         words=verdict_words,
         tone="winner" if record.verdict == "judged" else "rejected" if record.verdict == "fallback" else "",
@@ -128,8 +128,8 @@ def _standing(branch: Branch) -> Standing:
 
 
 def _neighbours(record: ParallelGroupRecord) -> Sequence[int | None]:
-    groups_of_project = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
-    return (
-        groups_of_project.filter(pk__lt=record.pk).aggregate(pk=Max("pk"))["pk"],
-        groups_of_project.filter(pk__gt=record.pk).aggregate(pk=Min("pk"))["pk"],
-    )
+    """Return the evaluations before and after one in the order of the list. Two queries."""
+    rows = ParallelGroupRecord.objects.filter(session__project=record.session.project_id)
+    rows, here = rows.annotate(began_at=BEGAN), Cursor(began_at(record) or EPOCH, record.pk)
+    found = [order.cursors(order.after(rows, here), 1) for order in (NEWEST, NEWEST.backwards)]
+    return [next((cursor.pk for cursor in cursors), None) for cursors in found]

@@ -6,22 +6,18 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import DateTimeField, Exists, OuterRef, Q, QuerySet, Value
-from django.db.models.functions import Coalesce
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from dashboard.comparison.turn_table import MINUS
 from dashboard.pages.evaluations.list_params import VERDICTS, Filters
-from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
+from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
 from dashboard.rendering.number_format import NONE, money
 from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import Cost
 from dashboard.web import links
 from dashboard.web.filters import Menu, choices, config_options
-from dashboard.web.keyset import EPOCH
 from dashboard.web.time_range import time_range
 from recorder.models import LoopRecord, ModelConfig, ParallelGroupRecord, Turn
-
-UNDATED = Value(EPOCH, DateTimeField())  # the time of an evaluation without any, which sorts last
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +48,7 @@ def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[ParallelGroupRecord]:
     """Return the evaluations that match the filters, unordered; `began_at` is their time."""
-    rows = of_project(project).annotate(began_at=Coalesce("started_at", "ended_at", UNDATED))
+    rows = of_project(project).annotate(began_at=BEGAN)
     branches = LoopRecord.objects.filter(group=OuterRef("pk"))
     for key in filters.config:
         rows = rows.filter(_has_config(branches, key))
@@ -148,6 +144,6 @@ def _row(group: Group) -> Row:
         winner_cost=_cost(group.winner),
         runner_up_cost=_cost(other),
         margin=_margin(group.winner, other),
-        at=record.started_at or record.ended_at,
+        at=began_at(record),
         ended_at=_end(group),
     )

@@ -18,7 +18,7 @@ from dashboard.shared.session_filter import has_failed, matching
 from dashboard.shared.session_state import SHOWN, State, is_stale, live
 from dashboard.shared.usage_bar import kinds
 from dashboard.web.time_range import time_range
-from recorder.models import LoopRecord, Session, Turn
+from recorder.models import LoopRecord, Session, Turn, happened
 
 SESSIONS_MAX = 2_000  # newest sessions whose loops are read
 LOOPS_MAX = 5_000  # with more loops there are no sparklines
@@ -79,9 +79,9 @@ def figures(project: int, filters: Filters, now: datetime) -> Figures:
     sessions = found.order_by("-last_event_at", "-pk")
     sums = _sums(sessions[:COUNT_MAX], live(now))
     if within.start and sums["begun"] and sums["begun"] < within.start:
-        _subtract_calls(sums, sessions.filter(created_at__lt=within.start), Q(ended_at__lt=within.start))
+        _subtract_calls(sums, sessions.filter(created_at__lt=within.start), Q(at__lt=within.start))
     if within.end and sums["latest"] and sums["latest"] >= within.end:
-        _subtract_calls(sums, sessions.filter(last_event_at__gte=within.end), Q(ended_at__gte=within.end))
+        _subtract_calls(sums, sessions.filter(last_event_at__gte=within.end), Q(at__gte=within.end))
     newest = sessions[:SESSIONS_MAX]
     loops = _loops(newest, now) if sums["sessions"] <= SESSIONS_MAX else None
     measured = _sample(newest) if loops is None else [loop.duration_ms for loop in loops]
@@ -119,12 +119,13 @@ def _sums(sessions: QuerySet[Session], is_live: Q) -> dict[str, Any]:
 
 
 def _subtract_calls(sums: dict[str, Any], sessions: QuerySet[Session], is_outside: Q) -> None:
-    """Subtract the model calls of the sessions that ended outside of the range."""
+    """Subtract the model calls of the sessions that ended outside of the range, a condition on `at`."""
     reached = sessions[:COUNT_MAX].values("pk")
-    turns = Turn.objects.filter(is_outside, loop__session__in=reached, state="done")
-    loops = LoopRecord.objects.filter(is_outside, session__in=reached, is_one_call=True)
+    turns = Turn.objects.filter(loop__session__in=reached, state="done")
+    loops = LoopRecord.objects.filter(session__in=reached, is_one_call=True)
     for calls, session in ((turns, "loop__session__"), (loops, "session__")):
-        for name, amount in calls.aggregate(**_sums_of_calls(session)).items():
+        outside = calls.alias(at=happened("ended")).filter(is_outside)
+        for name, amount in outside.aggregate(**_sums_of_calls(session)).items():
             if amount:
                 sums[name] = max(0, (sums[name] or 0) - amount)
 
