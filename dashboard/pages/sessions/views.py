@@ -13,7 +13,7 @@ from django.views.decorators.http import require_safe
 
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import download, queries
-from dashboard.pages.sessions.compare_params import Params
+from dashboard.pages.sessions.compare_params import MOST, Params
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
 from dashboard.pages.sessions.queries.download import Downloaded
@@ -40,6 +40,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "filters": filters,
         "listing": found,
         "is_empty": not known,
+        "compared_max": MOST,
         "drawn": rows.draw(),
         "scale": page.scale.draw([project.pk])[project.pk],
         "summary": page.summary.draw([project.pk])[project.pk],

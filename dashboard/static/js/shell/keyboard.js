@@ -3,7 +3,7 @@
 import { KEYS } from "./keys.js";
 
 const known = new Set(KEYS.map(([, key]) => key));
-const FIELDS = "input, textarea, select, [contenteditable], dialog[open]";
+const FIELDS = "input:not([data-select]), textarea, select, [contenteditable], dialog[open]";
 let before = ""; // the first key of a sequence: the g of "g s"
 
 function name(event) {
@@ -30,7 +30,7 @@ function press(key) {
 
 function row(step) {
   const all = step ? [...document.querySelectorAll("[data-row]")] : [];
-  const at = all.indexOf(document.activeElement.closest("[data-row]"));
+  const at = all.findIndex((each) => (each.closest("[role=row]") ?? each).contains(document.activeElement));
   all[at < 0 ? (step > 0 ? 0 : all.length - 1) : Math.min(Math.max(at + step, 0), all.length - 1)]?.focus();
   return all.length > 0;
 }

@@ -14,7 +14,7 @@ export const KEYS = [
   ["Lists", "k", "Previous row"],
   ["Lists", "Enter", "Open the row"],
   ["Sessions", "x", "Select or deselect the row"],
-  ["Sessions", "c", "Compare the two selected sessions"],
+  ["Sessions", "c", "Compare the selected sessions"],
   ["Sessions", "l", "Pause or resume live"],
   ["A session", "j", "Next loop"],
   ["A session", "k", "Previous loop"],
