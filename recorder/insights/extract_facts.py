@@ -90,10 +90,11 @@ def _ask(llm: Model, loop: Loop, counts: FactCounts) -> None:
 def _waiting(projects: Sequence[int]) -> list[Loop]:
     wanted = ReadLoop.objects.filter(project__in=projects, facts="wanted").values_list("loop")
     rows = LoopRecord.objects.filter(pk__in=wanted).order_by("session__project", "pk")
-    about = ("pk", "session__project", "agent_id", "session__is_demo", "started_at", "session__created_at")
+    times = ("started_at", "session__created_at", "session__last_event_at")
+    about = ("pk", "session__project", "agent_id", "session__is_demo", *times)
     return [
-        Loop(pk, project, agent, is_demo, started_at or created_at)
-        for pk, project, agent, is_demo, started_at, created_at in rows.values_list(*about)
+        Loop(pk, project, agent, is_demo, started_at or created_at, latest)
+        for pk, project, agent, is_demo, started_at, created_at, latest in rows.values_list(*about)
     ]
 
 

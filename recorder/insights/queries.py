@@ -20,7 +20,8 @@ LINES = 25  # restored at once
 MOST_CALLS = 20_000  # of one loop; later calls are ignored
 
 # That a loop was consolidated is stored by loop, so that it survives a rebuild and the pruning of events.
-_UNREAD = """SELECT l.id, l.agent_id, s.is_demo, COALESCE(l.started_at, l.last_event_at, s.created_at)
+_UNREAD = """SELECT l.id, l.agent_id, s.is_demo, COALESCE(l.started_at, l.last_event_at, s.created_at),
+             s.last_event_at
              FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id
              WHERE s.project_id = %s AND l.id > %s AND l.status NOT IN ('pending', 'running')
              AND NOT EXISTS (SELECT 1 FROM recorder_readloop r WHERE r.loop = l.id) ORDER BY l.id LIMIT %s"""
@@ -33,19 +34,26 @@ _COLUMNS = (
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """An ended loop; `at` is its start, or the best known time if its start has none."""
+    """An ended loop; `at` is its start, or the best known time if its start has none.
+
+    Nothing in it happened after `latest`, the last event of its session: a later time is in the future.
+    """
 
     id: int
     project: int
     agent_id: str
     is_demo: bool
     at: datetime
+    latest: datetime
 
 
 def unconsolidated(project: int, after: int, most: int) -> list[Loop]:
     """Return at most `most` ended loops that are not consolidated, by key, from the one after `after` on."""
     rows = sql.read(_UNREAD, project, after, most)
-    return [Loop(pk, project, agent, bool(is_demo), _moment(at)) for pk, agent, is_demo, at in rows]
+    return [
+        Loop(pk, project, agent, bool(is_demo), _moment(at), _moment(latest))
+        for pk, agent, is_demo, at, latest in rows
+    ]
 
 
 def still_unconsolidated(loops: Collection[int]) -> set[int]:

@@ -119,8 +119,8 @@ def _add(project: int, lessons: Sequence[Lesson], *, is_demo: bool) -> None:
     rows = _rows(project, {found.key for _, found in shown}, is_demo=is_demo)
     for loop, found in shown:
         if found.key not in rows:
-            rows[found.key] = _row(project, found, loop.at, is_demo=is_demo)
-        _count(rows[found.key], found, loop.at)
+            rows[found.key] = _row(project, found, loop, is_demo=is_demo)
+        _count(rows[found.key], found, loop)
     Insight.objects.bulk_create(
         rows.values(),
         batch_size=BATCH_ROWS,
@@ -140,27 +140,33 @@ def _rows(project: int, keys: Collection[str], *, is_demo: bool) -> dict[str, In
     return found
 
 
-def _row(project: int, found: Finding, at: datetime, *, is_demo: bool) -> Insight:
+def _row(project: int, found: Finding, loop: Loop, *, is_demo: bool) -> Insight:
     row = Insight(project_id=project, kind=found.kind, key=found.key, is_demo=is_demo)
     row.agent_id, row.steps, row.about = found.agent_id, found.steps, found.about
     row.statement = found.statement
     row.is_changed, row.durations = found.is_changed, {}
-    row.first_at, row.last_at = found.first_at or at, found.last_at or at
+    row.first_at, row.last_at = _times(found, loop)
     if found.kind == "procedure" and len(found.steps) > 2:
         row.head = finding_key("procedure", found.agent_id, found.steps[:-1])
         row.tail = finding_key("procedure", found.agent_id, found.steps[1:])
     return row
 
 
-def _count(row: Insight, found: Finding, at: datetime) -> None:
+def _times(found: Finding, loop: Loop) -> tuple[datetime, datetime]:
+    """Return when a finding happened first and last, not after the last event of the session."""
+    first_at, last_at = found.first_at or loop.at, found.last_at or loop.at
+    return min(first_at, loop.latest), min(last_at, loop.latest)
+
+
+def _count(row: Insight, found: Finding, loop: Loop) -> None:
     row.times += found.times
     row.worked += found.worked
     row.loops += 1
     durations = Counter({int(ms): number for ms, number in row.durations.items()}) + found.durations
     row.durations = {str(ms): durations[ms] for ms in sorted(durations)}
     row.median_ms = median(durations)
-    row.first_at = min(row.first_at, found.first_at or at)
-    row.last_at = max(row.last_at, found.last_at or at)
+    first_at, last_at = _times(found, loop)
+    row.first_at, row.last_at = min(row.first_at, first_at), max(row.last_at, last_at)
 
 
 def _add_evidence(insights: Mapping[str, int], shown: Iterable[tuple[Loop, Finding]]) -> None:

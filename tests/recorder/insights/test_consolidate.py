@@ -60,6 +60,17 @@ def shown(project, kind):
     return Insight.objects.filter(project=project, kind=kind, is_part=False)
 
 
+def test_what_is_dated_in_the_future_was_seen_when_it_arrived(fresh):
+    project = fresh()
+    feed(project, *PLANTED)
+    assert EventRecord.objects.filter(occurred_at__gt=NOW).exists()
+
+    consolidate(project, quiet)
+
+    assert Insight.objects.exists()
+    assert set(Insight.objects.values_list("first_at", "last_at")) == {(NOW, NOW)}
+
+
 def test_a_planted_pattern_and_an_error_with_its_cure_are_found_on_real_tapes(fresh):
     project = world(fresh(), len(TAPES))
 
