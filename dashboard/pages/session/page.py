@@ -1,8 +1,9 @@
 """Renders a session page: the panels that its socket keeps up to date, rendered once for the first response.
 
 Invariant: the page and its socket use the same panels and the same bounds (`first`, `last`), so a pushed
-panel equals the panel of a reload. The conversation is limited to TURNS_BYTES of HTML: turns are rendered
-from the newest backwards until the limit is reached, so the cost is proportional to the turns shown plus one.
+panel equals the panel of a reload. A page is limited to PAGE_BYTES of HTML. The other panels are limited by
+their numbers; the turns get the rest, at most TURNS_BYTES: they are rendered from the newest backwards until
+the limit is reached, so the cost is proportional to the turns shown plus one.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ from dashboard.pages.session.tree.structure import Shape
 from dashboard.web import links
 from recorder.models import Session
 
-TURNS_BYTES = 60_000  # limit of HTML for the turns of a page
+PAGE_BYTES = 120_000  # of HTML; a single turn may exceed it
+FRAME_BYTES = 20_000  # of these for everything around the panels
+TURNS_BYTES = 60_000
+TURNS_AFTER = 2  # shown after the turn that a URL selects
 FIRST_READ = 8  # turns of the usual size within that limit, and one more
 
 
@@ -55,7 +59,7 @@ class RenderedPage:
 
 def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
     """Return a page of turns."""
-    around = params.turn + conversation_window.PAGE // 2 if params.turn is not None else None
+    around = params.turn + TURNS_AFTER if params.turn is not None else None
     shape = cache(Shape)
     window = conversation_window.turn_window(loop, around if params.before is None else params.before)
     page = SessionPage(
@@ -117,11 +121,17 @@ def address(session: Session, loop: int, params: Params, **change: int) -> str:
 
 
 def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
-    """Render the page's panels as the socket does; turns up to TURNS_BYTES, at least `least` of them."""
-    drawn = {}
-    for panel, pks in page.all_panels():
-        part = panel.name.rpartition("/")[2].replace("-", "_")
-        drawn[part] = _newest(panel, pks, least) if part == "turn" else _rendered(panel, pks)
+    """Render the panels of a page as the socket does; turns as far as there is room, at least `least`."""
+    drawn: dict[str, list[str]] = {}
+    wanted = {
+        panel.name.rpartition("/")[2].replace("-", "_"): (panel, pks) for panel, pks in page.all_panels()
+    }
+    turns = wanted.pop("turn", None)
+    for part, (panel, pks) in wanted.items():
+        drawn[part] = _rendered(panel, pks)
+    if turns is not None:
+        used = FRAME_BYTES + sum(len(html.encode()) for htmls in drawn.values() for html in htmls)
+        drawn["turn"] = _newest(*turns, least, min(PAGE_BYTES - used, TURNS_BYTES))
     return drawn
 
 
@@ -130,13 +140,13 @@ def _rendered(panel: Panel, pks: Sequence[int]) -> list[str]:
     return [html[pk] for pk in pks if pk in html]
 
 
-def _newest(panel: Panel, pks: Sequence[int], least: int) -> list[str]:
-    """Render the last panels within TURNS_BYTES, at least `least` of them; skip those without data."""
+def _newest(panel: Panel, pks: Sequence[int], least: int, most_bytes: int) -> list[str]:
+    """Render the last panels within `most_bytes`, at least `least` of them; skip those without data."""
     drawn: list[str] = []
     weight = 0
     for html in _backwards(panel, pks):
         weight += len(html.encode())
-        if weight > TURNS_BYTES and len(drawn) >= least:
+        if weight > most_bytes and len(drawn) >= least:
             break
         drawn.append(html)
     return drawn[::-1]

@@ -16,7 +16,7 @@ from dashboard.shared.session_state import status_of_group
 from dashboard.web import links
 from recorder.models import LoopRecord, ParallelGroupRecord, Session
 
-ROWS = 100  # rows of a window; links lead to the other rows
+ROWS = 40  # rows of a window, twice what a screen shows; links lead to the other rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -238,3 +238,13 @@ def test_a_turn_without_a_sign_of_life_becomes_stale_at_once(feed, see, agrees, 
     settings.LOOPSCOPE_STALE_S = 1
 
     assert "stale" in agrees(path).part(turn)
+
+
+def test_turns_without_room_on_the_page_are_not_read_again(feed, see):
+    long = "What the test says of it. " * 150
+    feed(build.agent_start(), *(event for n in range(30) for event in turn(n, f"{long} {n}.")))
+    path = f"/p/default/sessions/{Session.objects.get().pk}"
+    assert 1 < see(path).html.count('class="turn') < 25
+    with CaptureQueriesContext(connection) as captured:
+        see(path)
+    assert not [query for query in captured if "WITH RECURSIVE needed" in query["sql"]]
