@@ -9,7 +9,7 @@ from typing import Literal
 from dashboard.compaction_analysis.message_zones import Comparison
 from dashboard.rendering.number_format import plural
 
-Kind = Literal["running", "cut", "idle", "refuted", "differs", "agrees", "waiting", "gone", "unsent"]
+Kind = Literal["running", "stale", "cut", "idle", "refuted", "differs", "agrees", "waiting", "gone", "unsent"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +59,7 @@ class Verdict:
 
 
 RUNNING = Verdict("running", "The context is being compacted now.", "running")
+STALE = Verdict("stale", "The compaction has not ended, and the session has no sign of life.")
 CUT = Verdict("cut", "The compaction was interrupted: the recording continues or ends without its end event.")
 
 
@@ -67,7 +68,7 @@ def verdict(
 ) -> Verdict:
     """Compare the reported counts with the requests."""
     if state != "done":
-        return RUNNING if state == "running" else CUT
+        return {"running": RUNNING, "stale": STALE}.get(state, CUT)
     if sent is None:
         return _unsent(claim, has_next=has_next, pruned=pruned)
     return _unchanged(claim, sent) if sent.is_whole and claim.has_counts else _compared(claim, sent)

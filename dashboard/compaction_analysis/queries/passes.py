@@ -21,6 +21,8 @@ from dashboard.compaction_analysis.claim_check import Claim
 from dashboard.compaction_analysis.context_chain import ContextChain, Loop
 from dashboard.compaction_analysis.payback import Call, Payback, payback
 from dashboard.compaction_analysis.queries.context_chain import calls_of, context_chains
+from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import is_stale
 from dashboard.web import links
 from recorder.models import Compaction
 
@@ -45,6 +47,7 @@ _SHOWN = (
         "loop__session__project__slug",
     ),
     *("loop__role", "loop__loop_id"),
+    *(f"loop__session__{name}" for name in SESSION_STATE),
 )
 
 
@@ -71,6 +74,12 @@ class Pass:
     @property
     def pk(self) -> int:
         return self.row.pk
+
+    @property
+    def state(self) -> str:
+        """Return its state; one that runs in a stale session is stale."""
+        is_silent = self.row.state == "running" and is_stale(self.row.loop.session)
+        return "stale" if is_silent else self.row.state
 
     @property
     def slug(self) -> str:

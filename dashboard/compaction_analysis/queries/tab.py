@@ -63,5 +63,5 @@ def _card(found: Pass, loop: int, *, is_compared: bool) -> Card:
         return Card(found, bars(found.claim, None), (), None, loop in found.line)
     read = bodies(found)
     known = read.sent or read.block
-    checked = verdict(found.claim, read.sent, found.row.state, has_next=bool(found.after), pruned=read.pruned)
+    checked = verdict(found.claim, read.sent, found.state, has_next=bool(found.after), pruned=read.pruned)
     return Card(found, bars(found.claim, known), known.zones if known else (), checked, loop in found.line)

@@ -20,7 +20,7 @@ from dashboard.shared import attention
 from dashboard.shared.session_state import State, end_of_session, is_stale, live, stale, state_of_session
 from dashboard.shell.queries import live_now
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import Project, Session
+from recorder.models import Compaction, EventRecord, Project, Session
 from recorder.projection.rebuild import rebuild
 from tests.support import build
 
@@ -228,6 +228,40 @@ def test_the_read_api_keeps_the_recorded_status(project, client, get):
     found = get(f"sessions/{name}")
     assert (found["status"], found["stale"], found["loops"][0]["stale"]) == ("running", True, True)
     assert get(f"sessions/{name}/context")["stale"] is True
+
+
+def test_the_past_is_decided_by_the_clock_of_its_moment(project, client, get, shown):
+    pk = session(project, "running", DAY)
+    name, event = Session.objects.get().session_id, EventRecord.objects.latest("pk").pk
+
+    assert get(f"sessions/{name}")["stale"] is True
+    assert get(f"sessions/{name}", at=event)["stale"] is False
+    page = f"/p/default/sessions/{pk}"
+    assert "no sign of life for" in client.get(page).content.decode()
+    past = client.get(f"{page}?at={event}").content.decode()
+    assert "no sign of life for" not in past
+    assert 'class="status status-running"' in past
+    assert is_stale(Session.objects.get())
+
+
+def test_a_compaction_and_a_tool_that_run_in_a_stale_session_are_stale(project, client, shown):
+    loop, when = "s.a.1", at(DAY)
+    feed(
+        project,
+        build.agent_start(loop, **when),
+        build.turn_start(loop) | when,
+        build.tool_start(loop, **when),
+    )
+    feed(project, build.compaction_started(loop) | when)
+    session, compaction = Session.objects.get().pk, Compaction.objects.get().pk
+
+    for path in ("/p/default/compactions", f"/p/default/sessions/{session}/compactions/{compaction}"):
+        assert 'data-state="stale"' in client.get(path).content.decode()
+    for tab in ("", "?tab=compactions", "?tab=timeline"):
+        page = client.get(f"/p/default/sessions/{session}{tab}").content.decode()
+        assert "status-stale" in page
+        assert 'class="status status-running"' not in page
+        assert page.count("data-start") == 1  # of the time without a sign of life
 
 
 @pytest.mark.sqlite

@@ -143,9 +143,7 @@ def _content(found: Pass) -> Content:
     before, after, at, of = _neighbours(found)
     return Content(
         found=found,
-        verdict=verdict(
-            found.claim, read.sent, found.row.state, has_next=bool(found.after), pruned=read.pruned
-        ),
+        verdict=verdict(found.claim, read.sent, found.state, has_next=bool(found.after), pruned=read.pruned),
         sent=flow(read.sent) if read.sent else None,
         block=flow(read.block) if read.block else None,
         summary=_summary(found),
