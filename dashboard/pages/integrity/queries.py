@@ -1,19 +1,19 @@
-"""Rejected lines, orphan events and inconsistencies, with keyset pagination."""
+"""Rejected lines, orphan events and inconsistencies: how many there are, and lists with keyset pagination."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import partial
-from typing import TypeVar
+from typing import Generic, TypeAlias, TypeVar
 
-from django.db.models import BinaryField, Model, QuerySet
+from django.db.models import BinaryField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Substr
 
+from dashboard.pages.integrity.params import Filters
 from dashboard.web import links
 from recorder.core.content.text import clean
-from recorder.models import Anomaly, EventRecord, Project, QuarantinedLine
+from recorder.models import Anomaly, EventRecord, JournalEvent, Project, QuarantinedLine
 
 PAGE = 50
 SHOWN_BYTES = 300
@@ -22,8 +22,8 @@ M = TypeVar("M", bound=Model)
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
-    """A rejected line."""
+class RejectedLine:
+    """A line that was rejected at ingest."""
 
     pk: int
     producer: str
@@ -54,74 +54,84 @@ class Orphan:
 
 
 @dataclass(frozen=True, slots=True)
-class Misfit:
+class Inconsistency:
     """An anomaly, and the session in which it happened."""
 
     pk: int
     kind: str
     text: str
+    producer: str  # of its event; "" if none is known
     at: datetime
     session: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A page of one of the three lists."""
+Row: TypeAlias = RejectedLine | Orphan | Inconsistency
 
-    rows: Sequence[Refused | Orphan | Misfit]
-    more: int | None  # primary key after which the next page starts
+
+@dataclass(frozen=True, slots=True)
+class Source(Generic[M]):
+    """One of the three lists: its rows, the column of the reason, and what is shown of a row."""
+
+    rows: Callable[[int], QuerySet[M]]  # of a project
+    reason: str  # lookup of the reason
+    at: str  # lookup of the time at which a row was recorded
+    producer: str  # lookup of the producer's primary key
+    detailed: Callable[[QuerySet[M]], QuerySet[M]]  # with what `shown` reads
+    shown: Callable[[str, M], Row]  # slug of the project, row
+
+
+@dataclass(frozen=True, slots=True)
+class ListPage:
+    """A page of one list."""
+
+    rows: Sequence[Row]
+    older_url: str  # the next page; "" on the last one
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
     """Numbers of rows in the three lists; root of the panel integrity/counts."""
 
-    refused: int
+    rejected: int
     orphans: int
-    misfits: int
+    inconsistencies: int
 
     @property
     def is_clean(self) -> bool:
-        return not self.refused and not self.orphans and not self.misfits
+        return not self.rejected and not self.orphans and not self.inconsistencies
 
 
 def counts(projects: Collection[int]) -> Mapping[int, Counts]:
     """Return the counts of projects. Four queries for one project."""
     return {
-        project: Counts(
-            QuarantinedLine.objects.filter(project=project).count(),
-            _orphans(project).count(),
-            Anomaly.objects.filter(project=project).count(),
-        )
-        for project in Project.objects.filter(pk__in=projects).values_list("pk", flat=True)
+        project: Counts(**{name: source.rows(project).count() for name, source in SOURCES.items()})
+        for project in slugs(projects)
     }
 
 
-def first_pages(part: Callable[[int, str], Part], projects: Collection[int]) -> Mapping[int, Part]:
-    """Return the first page of one list. Two queries for one project."""
-    slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
-    return {pk: part(pk, slug) for pk, slug in slugs}
+def slugs(projects: Collection[int]) -> Mapping[int, str]:
+    """Return the slugs of projects that exist. One query."""
+    return dict(Project.objects.filter(pk__in=projects).values_list("pk", "slug"))
 
 
-def refused(project: int, _slug: str, before: int | None = None) -> Part:
-    """Return rejected lines, newest first. One query."""
-    rows = QuarantinedLine.objects.filter(project=project).select_related("producer").defer("raw")
-    return _part(
-        rows.annotate(head=Substr("raw", 1, SHOWN_BYTES, output_field=BinaryField())), before, _refused
-    )
+def list_page(project: int, slug: str, name: str, reason: str = "", before: int | None = None) -> ListPage:
+    """Return a page of the list `name`, newest first; only rows with `reason`, unless it is "". One query."""
+    source = SOURCES[name]
+    rows = source.detailed(source.rows(project))
+    if reason:
+        rows = rows.filter(**{source.reason: reason})
+    if before is not None:
+        rows = rows.filter(pk__lt=before)
+    found = list(rows.order_by("-pk")[: PAGE + 1])
+    on_page = [source.shown(slug, row) for row in found[:PAGE]]
+    older = Filters(list=name, reason=reason, before=on_page[-1].pk).query if len(found) > PAGE else ""
+    return ListPage(on_page, older)
 
 
-def orphans(project: int, slug: str, before: int | None = None) -> Part:
-    """Return orphan events, newest first. One query."""
-    rows = _orphans(project).select_related("journal__producer").defer("journal__own", "journal__pieces")
-    return _part(rows, before, partial(_orphan, slug))
-
-
-def misfits(project: int, slug: str, before: int | None = None) -> Part:
-    """Return anomalies, newest first. One query."""
-    rows = Anomaly.objects.filter(project=project).select_related("session")
-    return _part(rows, before, partial(_misfit, slug))
+def reason_label(name: str, reason: str) -> str:
+    """Return how a reason of the list `name` is written on pages."""
+    return _kind(reason) if name == "inconsistencies" else clean(reason)
 
 
 def readable(raw: bytes) -> str:
@@ -130,18 +140,12 @@ def readable(raw: bytes) -> str:
     return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)
 
 
-def _orphans(project: int) -> QuerySet[EventRecord]:
-    return EventRecord.objects.filter(journal__project=project, loop=None).exclude(loop_key="")
+def _kind(kind: str) -> str:
+    return clean(kind.replace("_", " ").capitalize())
 
 
-def _part(rows: QuerySet[M], before: int | None, shown: Callable[[M], Refused | Orphan | Misfit]) -> Part:
-    found = list((rows if before is None else rows.filter(pk__lt=before)).order_by("-pk")[: PAGE + 1])
-    on_page = [shown(row) for row in found[:PAGE]]
-    return Part(on_page, on_page[-1].pk if len(found) > PAGE else None)
-
-
-def _refused(row: QuarantinedLine) -> Refused:
-    return Refused(
+def _rejected_line(_slug: str, row: QuarantinedLine) -> RejectedLine:
+    return RejectedLine(
         row.pk,
         clean(row.producer.name),
         row.seq,
@@ -166,12 +170,49 @@ def _orphan(slug: str, row: EventRecord) -> Orphan:
     )
 
 
-def _misfit(slug: str, row: Anomaly) -> Misfit:
-    return Misfit(
+def _inconsistency(slug: str, row: Anomaly) -> Inconsistency:
+    return Inconsistency(
         row.pk,
-        row.kind.replace("_", " ").capitalize(),
+        _kind(row.kind),
         clean(row.text),
+        clean(getattr(row, "producer_name") or ""),  # noqa: B009  it was annotated
         row.at,
         (row.session.title or row.session.session_id) if row.session else "",
         links.event(slug, row.event) if row.event else "",
     )
+
+
+def _of_event(column: str) -> Subquery:
+    return Subquery(JournalEvent.objects.filter(pk=OuterRef("event")).values(column)[:1])
+
+
+SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
+    "rejected": Source(
+        lambda project: QuarantinedLine.objects.filter(project=project),
+        "code",
+        "received_at",
+        "producer",
+        lambda rows: (
+            rows.select_related("producer")
+            .defer("raw")
+            .annotate(head=Substr("raw", 1, SHOWN_BYTES, output_field=BinaryField()))
+        ),
+        _rejected_line,
+    ),
+    "orphans": Source(
+        lambda project: EventRecord.objects.filter(journal__project=project, loop=None).exclude(loop_key=""),
+        "type",
+        "journal__received_at",
+        "journal__producer",
+        lambda rows: rows.select_related("journal__producer").defer("journal__own", "journal__pieces"),
+        _orphan,
+    ),
+    "inconsistencies": Source(
+        lambda project: Anomaly.objects.filter(project=project).annotate(producer_key=_of_event("producer")),
+        "kind",
+        "at",
+        "producer_key",
+        lambda rows: rows.select_related("session").annotate(producer_name=_of_event("producer__name")),
+        _inconsistency,
+    ),
+}
