@@ -44,7 +44,8 @@ PAGE_BYTES = 64 * 1024  # maximum of a form
 EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
 RATE_FLOOR = 1024  # bytes per second
 RECHECK_S = 5.0  # for which a token that was found valid need not be looked up again
-FRAMING_BYTES, FRAMING_SHARE = 64 * 1024, 16  # of chunks: so many bytes, and one for so many of the body
+FRAMING_BYTES, FRAMING_SHARE = 16 * 1024, 16  # of chunks: so many bytes, and one for so many of the body
+DECODED_BYTES = 8 * 1024  # of chunks between two checks of their framing: each may cost microseconds
 LINGER_S = 2.0  # for which a refused body is read and discarded
 LINGER_BYTES, TRUSTED_LINGER_BYTES = 4 * 1024 * 1024, 32 * 1024 * 1024  # discarded at most
 
@@ -132,14 +133,28 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         if self.is_ending:
             self._discard(data)
             return
-        request: Request | None = self.requests[-1] if self.requests else None
-        self._raw += len(data)
-        super().rawDataReceived(data)
-        # Each chunk costs some microseconds on the event loop, however little it holds.
-        if request is None or self.length is not None or request not in self.requests:
-            return
-        if self._framing_is_too_long(request):
-            self.refuse(Fault(413, "too_large", "the chunks of the body are too small"))
+        if not self.requests or self.length is not None:
+            super().rawDataReceived(data)
+        else:
+            self._decode_chunks(self.requests[-1], data)
+
+    def _decode_chunks(self, request: Request, data: bytes) -> None:
+        """Decode in parts: each chunk costs some microseconds on the event loop, however little it holds."""
+        for start in range(0, len(data), DECODED_BYTES):
+            part, end = data[start : start + DECODED_BYTES], start + DECODED_BYTES
+            self._raw += len(part)
+            super().rawDataReceived(part)
+            if self.is_ending or self.transport.disconnecting:  # refused, or not a chunk
+                self._discard(data[end:])
+                return
+            if self.length is not None:  # the body is complete; what follows is another request
+                if rest := data[end:]:
+                    (self.dataReceived if self.line_mode else super().rawDataReceived)(rest)
+                return
+            if self._framing_is_too_long(request):
+                self.refuse(Fault(413, "too_large", "the chunks of the body are too small"))
+                self._discard(data[end:])
+                return
 
     def _framing_is_too_long(self, request: Request) -> bool:
         return self._raw - request.received > FRAMING_BYTES + request.received // FRAMING_SHARE
