@@ -2,7 +2,8 @@
 
 Every line is read as JSON and stored verbatim; the lines, the producer's high water and a count per loop go
 into one transaction that is synced (`synchronous=FULL`) before the response is sent. One process on Daphne,
-one writer thread, group commit. No records, no rejections, no access control, no pages.
+one writer thread, group commit. No records, no rejections, no access control. `/list` is a table of 50 loops,
+`/detail/SESSION` a list of the first 1,000 lines of a session, both drawn by Django's templates.
 
 FLOOR_DB=FILE daphne bench.support.floor:application
 """
@@ -16,7 +17,12 @@ import queue
 import sqlite3
 import threading
 from collections import Counter
+from contextlib import closing
 from typing import Any
+
+import django
+from django.conf import settings
+from django.template import Context, Engine
 
 GROUP = 64
 Message = dict[str, Any]
@@ -25,11 +31,30 @@ _jobs: queue.SimpleQueue[tuple[str, int, list[bytes], asyncio.Future[int]]] = qu
 _loop: list[asyncio.AbstractEventLoop] = []
 
 TABLES = """
-CREATE TABLE IF NOT EXISTS line (id INTEGER PRIMARY KEY, producer TEXT, seq INTEGER, type TEXT, raw BLOB);
+CREATE TABLE IF NOT EXISTS line (
+    id INTEGER PRIMARY KEY, producer TEXT, seq INTEGER, loop TEXT, type TEXT, name TEXT, at TEXT, raw BLOB);
 CREATE TABLE IF NOT EXISTS producer (name TEXT PRIMARY KEY, high INTEGER) WITHOUT ROWID;
-CREATE TABLE IF NOT EXISTS loop (name TEXT PRIMARY KEY, lines INTEGER) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS loop (name TEXT PRIMARY KEY, session TEXT, lines INTEGER) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS line_of_loop ON line (loop, id);
+CREATE INDEX IF NOT EXISTS loop_of_session ON loop (session);
 """
-COUNT = "INSERT INTO loop VALUES (?, ?) ON CONFLICT DO UPDATE SET lines = lines + excluded.lines"
+COUNT = """INSERT INTO loop VALUES (?, ?, ?) ON CONFLICT DO UPDATE
+SET lines = lines + excluded.lines, session = COALESCE(session, excluded.session)"""
+LOOPS = "SELECT name, session, lines FROM loop ORDER BY name LIMIT 50"
+LINES = """SELECT id, loop, type, name, at, LENGTH(raw) FROM line
+WHERE loop IN (SELECT name FROM loop WHERE session = ?) ORDER BY id LIMIT 1000"""
+if not settings.configured:
+    settings.configure(USE_TZ=True, USE_I18N=False)
+    django.setup()
+_TEMPLATES = Engine()
+LIST = _TEMPLATES.from_string(
+    "<table>{% for name, session, lines in rows %}<tr><td><a href='/detail/{{ session }}'>{{ name }}</a>"
+    "<td>{{ lines }}</tr>{% endfor %}</table>"
+)
+DETAIL = _TEMPLATES.from_string(
+    "<ul>{% for id, loop, type, name, at, size in rows %}<li id=e{{ id }} data-loop={{ loop }}>{{ type }} "
+    "{{ name }} {{ at }} {{ size }}</li>{% endfor %}</ul>"
+)
 HIGH = "INSERT INTO producer VALUES (?, ?) ON CONFLICT DO UPDATE SET high = excluded.high"
 
 
@@ -41,6 +66,10 @@ async def application(scope: Message, receive: Any, send: Any) -> None:
 
 
 async def _http(scope: Message, receive: Any, send: Any) -> None:
+    if scope["method"] == "GET":
+        page, _, session = scope["path"].strip("/").partition("/")
+        await _answer(send, _page(page, session), b"text/html")
+        return
     headers, body, more = dict(scope["headers"]), [], scope["method"] == "POST"
     while more:
         message = await receive()
@@ -50,10 +79,24 @@ async def _http(scope: Message, receive: Any, send: Any) -> None:
     if body:
         producer = headers[b"x-producer"].decode()
         upto = await _store(producer, int(headers[b"x-first-seq"]), b"".join(body))
-    content = json.dumps({"upto": upto, "rejected": []}).encode()
-    start = {"status": 200, "headers": [(b"content-length", str(len(content)).encode())]}
-    await send({"type": "http.response.start", **start})
+    await _answer(send, json.dumps({"upto": upto, "rejected": []}).encode(), b"application/json")
+
+
+async def _answer(send: Any, content: bytes, kind: bytes) -> None:
+    headers = [(b"content-length", str(len(content)).encode()), (b"content-type", kind)]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
     await send({"type": "http.response.body", "body": content})
+
+
+def _page(page: str, session: str) -> bytes:
+    with closing(sqlite3.connect(os.environ["FLOOR_DB"])) as database:
+        if page == "list":
+            rows = database.execute(LOOPS).fetchall()
+            return LIST.render(Context({"rows": rows})).encode()
+        if page == "detail":
+            rows = database.execute(LINES, [session]).fetchall()
+            return DETAIL.render(Context({"rows": rows})).encode()
+    return b"floor"
 
 
 async def _socket(scope: Message, receive: Any, send: Any) -> None:
@@ -100,17 +143,23 @@ def _write() -> None:
 
 def _commit(database: sqlite3.Connection, group: list[Any]) -> list[tuple[asyncio.Future[int], int]]:
     loops: Counter[str] = Counter()
+    sessions: dict[str, str | None] = {}
     high, rows, results = {}, [], []
     for producer, first, lines, answer in group:
         for seq, raw in enumerate(lines, start=first):
             event = json.loads(raw)
-            loops[event.get("loop_id", "")] += 1
-            rows.append((producer, seq, event["type"], raw))
+            loop = event.get("loop_id", "")
+            loops[loop] += 1
+            sessions[loop] = event.get("session_id") or sessions.get(loop)
+            rows.append(
+                (producer, seq, loop, event["type"], event.get("tool_name"), event.get("timestamp"), raw)
+            )
         high[producer] = first + len(lines) - 1
         results.append((answer, high[producer]))
     database.execute("BEGIN IMMEDIATE")
-    database.executemany("INSERT INTO line (producer, seq, type, raw) VALUES (?, ?, ?, ?)", rows)
-    database.executemany(COUNT, loops.items())
+    columns = "producer, seq, loop, type, name, at, raw"
+    database.executemany(f"INSERT INTO line ({columns}) VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.executemany(COUNT, [(loop, sessions[loop], lines) for loop, lines in loops.items()])
     database.executemany(HIGH, high.items())
     database.execute("COMMIT")
     return results
