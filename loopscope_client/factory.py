@@ -32,6 +32,7 @@ class ScopeFactory:
         title: str | None = None,
         parent: str | None = None,
         metadata: object = None,
+        tags: Sequence[str] | None = None,
         **settings: object,
     ) -> Loop:
         """Return a block that records one loop of an agent; use it with `with` or `async with`.
@@ -40,10 +41,15 @@ class ScopeFactory:
         is the id of the loop that this one continues. `settings` such as `temperature` or `thinking_level`
         become part of the model config. Ids are cut to 200 bytes. Never raises.
 
+        `metadata` is any JSON value; sessions are found by the names and values of an object. `tags` are
+        texts, and replace the tags that the session had; None leaves them.
+
         Example::
 
             with client.loop(agent="cook", model="my-model", session="chat", temperature=0.2) as first:
                 first.user("What can I make of leeks?")
+            with client.loop(session="chat", metadata={"ticket": "A-1"}, tags=["nightly"]) as tagged:
+                tagged.user("Once more.")
             with client.loop(agent="cook", session="chat", parent=first.id) as second:
                 second.user("And without cream?")
         """
@@ -55,6 +61,7 @@ class ScopeFactory:
             title=title,
             parent=parent,
             metadata=metadata,
+            tags=tags,
         )
 
     def parallel(

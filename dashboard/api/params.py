@@ -4,14 +4,34 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from decimal import Decimal
-from typing import Annotated, Literal, cast
+from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
 
 from ninja import Schema
-from pydantic import AfterValidator, AwareDatetime, Field, ValidationInfo, field_validator, model_validator
+from ninja.errors import HttpError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    Field,
+    PrivateAttr,
+    ValidationInfo,
+    field_validator,
+    model_validator,
+)
 
-from dashboard.shared.session_filter import OUTCOMES, SORTS, STATUSES, Wanted
+from dashboard.shared.session_filter import (
+    LABEL_MAX,
+    METADATA,
+    OUTCOMES,
+    SORTS,
+    STATUSES,
+    Wanted,
+    metadata_names,
+)
 from dashboard.web.keyset import Cursor, Order
 from recorder.core.formats.registry import SOURCES
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
 
 LIMIT, LIMIT_MAX = 50, 200
 ID_MAX = 2**63 - 1
@@ -130,12 +150,28 @@ class OfSessions(Params):
     model: Texts = []
     config: Texts = []
     source: list[Literal[SOURCES]] = []  # type: ignore[valid-type]
+    tag: Texts = []
     since: Moment | None = None
     until: Moment | None = None
     min_cost: Annotated[Decimal, Field(ge=0, max_digits=20, decimal_places=9)] | None = None
     sort: Literal[tuple(SORTS)] = "-activity"  # type: ignore[valid-type]
     cursor: str | None = None
     limit: Limit = LIMIT
+    _metadata: tuple[tuple[str, str], ...] = PrivateAttr(())
+
+    def with_metadata(self, query: QueryDict) -> Self:
+        """Return these parameters with those called metadata.NAME. Raises HttpError for an invalid value."""
+        pairs = [
+            (name, value)
+            for name in metadata_names(query)
+            for value in query.getlist(f"{METADATA}{name}")
+            if value
+        ]
+        for name, value in pairs:
+            if "\0" in value or len(value) > LABEL_MAX:
+                raise HttpError(400, f"{METADATA}{name}: has a NUL character or more than {LABEL_MAX}.")
+        self._metadata = tuple(pairs)
+        return self
 
     @field_validator("cursor")
     @classmethod
@@ -163,6 +199,8 @@ class OfSessions(Params):
             model=tuple(self.model),
             config=tuple(self.config),
             source=tuple(self.source),
+            tag=tuple(self.tag),
+            metadata=self._metadata,
             since=self.since,
             until=self.until,
             min_cost=None if self.min_cost is None else int(self.min_cost.scaleb(9)),

@@ -26,8 +26,8 @@ router = Router()
 
 @router.get("/sessions", response=schemas.Sessions)
 def sessions(request: HttpRequest, params: Query[OfSessions]) -> schemas.Sessions:
-    """List sessions, by default most recently active first."""
-    return queries.SESSIONS.page(project_of(request), params)
+    """List sessions, by default most recently active first; `metadata.NAME=VALUE` filters by metadata."""
+    return queries.SESSIONS.page(project_of(request), params.with_metadata(request.GET))
 
 
 @router.get("/sessions/{path:session_id}/export", response={200: None})

@@ -1,5 +1,6 @@
 """Filter of sessions: the conditions that the list of sessions and the read API share."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -9,13 +10,16 @@ from django.utils import timezone
 from dashboard.shared.config_labels import chips
 from dashboard.shared.session_state import OPEN, live, stale
 from dashboard.web.keyset import Order
-from recorder.models import LoopRecord, ModelConfig, Session, ToolCall, Turn
+from recorder.core.content.labels import label_text
+from recorder.models import LoopRecord, ModelConfig, Session, SessionLabel, ToolCall, Turn
 
 STATUSES = (*OPEN, "completed", "rejected", "aborted")
 SILENT = ("stale", *OPEN)  # states of an unfinished session, besides "waiting"
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
 FAILED = ("failed", "rejected", "aborted")  # ended without a result, and no user stopped them
 WORDS_MAX = 8
+METADATA = "metadata."  # parameters are metadata.NAME=VALUE
+METADATA_MAX, LABEL_MAX = 10, 512  # names in a query string, characters of one
 LABELS_MAX = 1_000  # configs of a project whose labels a filter compares
 SORTS = {
     "-activity": Order("last_event_at"),
@@ -72,6 +76,8 @@ class Wanted:
     config: tuple[str, ...] = ()  # keys, config ids or labels
     source: tuple[str, ...] = ()
     tool: tuple[str, ...] = ()  # names; one of them was called
+    tag: tuple[str, ...] = ()
+    metadata: tuple[tuple[str, str], ...] = ()  # name and value; of each name one value must match
     has: tuple[str, ...] = ()  # keys of HOLDS; all must hold
     since: datetime | None = None  # sessions that overlap since..until
     until: datetime | None = None
@@ -84,6 +90,12 @@ class Wanted:
     is_stale: bool = False
     has_failed: bool = False
     has_groups: bool = False
+
+
+def metadata_names(params: Iterable[str]) -> list[str]:
+    """Return the names of metadata among the names of parameters, at most `METADATA_MAX`."""
+    names = [name.removeprefix(METADATA) for name in params if name.startswith(METADATA)]
+    return [name for name in names if name and "\0" not in name and len(name) <= LABEL_MAX][:METADATA_MAX]
 
 
 def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
@@ -101,11 +113,24 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
     if wanted.tool:
         calls = ToolCall.objects.filter(loop__session=OuterRef("pk"), tool_name__in=wanted.tool)
         sessions = sessions.filter(Exists(calls))
+    for name, values in _labels(wanted).items():
+        labelled = SessionLabel.objects.filter(project=project, name=name, value__in=values)
+        sessions = sessions.filter(pk__in=labelled.values("session"))
     if wanted.min_tokens is not None:
         sessions = sessions.alias(tokens=TOKENS).filter(tokens__gte=wanted.min_tokens)
     if wanted.lasted:
         sessions = sessions.filter(_took(wanted.lasted))
     return sessions
+
+
+def _labels(wanted: Wanted) -> dict[str, list[str]]:
+    """Return the values of each label that a session must have, as the index holds them."""
+    labels: dict[str, list[str]] = {}
+    for tag in wanted.tag:
+        labels.setdefault("tag", []).append(label_text(tag))
+    for name, value in wanted.metadata:
+        labels.setdefault(f"metadata.{label_text(name)}", []).append(label_text(value))
+    return labels
 
 
 def has_failed() -> Q:

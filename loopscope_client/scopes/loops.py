@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from loopscope_client.never_raise import quiet
@@ -42,6 +42,7 @@ class Loop(Scope):
         title: str | None = None,
         parent: str | None = None,
         metadata: object = None,
+        tags: Sequence[str] | None = None,
         loop_id: str | None = None,
         kind: object = None,
     ) -> None:
@@ -51,6 +52,7 @@ class Loop(Scope):
         self.usage = dict.fromkeys(messages.COUNTS, 0)
         self.turn_open: OpenTurn | None = None
         self._title, self._parent, self._metadata = title, parent, metadata
+        self._tags = tags
         self._kind = kind or ("Default" if parent else "Initial")
         self._turns = self._message_bytes = 0
         self._prompts: list[Message] = []
@@ -264,6 +266,14 @@ class Loop(Scope):
         }
         optional = {"config_snapshot": self.config, "title": text_of(self._title) if self._title else None}
         self.client.send(start | {name: value for name, value in optional.items() if value is not None})
+        if self._tags is not None:
+            tagged = {
+                "type": "SessionInfo",
+                "session_id": self.session,
+                "loop_id": self.id,
+                "timestamp": now(),
+            }
+            self.client.send(tagged | {"tags": self._tags})
 
     def _end(self, error: BaseException | None) -> None:
         for prompt in self._prompts:

@@ -8,7 +8,18 @@ from typing import Literal, NamedTuple
 
 from recorder.core.content.text import clean
 from recorder.core.events import Event
-from recorder.core.records import Anomaly, CallBilled, Change, Loop, Origin, Record, Removed, Session, Turn
+from recorder.core.records import (
+    Anomaly,
+    CallBilled,
+    Change,
+    LabelsChanged,
+    Loop,
+    Origin,
+    Record,
+    Removed,
+    Session,
+    Turn,
+)
 from recorder.core.state import State
 
 
@@ -77,6 +88,12 @@ class EventContext:
         """Report that a turn or loop ended, so that its cost enters the rollups."""
         billed = CallBilled(record)
         self.changes[billed] = billed
+
+    def change_labels(self, session: Session) -> None:
+        """Note that tags or metadata of a session changed."""
+        self.touch(session)
+        changed = LabelsChanged(session)
+        self.changes[changed] = changed
 
     def anomaly(self, kind: str, text: str, session: Session | None, loop: Loop | None = None) -> None:
         """Report an inconsistency, for the session's integrity strip; `text` is cut to 500 characters."""

@@ -116,6 +116,8 @@ class Session(Spend):
     waiting_since: datetime | None = None
     events: int = 0
     is_demo: bool = False
+    tags: Json = None  # a list of texts, see `recorder.core.content.labels`
+    metadata: Json = None  # of its loops: a list of texts for each name
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -387,4 +389,11 @@ class SegmentChanged:
     previous: Segment
 
 
-Change = Record | Removed | CallBilled | SegmentChanged
+@dataclass(frozen=True, slots=True)
+class LabelsChanged:
+    """The tags or the metadata of a session changed: its rows in the index of labels are written anew."""
+
+    session: Session
+
+
+Change = Record | Removed | CallBilled | SegmentChanged | LabelsChanged

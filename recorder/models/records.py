@@ -86,6 +86,8 @@ class Session(Spend):
     waiting_since = models.DateTimeField(null=True)
     events = models.PositiveBigIntegerField(default=0)
     is_demo = models.BooleanField(default=False)
+    tags = JsonText(null=True)
+    metadata = JsonText(null=True)
     pruned_on = models.DateField(null=True)  # when last bodies of its lines went; set by pruning alone
 
     class Meta:
@@ -112,6 +114,21 @@ class Session(Spend):
                 name="sessions_without_parent",
             ),
         )
+
+
+class SessionLabel(models.Model):
+    """A tag or a metadata value of a session, to find it by: `name` is "tag" or "metadata.NAME".
+
+    An index over `Session.tags` and `Session.metadata`, which `recorder.projection.store` writes with them.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
+    session = models.ForeignKey(Session, models.CASCADE, related_name="+")
+    name = models.CharField(max_length=209)
+    value = models.CharField(max_length=200)
+
+    class Meta:
+        indexes = (models.Index(fields=("project", "name", "value", "session"), name="session_label"),)
 
 
 class ParallelGroupRecord(Spend):

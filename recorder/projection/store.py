@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import date
 
+from recorder.core.content.labels import labels_of
 from recorder.core.lookups import StateKeys
 from recorder.core.records import (
     Anomaly,
@@ -20,6 +21,7 @@ from recorder.core.records import (
     Compaction,
     EventRecord,
     Group,
+    LabelsChanged,
     Loop,
     ModelConfig,
     Record,
@@ -52,7 +54,7 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
-_OF_SUMS = (CallBilled, SegmentChanged)
+_NO_RECORDS = (CallBilled, LabelsChanged, SegmentChanged)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     for change in changes:
         if type(change) is Removed:
             last[change.record] = True
-        elif type(change) not in _OF_SUMS:
+        elif type(change) not in _NO_RECORDS:
             last[change] = False  # type: ignore[index]  # no type check sees that it is a record
     written = [record for record, is_removed in last.items() if not is_removed]
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
@@ -134,8 +136,19 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     for kind, records in reversed(_by_kind(removed)):
         name = row_mapper.table(kind).name
         sql.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
+    _write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
     sums.write(project)
     return invalidation_of(project, written, removed, new)
+
+
+def _write_labels(project: int, sessions: Iterable[Session]) -> None:
+    """Write the index of labels of sessions anew. Two statements."""
+    ordered = sorted(sessions, key=lambda session: session.id)
+    sql.write("DELETE FROM recorder_sessionlabel WHERE session_id = %s", [[each.id] for each in ordered])
+    sql.write(
+        "INSERT INTO recorder_sessionlabel (project_id, session_id, name, value) VALUES (%s, %s, %s, %s)",
+        [(project, each.id, name, value) for each in ordered for name, value in labels_of(each)],
+    )
 
 
 def note_pruned(sessions: Iterable[int], day: date) -> None:
@@ -147,6 +160,7 @@ def forget(project: int) -> RetainedKeys:
     """Delete all records of a project, but not its journal; return the keys they had, for `save`."""
     retained = _retained_keys(project)
     rollups.delete(project)
+    sql.write("DELETE FROM recorder_sessionlabel WHERE project_id = %s", [[project]])
     for kind in reversed(ORDER):
         table = row_mapper.table(kind)
         sql.write(f"DELETE FROM {table.name} WHERE {_OF_PROJECT[kind]}", [[project]])
@@ -164,6 +178,7 @@ def forget_demo(project: int) -> Invalidation:
     """Delete the records of the demo, and unused configs; the invalidation names its sessions."""
     gone = {pk for (pk,) in sql.read(_DEMO, project)}
     rollups.subtract(project, f"r.session_id IN ({_DEMO})", project)
+    sql.write(f"DELETE FROM recorder_sessionlabel WHERE session_id IN ({_DEMO})", [[project]])
     for kind in reversed(ORDER):
         sql.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {_OF_DEMO[kind]}", [[project]])
     price_book.forget_unused(project)

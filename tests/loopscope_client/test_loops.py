@@ -81,6 +81,18 @@ def test_a_loop_has_its_turns_its_usage_and_its_tools(client):
     assert first == [{"type": "text", "text": "I need water"}]
 
 
+def test_a_session_has_the_tags_and_the_metadata_of_its_loops(client):
+    with client.loop(session="kitchen", metadata={"ticket": "A-1"}, tags=["nightly", "eu"]):
+        pass
+    with client.loop(session="kitchen", metadata={"ticket": "A-2"}):
+        pass
+
+    (session,) = client.records.of(Session)
+    assert session.tags == ["nightly", "eu"]
+    assert session.metadata == {"ticket": ["A-1", "A-2"]}
+    assert len(client.events("SessionInfo")) == 1
+
+
 def test_a_block_that_fails_ends_everything_in_it_as_failed(client):
     def work():
         with client.loop() as loop, loop.turn() as turn, loop.tool("divide", {"by": 0}):

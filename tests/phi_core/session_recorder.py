@@ -18,6 +18,7 @@ from recorder.core.records import (
     Compaction,
     EventRecord,
     Json,
+    LabelsChanged,
     Loop,
     Record,
     Removed,
@@ -142,7 +143,7 @@ class SessionRecorder:
         for change in changes:
             if isinstance(change, Removed):
                 self._records.pop(change.record, None)
-            elif isinstance(change, CallBilled | SegmentChanged):
+            elif isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
                 continue
             elif change not in self._records:
                 self._records[change] = None

@@ -13,6 +13,7 @@ from recorder.core.records import (
     CallBilled,
     Compaction,
     Group,
+    LabelsChanged,
     Loop,
     ModelConfig,
     Removed,
@@ -41,7 +42,7 @@ class Records:
         for change in changes:
             if isinstance(change, Removed):
                 self.all.remove(change.record)
-            elif isinstance(change, CallBilled | SegmentChanged):
+            elif isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
                 self.counted.append(change)
             elif id(change) not in known:
                 known.add(id(change))

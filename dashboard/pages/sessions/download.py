@@ -18,7 +18,7 @@ COUNTS = (
 )
 HEADER = (
     *("session_id", "title", "agent_id", "source", "scope", "status", "outcome", "stale"),
-    *("created_at", "last_active_at", "ended_at", "duration_ms", *COUNTS, "configs"),
+    *("created_at", "last_active_at", "ended_at", "duration_ms", *COUNTS, "configs", "tags", "metadata"),
     *(f"{name}_tokens" for name in USAGE),
     *(f"bucket_{name}_tokens" for name in BUCKETS),
     *("cost_usd", "cost_source", "unpriced", "inclusive_cost_usd", "inclusive_unpriced"),
@@ -56,7 +56,7 @@ def _cells(row: Downloaded) -> Sequence[Cell]:
         *(item.session_id, item.title, item.agent_id, item.source, item.scope, item.status, item.outcome),
         *(item.stale, *(moment and rfc3339(moment) for moment in times), row.duration_ms),
         *(getattr(item, name) for name in COUNTS),
-        "; ".join(row.configs),
+        *("; ".join(row.configs), "; ".join(item.tags), json.dumps(item.metadata) if item.metadata else None),
         *(getattr(item.usage, name) for name in USAGE),
         *(item.buckets and getattr(item.buckets, name) for name in BUCKETS),
         *(_decimal(item.cost_usd), item.cost_source, item.unpriced),

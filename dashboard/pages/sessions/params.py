@@ -8,18 +8,31 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from dashboard.pages.sessions import search_syntax
-from dashboard.shared.session_filter import HOLDS, OUTCOMES, SILENT, SORTS, STATUSES, Lasted, Wanted
+from dashboard.shared.session_filter import (
+    HOLDS,
+    METADATA,
+    OUTCOMES,
+    SILENT,
+    SORTS,
+    STATUSES,
+    Lasted,
+    Wanted,
+    metadata_names,
+)
 from dashboard.web.filters import Filter, Search
 from dashboard.web.filters import Page as FilterPage
 from dashboard.web.keyset import Cursor, Order
 from dashboard.web.query_params import Address, Reading
 from dashboard.web.time_range import read_range, time_range
+from recorder.core.content.labels import SEPARATOR
 from recorder.core.formats.registry import SOURCES
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from django.http import QueryDict
+
+    from dashboard.web.links import Value
 
 
 WINDOWS = ("1h", "24h", "7d", "30d", "all")
@@ -46,7 +59,8 @@ LEAST: dict[str, Callable[[str], object | None]] = {
 FILTERS = FilterPage(
     filters=(
         *(Filter(name, name) for name in ("status", "outcome", "model", "config", "agent", "source")),
-        *(Filter(name, name) for name in ("tool", "has")),
+        *(Filter(name, name) for name in ("tool", "has", "tag")),
+        Filter("metadata", "metadata", shown=lambda pair: pair.replace(SEPARATOR, " = ", 1)),
         Filter("cost", "cost", shown="≥ ${}".format),
         Filter("tokens", "tokens", shown="≥ {}".format),
         Filter("duration", "duration", shown="≥ {}".format),
@@ -58,7 +72,7 @@ SEARCH = Search(
     label="Search sessions",
     placeholder="Words, status:failed, tool:bash, cost:>1",
     title="Words of title, prompt, agent and id. Also status: model: agent: tool: source: has: cost:>1 "
-    "tokens:>10k duration:>5m",
+    "tag: metadata.NAME: tokens:>10k duration:>5m",
     key="/",
 )
 
@@ -77,6 +91,8 @@ class Filters(Address):
     source: tuple[str, ...] = ()
     tool: tuple[str, ...] = ()  # at least one of them was called
     has: tuple[str, ...] = ()  # all of them apply
+    tag: tuple[str, ...] = ()
+    metadata: tuple[str, ...] = ()  # name and value of each; the parameter is metadata.NAME
     cost: str = ""  # minimum cost in dollars
     tokens: str = ""  # minimum number of tokens: 800, 12.5k, 1M
     duration: str = ""  # minimum duration: 400ms, 30s, 5m
@@ -100,6 +116,12 @@ class Filters(Address):
             q=read.words("q"),
             tool=read.values("tool"),
             has=read.values("has", HOLDS),
+            tag=read.values("tag"),
+            metadata=tuple(
+                f"{name}{SEPARATOR}{value}"
+                for name in metadata_names(spread)
+                for value in read.values(f"{METADATA}{name}")
+            ),
             cost=_least(read, "cost"),
             tokens=_least(read, "tokens"),
             duration=_least(read, "duration"),
@@ -117,6 +139,16 @@ class Filters(Address):
             after=read.cursor("after", SORTS[sort]),
             notes=tuple(read.notes),
         )
+
+    def pairs(self) -> dict[str, Value]:
+        """Return names and values of the parameters; each name of metadata is one of its own."""
+        found = Address.pairs(self)
+        found.pop("metadata", None)
+        by_name: dict[str, tuple[str, ...]] = {}
+        for pair in self.metadata:
+            name, _, value = pair.partition(SEPARATOR)
+            by_name[name] = (*by_name.get(name, ()), value)
+        return found | {f"{METADATA}{name}": values for name, values in by_name.items()}
 
     @property
     def order(self) -> Order:
@@ -143,6 +175,10 @@ class Filters(Address):
             now=now,
             tool=self.tool,
             has=self.has,
+            tag=self.tag,
+            metadata=tuple(
+                (name, value) for name, _, value in (p.partition(SEPARATOR) for p in self.metadata)
+            ),
             min_cost=int(Decimal(self.cost).scaleb(9)) if self.cost else None,
             min_tokens=search_syntax.tokens(self.tokens),
             lasted=Lasted(least, now) if (least := search_syntax.duration(self.duration)) else None,

@@ -10,14 +10,14 @@ from datetime import timedelta
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
-from dashboard.shared.session_filter import HOLDS, OUTCOMES, SILENT
+from dashboard.shared.session_filter import HOLDS, METADATA, OUTCOMES, SILENT
 from dashboard.shared.session_state import OPEN
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-TOKEN = re.compile(r'(?<!\S)([a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
-VALUES = ("model", "config", "agent", "tool", "source", "has")  # may be repeated
+TOKEN = re.compile(r'(?<!\S)(metadata\.[^\s:"]+|[a-z]+):(?:"([^"]*)"|(\S*))(?!\S)', re.ASCII)
+VALUES = ("model", "config", "agent", "tool", "source", "has", "tag")  # may be repeated
 LEAST = {"cost": ">1", "tokens": ">10k", "duration": ">5m"}  # numbers, with the expected format
 STATUS_WORDS = (*OPEN, "waiting", "stale", *OUTCOMES)
 HINTS = {
@@ -43,7 +43,9 @@ def moved(params: QueryDict) -> tuple[QueryDict, list[tuple[str, str]]]:
         value = quoted or plain
         if name == "status":
             _status(spread, value, wrong)
-        elif name in VALUES and value and (name != "has" or value in HOLDS):
+        elif (name.startswith(METADATA) and value) or (
+            name in VALUES and value and (name != "has" or value in HOLDS)
+        ):
             spread.appendlist(name, value)
         elif name in LEAST and value.startswith(">"):
             spread[name] = value.lstrip(">").removeprefix("=")
@@ -74,6 +76,10 @@ def _status(spread: QueryDict, value: str, wrong: list[tuple[str, str]]) -> None
         wrong.append(("status", value))
 
 
+def _may_repeat(name: str) -> bool:
+    return name in VALUES or name.startswith(METADATA)
+
+
 def _left(found: re.Match[str]) -> str:
-    is_token = found[1] in HINTS or (found[1] in VALUES and (found[2] or found[3]))
-    return " " if is_token else found[0]
+    has_value = _may_repeat(found[1]) and bool(found[2] or found[3])
+    return " " if found[1] in HINTS or has_value else found[0]

@@ -117,6 +117,8 @@ class SessionItem(WithSubAgents):
     sub_agents: int
     events: int
     waiting: int
+    tags: list[str]
+    metadata: dict[str, list[str]]
     parent: Parent | None
     is_demo: bool
     pruned_on: date | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import datetime, timedelta
 
-from recorder.core.content import messages
+from recorder.core.content import labels, messages
 from recorder.core.content.text import clean, strip_markdown
 from recorder.core.context import EventContext, Placement
 from recorder.core.event_time import arrival_if_earlier
@@ -109,6 +109,7 @@ def _describe(context: EventContext, loop: Loop, event: AgentStart) -> None:
     tag = event.continuation_kind.tag
     loop.continuation_tag = None if tag is None else clean(tag)
     loop.metadata = event.metadata
+    labels.add_metadata(context, loop.session, event.metadata)
     loop.started_at = event.timestamp
     loop.start_event = context.id
     if event.config_snapshot is not None:

@@ -32,7 +32,15 @@ from typing import TypeAlias
 
 from recorder.core.money.prices import Price, PriceKey
 from recorder.core.recorder import Line, Recorder
-from recorder.core.records import CallBilled, Change, EventRecord, Record, Removed, SegmentChanged
+from recorder.core.records import (
+    CallBilled,
+    Change,
+    EventRecord,
+    LabelsChanged,
+    Record,
+    Removed,
+    SegmentChanged,
+)
 from recorder.core.state import State
 from recorder.database.row_mapper import table
 from recorder.database.sql import Value
@@ -127,7 +135,7 @@ class RecordVersions:
         """Copy the records that a chunk changed. Of lines only orphans matter: a loop may adopt them."""
         chunk = len(self._ends)
         for change in changes:
-            if isinstance(change, CallBilled | SegmentChanged):
+            if isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
                 continue
             record = change.record if isinstance(change, Removed) else change
             versions = self._versions.get(record)
@@ -181,7 +189,7 @@ def _after(entries: Iterable[Entry], records: Iterable[Record], prices: _Prices)
     for change in _feed(Recorder(state), entries):
         if isinstance(change, Removed):
             found.pop(change.record, None)
-        elif not isinstance(change, CallBilled | SegmentChanged):
+        elif not isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
             found[change] = None
     return list(found)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Any
@@ -14,14 +14,28 @@ from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
+from recorder.core.content.labels import metadata_of, tags_of
 from recorder.models import LoopRecord, Pin, Session, ToolCall
 
 STATE = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
+LABELS = ("tags", "metadata")
 TIMES = ("created_at", "ended_at", "last_event_at", "pruned_on")
 SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
 PARENT = ("parent__session__session_id", "parent__session__title", "parent__session__project__slug")
 # A whole row has 170 columns with its relations.
-SHOWN = (*STATE, *TIMES, "loops", "turns", "tool_calls", *COLUMNS, *COST, *SPAWN, "project__slug", *PARENT)
+SHOWN = (
+    *STATE,
+    *TIMES,
+    *LABELS,
+    "loops",
+    "turns",
+    "tool_calls",
+    *COLUMNS,
+    *COST,
+    *SPAWN,
+    "project__slug",
+    *PARENT,
+)
 PINS = Pin.objects.filter(project=OuterRef("project"), session_id=OuterRef("session_id"))
 
 
@@ -32,6 +46,14 @@ class Spawner:
     name: str
     tool_name: str
     url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Label:
+    """A tag or a metadata value, with the list of the sessions that have it."""
+
+    text: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +83,7 @@ class Header:
     context_window: int | None
     is_demo: bool
     is_pinned: bool  # excluded from retention pruning
+    labels: tuple[Label, ...]
     pruned_on: date | None  # last day on which bodies were pruned
 
     @property
@@ -167,6 +190,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         context_window=_window(measured),
         is_demo=session.is_demo,
         is_pinned=session.is_pinned,
+        labels=tuple(_labels(session)),
         pruned_on=session.pruned_on,
     )
 
@@ -240,3 +264,12 @@ def has_loop(session: int, pk: int) -> bool:
 def is_in_project(project: int, pk: int) -> bool:
     """Return whether a session belongs to a project."""
     return Session.objects.filter(project=project, pk=pk).exists()
+
+
+def _labels(session: Any) -> Iterator[Label]:
+    slug = session.project.slug
+    for tag in tags_of(session.tags):
+        yield Label(tag, links.sessions(slug, tag=tag))
+    for name, values in metadata_of(session.metadata).items():
+        for value in values:
+            yield Label(f"{name} = {value}", links.sessions(slug, **{f"metadata.{name}": value}))

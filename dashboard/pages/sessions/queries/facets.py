@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from dashboard.live.paged_list import Count, count
 from dashboard.pages.sessions.params import SORT_WORDS, VIEWS, Filters
 from dashboard.pages.sessions.queries.list import few
-from dashboard.shared.session_filter import OUTCOMES, SILENT, matching
+from dashboard.shared.session_filter import METADATA, OUTCOMES, SILENT, matching
 from dashboard.templatetags.figures import GLYPHS
 from dashboard.web.filters import Menu, Option, options
+from recorder.core.content.labels import SEPARATOR, metadata_of, tags_of
 from recorder.models import ModelConfig, Session, Turn
 
 NEWEST = 1_000  # the newest sessions, whose agents and sources are options
 MODELS_MAX = 200
+LABELS_MAX = 200  # tags, and values of metadata
+VALUES_MAX = 20  # of one name of metadata; with more it is an id, and no choice
 AGENTS_MAX = 200  # agents that took over inside a loop
 VIEW_WORDS = {
     "": "All",
@@ -39,7 +44,7 @@ class View:
 def menus(project: int, filters: Filters) -> list[Menu]:
     """Return the menus: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
-    seen = list(newest.values_list("agent_id", "source")[:NEWEST])
+    seen = list(newest.values_list("agent_id", "source", "tags", "metadata")[:NEWEST])
     configs = ModelConfig.objects.filter(project=project).order_by("model")
     models = configs.values_list("model", flat=True).distinct()[:MODELS_MAX]
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
@@ -49,10 +54,33 @@ def menus(project: int, filters: Filters) -> list[Menu]:
     return [
         Menu("Status", open_states + [_state("outcome", word, filters) for word in OUTCOMES]),
         Menu("Model", options("model", models, filters.model)),
-        Menu("Agent", options("agent", [*(agent for agent, _ in seen), *took_over], filters.agent)),
-        Menu("Source", options("source", (source for _, source in seen), filters.source)),
+        Menu("Agent", options("agent", [*(agent for agent, *_ in seen), *took_over], filters.agent)),
+        Menu("Source", options("source", (source for _, source, *_ in seen), filters.source)),
+        *_labels(filters, [tags for *_, tags, _ in seen], [metadata for *_, metadata in seen]),
         Menu("Sort", sorts, is_single=True, is_filter=False),
     ]
+
+
+def _labels(filters: Filters, tags: Sequence[Any], metadata: Sequence[Any]) -> Iterator[Menu]:
+    """Return the menus of tags and of metadata, if there are any; names with many values are left out."""
+    known = {tag for each in tags if each for tag in tags_of(each)}
+    if known or filters.tag:
+        yield Menu("Tag", options("tag", sorted(known)[:LABELS_MAX], filters.tag))
+    values: dict[str, set[str]] = {}
+    for each in metadata:
+        for name, found in metadata_of(each).items():
+            values.setdefault(name, set()).update(found)
+    chosen = {tuple(pair.split(SEPARATOR, 1)) for pair in filters.metadata}
+    pairs = {(name, value) for name, found in values.items() if len(found) <= VALUES_MAX for value in found}
+    if pairs or chosen:
+        shown = sorted({*sorted(pairs)[:LABELS_MAX], *chosen})
+        yield Menu(
+            "Metadata",
+            [
+                Option(f"{METADATA}{name}", value, f"{name} = {value}", (name, value) in chosen)
+                for name, value in shown
+            ],
+        )
 
 
 def _state(name: str, word: str, filters: Filters) -> Option:

@@ -12,9 +12,11 @@ from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.session_state import end_of_session, state_of_session
 from dashboard.shared.usage_bar import kinds
+from recorder.core.content.labels import metadata_of, tags_of
 from recorder.models import LoopRecord, Session, Turn
 
 CHIPS_SHOWN = 4
+LABELS_SHOWN = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,21 @@ class Row:
     def ended_at(self) -> datetime | None:
         """End of the session, or its last sign of life if it is stale; None while it runs."""
         return end_of_session(self.session)
+
+    @property
+    def labels(self) -> list[str]:
+        """Return tags, and metadata as "name = value"."""
+        metadata = metadata_of(self.session.metadata).items()
+        pairs = [f"{name} = {value}" for name, values in metadata for value in values]
+        return [*tags_of(self.session.tags), *pairs]
+
+    @property
+    def shown_labels(self) -> list[str]:
+        return self.labels[:LABELS_SHOWN]
+
+    @property
+    def more_labels(self) -> list[str]:
+        return self.labels[LABELS_SHOWN:]
 
     @property
     def tokens(self) -> int:

@@ -11,6 +11,7 @@ from dashboard.shared.session_json.schemas import Parent, SessionItem
 from dashboard.shared.session_json.usage import inclusive, usage_and_cost
 from dashboard.shared.session_state import is_stale
 from dashboard.web import links
+from recorder.core.content.labels import metadata_of, tags_of
 from recorder.models import Project, Session
 
 
@@ -53,6 +54,8 @@ def session_fields(project: Project, found: Session, whole: Cost, *, is_inferred
         "waiting": found.waiting,
         **usage_and_cost(found, found.source, is_inferred=is_inferred),
         **inclusive(whole),
+        "tags": tags_of(found.tags),
+        "metadata": metadata_of(found.metadata),
         "parent": parent if found.has_spawn else None,
         "is_demo": found.is_demo,
         "pruned_on": found.pruned_on,

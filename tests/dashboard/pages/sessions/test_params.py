@@ -114,3 +114,82 @@ def test_the_link_of_a_filter_removes_only_that_filter(see, feed):
         "?q=s&amp;outcome=failed&amp;since=24h&amp;sort=created",
         "?q=s&amp;status=running&amp;since=24h&amp;sort=created",
     ]
+
+
+@pytest.fixture
+def labelled(feed):
+    one = {"type": "SessionInfo", "session_id": "one", "tags": ["night ly", "<b>"]}
+    feed(Loop("one").start() | {"metadata": {"env": "prod", "a=b": [1, 2]}}, one)
+    feed(Loop("two").start() | {"metadata": {"env": "test"}})
+    feed(Loop("three").start())
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("?tag=night+ly", ["one"]),
+        ("?tag=night", []),
+        ("?metadata.env=prod", ["one"]),
+        ("?metadata.env=prod&metadata.env=test", ["two", "one"]),
+        ("?metadata.env=prod&metadata.a%3Db=2", ["one"]),
+        ("?metadata.env=prod&tag=other", []),
+        ("?q=metadata.env:test", ["two"]),
+        ("?q=tag:%22night+ly%22", ["one"]),
+        ("?metadata.=x&metadata.env=", ["three", "two", "one"]),
+    ],
+)
+def test_sessions_are_filtered_by_tag_and_metadata(see, labelled, query, expected):
+    assert see(query).titles == expected
+
+
+def test_tags_and_metadata_are_shown_and_offered(see, labelled):
+    page = see("?metadata.env=prod")
+
+    assert "metadata env = prod" in page.text
+    assert 'name="metadata.env" value="prod" checked' in page.html
+    assert 'name="tag" value="night ly"' in page.html
+    assert "&lt;b&gt;" in page.html
+    assert "<b></span>" not in page.html
+    assert re.findall(r'class="label[^>]*>([^<]*)<', page.html) == [
+        "night ly",
+        "&lt;b&gt;",
+        "env = prod",
+        "+2",
+    ]
+    assert 'title="a=b = 1, a=b = 2"' in page.html
+
+
+def test_the_link_of_a_metadata_filter_removes_only_its_value(see, labelled):
+    page = see("?tag=x&metadata.env=prod&metadata.env=test&metadata.n=1")
+
+    without = re.findall(r'href="(\?[^"]*)" aria-label="Remove', page.html)
+    assert without == [
+        "?metadata.env=prod&amp;metadata.env=test&amp;metadata.n=1",
+        "?tag=x&amp;metadata.env=test&amp;metadata.n=1",
+        "?tag=x&amp;metadata.env=prod&amp;metadata.n=1",
+        "?tag=x&amp;metadata.env=prod&amp;metadata.env=test",
+    ]
+
+
+def test_the_read_api_filters_by_tag_and_metadata(see, labelled, client):
+    def names(query):
+        answer = client.get(f"/api/v1/sessions?project=default&{query}")
+        assert answer.status_code == 200, answer.content
+        return [item["session_id"] for item in answer.json()["items"]]
+
+    see()
+    assert names("tag=night+ly") == ["one"]
+    assert names("metadata.env=prod&metadata.env=test") == ["two", "one"]
+    assert names("metadata.env=prod&metadata.a%3Db=3") == []
+    (item,) = client.get("/api/v1/sessions?project=default&tag=%3Cb%3E").json()["items"]
+    assert (item["tags"], item["metadata"]) == (["night ly", "<b>"], {"env": ["prod"], "a=b": ["1", "2"]})
+    assert client.get(f"/api/v1/sessions?project=default&metadata.env={'x' * 600}").status_code == 400
+    assert client.get("/api/v1/sessions?project=default&metadata.env=%00").status_code == 400
+
+
+def test_the_session_page_links_to_the_sessions_with_a_label(see, labelled, client):
+    see()
+    page = client.get(f"/p/default/sessions/{Session.objects.get(session_id='one').pk}").content.decode()
+
+    assert 'href="/p/default/sessions?tag=night+ly"' in page
+    assert 'href="/p/default/sessions?metadata.a%3Db=2"' in page
