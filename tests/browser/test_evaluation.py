@@ -111,23 +111,49 @@ def named(session, *events):
     return json.loads(text.replace('"judge"', f'"{session}-judge"'))
 
 
-def test_six_branches_scroll_with_the_page_under_heads_that_stay(server, window):
+@pytest.fixture(scope="module")
+def six_branches(server):
+    """An evaluation of six branches of 41 turns; return its address."""
     session, numbers = f"six-{time.monotonic_ns()}", range(1, 7)
     turns = [f"read file-{n}" for n in range(40)]
     events = [start(*numbers), *(e for n in numbers for e in branch(n, *turns, "Done.")), *judge("1"), end(1)]
     server.agent().send(*named(session, *events))
-    page = window(viewport={"width": 1440, "height": 900}).open(evaluation_url(server, session))
+    return evaluation_url(server, session)
+
+
+@pytest.mark.parametrize("width", [1440, 1024, 1000, 768, 390])
+def test_six_branches_scroll_with_the_page_under_heads_that_stay(window, six_branches, width):
+    page = window(viewport={"width": width, "height": 900}).open(six_branches)
 
     assert page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert page.evaluate(BOXES) == 0
-    page.evaluate("scrollTo(400, 1200)")
-    page.wait_for_function("scrollX === 400 && scrollY > 600")
-    nav, head, first = (
+    page.evaluate("scrollTo(300, 1200)")
+    page.wait_for_function("scrollX === 300 && scrollY > 600")
+    nav, head, label, cell = (
         page.locator(each).first.bounding_box()
-        for each in (".nav", ".comparison thead th", ".comparison .steps tr:last-child th")
+        for each in (
+            ".nav",
+            ".comparison thead th",
+            ".comparison .steps tr:last-child th",
+            ".comparison .steps tr:last-child td",
+        )
     )
-    assert (nav["x"], nav["y"], head["y"]) == (0, 0, 0)
-    assert nav["width"] <= first["x"] < nav["width"] + 40
+    is_on_top = nav["height"] < 100
+    assert (nav["x"], nav["y"]) == (0, 0)
+    assert head["y"] == (nav["height"] if is_on_top else 0)
+    left = 0 if is_on_top else nav["width"]
+    assert left <= label["x"] < left + 40
+    assert cell["x"] < label["x"] + label["width"]  # it is below the label
+
+
+def test_on_a_phone_the_second_branch_is_in_sight_and_the_last_can_be_reached(window, six_branches):
+    page = window(viewport={"width": 390, "height": 844}).open(six_branches)
+    heads = page.locator(".comparison thead th")
+    assert heads.nth(1).bounding_box()["x"] < 350
+    page.evaluate("scrollTo(100000, 0)")
+    page.wait_for_function("scrollX > 600")
+    last = heads.last.bounding_box()
+    assert last["x"] + last["width"] <= 390
 
 
 def test_a_link_leads_to_the_first_difference_of_the_branches(server, window):
