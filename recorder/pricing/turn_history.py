@@ -68,7 +68,7 @@ class _Batch:
         """Return the config with these settings; create it if there is none."""
         key = model_configs.config_key(snapshot)
         if key not in self.by_key:
-            self.add(model_configs.new_config(snapshot, len(self.configs)))
+            self.add(model_configs.new_config(snapshot, self.configs.values(), len(self.configs)))
         return self.by_key[key]
 
     def add(self, config: ModelConfig) -> None:

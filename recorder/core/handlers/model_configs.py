@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -15,7 +15,6 @@ from recorder.core.content.text import clean, excerpt, format_token_count
 from recorder.core.context import EventContext
 from recorder.core.money.usage import UNKNOWN_PROVIDERS
 from recorder.core.records import Json, Loop, ModelConfig, Turn
-from recorder.core.state import State
 
 COMPARED_MAX = 100  # configs of a project that are compared to label one: each comparison reads all settings
 KEY_SHOWN = 6  # characters of a config's key in a label
@@ -112,25 +111,18 @@ def find_or_add(context: EventContext, snapshot: Json) -> ModelConfig:
     key = config_key(snapshot)
     config = context.state.configs.get(key)
     if config is None:
-        config = new_config(snapshot, context.state.config_count)
-        settings = snapshot if isinstance(snapshot, dict) else {}
-        config = ModelConfig(
-            key=key,
-            model=clean(messages.text_field(settings, "model"), 512),
-            provider=clean(messages.text_field(settings, "provider"), 512),
-            config_id=clean(messages.text_field(settings, "config_id"), 512),
-            snapshot=snapshot,
-            slot=context.state.config_count % _SLOTS + 1,
-        )
-        config.parameter = _first_parameter(context.state, config)
+        config = new_config(snapshot, context.state.configs.values(), context.state.config_count)
         context.add(config)
     return config
 
 
-def new_config(snapshot: Json, count: int) -> ModelConfig:
-    """Return a config that is not recorded yet; the project has `count` others."""
+def new_config(snapshot: Json, others: Collection[ModelConfig], count: int) -> ModelConfig:
+    """Return a config that is not recorded yet; the project has `count` others.
+
+    `others` are at least those of its model; from COMPARED_MAX on they are not read.
+    """
     settings = snapshot if isinstance(snapshot, dict) else {}
-    return ModelConfig(
+    config = ModelConfig(
         key=config_key(snapshot),
         model=clean(messages.text_field(settings, "model"), 512),
         provider=clean(messages.text_field(settings, "provider"), 512),
@@ -138,17 +130,19 @@ def new_config(snapshot: Json, count: int) -> ModelConfig:
         snapshot=snapshot,
         slot=count % _SLOTS + 1,
     )
+    config.parameter = _first_parameter(config, others, count)
+    return config
 
 
-def _first_parameter(state: State, config: ModelConfig) -> str:
+def _first_parameter(config: ModelConfig, others: Collection[ModelConfig], count: int) -> str:
     """Return what distinguishes a new config from those of its model that exist; it never changes after.
 
     "" for the first config of a model. No two configs of a model in a project have the same.
     """
-    if state.config_count >= COMPARED_MAX:
+    if count >= COMPARED_MAX:
         return config.key[:KEY_SHOWN]
     model = short_model_name(config.model)
-    same_model = [other for other in state.configs.values() if short_model_name(other.model) == model]
+    same_model = [other for other in others if short_model_name(other.model) == model]
     if not same_model:
         return ""
     taken = {other.parameter for other in same_model}

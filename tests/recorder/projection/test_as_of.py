@@ -49,6 +49,7 @@ STREAMS = [
         build.ours("AgentPaused", loop="s.d.1"),
         build.ours("ApprovalResolved", loop="s.d.1", command="rm -rf x", decision="denied"),
     ],
+    build.handed_over("s.e.1"),
 ]
 
 
@@ -75,7 +76,7 @@ def held(project):
 
 
 @settings(max_examples=6)
-@given(order=st.lists(st.integers(0, 3), max_size=24), flushed=st.integers(0, 3), chance=st.randoms())
+@given(order=st.lists(st.integers(0, 4), max_size=24), flushed=st.integers(0, 4), chance=st.randoms())
 def test_at_every_event_the_tables_hold_what_they_held_then(order, flushed, chance):
     project = Project.objects.create(slug=f"project-{next(NUMBERS)}")
     rests, then = [list(stream) for stream in STREAMS], {}
