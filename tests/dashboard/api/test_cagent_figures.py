@@ -12,7 +12,9 @@ from decimal import Decimal
 import pytest
 from django.core.management import call_command
 
+from dashboard.rendering.number_format import money
 from recorder.models import LoopRecord, Session
+from tests.dashboard.page_model import parse
 from tests.support.foreign_tapes import TAPES
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -87,15 +89,53 @@ def test_the_csv_agrees_with_the_store(project, store, see_csv, by):
     assert {row[by]: (int(row["turns"]), Decimal(row["cost_usd"])) for row in rows} == sums(store, KEYS[by])
 
 
-@pytest.fixture
-def see_csv(admin_client, monkeypatch):
-    """Return the costs table by model or agent, as of the day of the store."""
+@pytest.mark.parametrize("by", KEYS)
+def test_the_costs_page_agrees_with_the_store(project, store, costs, by):
+    page = parse(costs(f"?by={by}"))
+    table = next(e for e in page.walk() if "cost-table" in e.attributes.get("class", ""))
+    heads = [text(e) for e in table.walk() if e.attributes.get("scope") == "col"]
+    rows = [[text(cell) for cell in row.elements] for row in table.walk() if row.tag == "tr"]
+    turns, cost = heads.index("Turns"), heads.index("Cost")
+    shown = {row[0]: (row[turns], row[cost]) for row in rows if row[0] not in (heads[0], "Total")}
 
-    def see(by):
+    expected = sums(store, KEYS[by])
+    assert shown == {name: (str(n), money(int(usd * 10**9))) for name, (n, usd) in expected.items()}
+    total = next(row for row in rows if row[0] == "Total")
+    assert (total[turns], total[cost]) == ("9", money(int(sum(usd for _, usd in expected.values()) * 10**9)))
+
+
+def test_filters_of_the_costs_page_agree_with_the_store(project, store, see_csv):
+    """The rows of a filter by one dimension are the turns that match, whatever the other dimension."""
+    for query, expected in ((f"model={SONNET}", "expert"), ("agent=root", "root")):
+        (row,) = see_csv("agent", query)
+        turns, usd = sums(store, KEYS["agent"])[expected]
+        assert (row["agent"], int(row["turns"]), Decimal(row["cost_usd"])) == (expected, turns, usd)
+
+
+def text(element):
+    """Return the words of an element."""
+    own = (child if isinstance(child, str) else text(child) for child in element.children)
+    return " ".join(" ".join(own).split())
+
+
+@pytest.fixture
+def costs(admin_client, monkeypatch):
+    """Return the costs page, or its table as CSV, as of the day after the store."""
+
+    def see(query, path="costs"):
         with monkeypatch.context() as patch:
             patch.setattr("django.utils.timezone.now", lambda: datetime(2026, 2, 4, tzinfo=UTC))
-            text = b"".join(admin_client.get(f"/p/default/costs.csv?by={by}")).decode()
-        return list(csv.DictReader(io.StringIO(text)))
+            return b"".join(admin_client.get(f"/p/default/{path}{query}")).decode()
+
+    return see
+
+
+@pytest.fixture
+def see_csv(costs):
+    """Return the rows of the costs table by model or agent."""
+
+    def see(by, query=""):
+        return list(csv.DictReader(io.StringIO(costs(f"?by={by}&{query}", "costs.csv"))))
 
     return see
 
