@@ -48,7 +48,7 @@ PAGES = (
     "costs",
     *(
         f"costs?{query}"
-        for query in ("since=24h", "since=30d", "since=13w", "by=model", "by=agent", "by=session")
+        for query in ("since=24h", "since=30d", "since=90d", "by=model", "by=agent", "by=session")
     ),
     "costs.csv",
     "costs/accounts",

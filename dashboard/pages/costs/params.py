@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from django.http import QueryDict
 
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
-SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "13w": (13, WEEK)}
+SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "90d": (90, DAY)}
 BY = ("config", "model", "agent", "session")
 HOURLY_MAX, DAILY_MAX, BARS_MAX = 48, 92, 60  # hours, days and bars of a custom period
 FILTERS = Page(

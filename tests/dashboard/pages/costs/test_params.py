@@ -55,14 +55,12 @@ def test_a_day_has_hourly_bars():
     assert period.bar_indexes()["2026-11-20 12"] == 23
 
 
-def test_a_quarter_has_weekly_bars_and_the_last_ends_today():
-    period = parse("since=13w").period(NOON)
+def test_ninety_days_have_daily_bars_and_the_last_ends_today():
+    period = parse("since=90d").period(NOON)
 
-    assert (period.unit, period.count) == ("week", 13)
+    assert (period.unit, period.count) == ("day", 90)
     assert period.end == datetime(2026, 11, 21, tzinfo=UTC)
-    assert period.bar_indexes()["2026-11-14"] == 12
-    assert period.bar_indexes()["2026-11-13"] == 11
-    assert len(period.bar_indexes()) == 91
+    assert period.bar_indexes()["2026-11-20"] == 89
 
 
 def test_the_period_before_ends_where_this_one_starts():
