@@ -10,17 +10,20 @@ time that the event loop was blocked and the time that the machine was busy with
 from __future__ import annotations
 
 import argparse
+import base64
 import gzip
 import json
 import os
+import re
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, replace
 
-from bench.support.ingest_client import Line, frame, greet
+from bench.support.ingest_client import Line, frame, greet, text_frame
 from bench.support.machine import Target, loopscope, report
+from bench.support.viewers import Reader
 from bench.support.workload import Batch, tape
 
 MIB = 1024 * 1024
@@ -35,7 +38,36 @@ COLUMNS = (
 )
 SETTLE_S = 0.3
 REQUESTS = 50  # of a cheap request
-Attack = Callable[[Target, float], tuple[int, str]]
+PAGE_FRAMES = 2_000  # of 4 KiB, to a page socket
+SUBSCRIBERS = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """The server that is attacked, somebody who is signed in, and a session that was recorded."""
+
+    target: Target
+    reader: Reader
+    session: str = ""  # its id
+    page: str = ""  # its path
+
+    @property
+    def port(self) -> int:
+        return self.target.port
+
+    @property
+    def token(self) -> str:
+        return self.target.token
+
+    @property
+    def cookie(self) -> str:
+        return self.reader.socket("/p/default/sessions")[1]["Cookie"]
+
+    def cpu_s(self) -> float:
+        return self.target.cpu_s()
+
+
+Attack = Callable[[Place, float], tuple[int, str]]
 
 
 class Pauses:
@@ -67,9 +99,11 @@ class Pauses:
 
 def main() -> None:
     options = _options()
-    with loopscope(options.database) as (target, _):
-        _send(target, _post(target, b"".join(batch.body for batch in tape("warm", 400, 100))))
-        rows = [_row(target, name) for name in ATTACKS if options.only in name]
+    with loopscope(options.database) as (target, server):
+        place = Place(target, Reader(server))
+        _send(place, _post(place, b"".join(batch.body for batch in tape("warm", 400, 100))))
+        place = _recorded(place)
+        rows = [_row(place, name) for name in ATTACKS if options.only in name]
     report("Limits", "The worst request of each kind; CPU of the whole process.", COLUMNS, rows)
 
 
@@ -83,7 +117,7 @@ class Cost:
     pause_s: float
 
 
-def measure(target: Target, attack: Attack, share: float) -> Cost:
+def measure(target: Place, attack: Attack, share: float) -> Cost:
     """Run an attack at a share of its full size."""
     with Pauses(target.port) as pauses:
         time.sleep(SETTLE_S)
@@ -93,7 +127,7 @@ def measure(target: Target, attack: Attack, share: float) -> Cost:
     return Cost(sent, answer, cpu_s, pauses.longest_s)
 
 
-def _row(target: Target, name: str) -> tuple[object, ...]:
+def _row(target: Place, name: str) -> tuple[object, ...]:
     half, full = (measure(target, ATTACKS[name], share) for share in (0.5, 1.0))
     ratio = f"{full.cpu_s / half.cpu_s:.1f}" if half.cpu_s > 0.1 else "-"
     each = f"{full.cpu_s / full.sent * 1e9:,.0f}"
@@ -101,7 +135,7 @@ def _row(target: Target, name: str) -> tuple[object, ...]:
     return name, f"{full.sent:,}", full.answer, f"**{full.cpu_s:.2f}**", each, ratio, pause
 
 
-def _post(target: Target, body: bytes, **headers: str) -> bytes:
+def _post(target: Place, body: bytes, **headers: str) -> bytes:
     fields = {"content-length": str(len(body)), "content-type": "application/x-ndjson"} | {
         name.replace("_", "-"): value for name, value in headers.items()
     }
@@ -110,7 +144,7 @@ def _post(target: Target, body: bytes, **headers: str) -> bytes:
     return (head + "\r\n".join(lines)).encode() + b"\r\n\r\n" + body
 
 
-def _send(target: Target, request: bytes, times: int = 1) -> tuple[int, str]:
+def _send(target: Place, request: bytes, times: int = 1) -> tuple[int, str]:
     """Send a request and return its bytes and the status; a refusal may come before all was sent."""
     with _connected(target) as line:
         for _ in range(times):
@@ -124,7 +158,7 @@ def _send(target: Target, request: bytes, times: int = 1) -> tuple[int, str]:
 
 
 @contextmanager
-def _connected(target: Target) -> Iterator[Line]:
+def _connected(target: Place) -> Iterator[Line]:
     line = Line(target.port)
     try:
         yield line
@@ -137,18 +171,68 @@ def _body(content: Callable[[int], bytes], size: int, **headers: str) -> Attack:
     return lambda target, share: _send(target, _post(target, content(int(size * share)), **headers))
 
 
-def _get(path: str, *, with_token: bool = True) -> Attack:
-    """Return an attack that gets a path again and again."""
+def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, headers: str = "") -> Attack:
+    """Return an attack that gets a path again and again; `{session}` and `{page}` stand for recorded ones."""
 
-    def attack(target: Target, share: float) -> tuple[int, str]:
-        bearer = f"Authorization: Bearer {target.token}\r\n" if with_token else ""
-        request = f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n{bearer}\r\n"
+    def attack(target: Place, share: float) -> tuple[int, str]:
+        found = path.format(session=target.session, page=target.page)
+        bearer = f"Authorization: Bearer {target.token}\r\n" if with_token and not is_signed_in else ""
+        cookie = f"Cookie: {target.cookie}\r\n" if is_signed_in else ""
+        request = f"GET {found} HTTP/1.1\r\nHost: 127.0.0.1\r\n{bearer}{cookie}{headers}\r\n"
         return _send(target, request.encode(), max(1, int(REQUESTS * share)))
 
     return attack
 
 
-def _chunks(target: Target, share: float) -> tuple[int, str]:
+def _subscribe(target: Place, share: float) -> tuple[int, str]:
+    """Open event streams side by side, then store a batch that each of them is told of."""
+    request = (
+        f"GET /api/v1/lifecycle HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {target.token}\r\n\r\n"
+    ).encode()
+    with ExitStack() as lines:
+        streams = [lines.enter_context(_connected(target)) for _ in range(int(SUBSCRIBERS * share))]
+        for stream in streams:
+            stream.send(request)
+        body = b"".join(batch.body for batch in tape(f"subscribed-{share}", 400, 100))
+        sent, answer = _send(target, _post(target, body))
+    return sent + len(request) * len(streams), answer
+
+
+def _page_socket(target: Place, share: float) -> tuple[int, str]:
+    """Send frames of the maximum size to the socket of a page."""
+    address, headers = target.reader.socket("/p/default/sessions")
+    path = address.partition(f":{target.port}")[2]
+    fields = "".join(f"{name}: {value}\r\n" for name, value in headers.items())
+    key = base64.b64encode(os.urandom(16)).decode()
+    handshake = (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{target.port}\r\n"
+        "Upgrade: websocket\r\nConnection: Upgrade\r\n"
+        f"Sec-WebSocket-Key: {key}\r\nSec-WebSocket-Version: 13\r\n{fields}\r\n"
+    ).encode()
+    content = text_frame(b"[" * 4_000) * int(PAGE_FRAMES * share)
+    with _connected(target) as line:
+        line.send(handshake)
+        status, _ = line.read_response()
+        line.send(content)
+        _send(target, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
+        time.sleep(SETTLE_S)
+    return len(content), str(status)
+
+
+def _recorded(place: Place) -> Place:
+    """Return the place with the session that was recorded, by its id and by its page."""
+    with _connected(place) as line:
+        line.send(
+            f"GET /api/v1/sessions?limit=1 HTTP/1.1\r\nHost: 127.0.0.1\r\n"
+            f"Authorization: Bearer {place.token}\r\n\r\n".encode()
+        )
+        session = json.loads(line.read_response()[1])["items"][0]["session_id"]
+    page = re.search(r"/p/default/sessions/\d+", place.reader.get("/p/default/sessions"))
+    assert page is not None
+    return replace(place, session=session, page=page[0])
+
+
+def _chunks(target: Place, share: float) -> tuple[int, str]:
     body = b"1\r\n\n\r\n" * int(MIB * share) + b"0\r\n\r\n"
     head = _post(target, b"", transfer_encoding="chunked").replace(b"content-length: 0\r\n", b"")
     return _send(target, head + body)
@@ -157,7 +241,7 @@ def _chunks(target: Target, share: float) -> tuple[int, str]:
 def _frame(content: Callable[[int], bytes]) -> Attack:
     """Return an attack by one WebSocket frame of up to 4 MiB."""
 
-    def attack(target: Target, share: float) -> tuple[int, str]:
+    def attack(target: Place, share: float) -> tuple[int, str]:
         with _connected(target) as line:
             greet(line, target.token, f"attack-{time.monotonic_ns()}")
             body = content(int(4 * MIB * share))
@@ -167,15 +251,23 @@ def _frame(content: Callable[[int], bytes]) -> Attack:
     return attack
 
 
-def _sign_in(target: Target, share: float) -> tuple[int, str]:
+def _sign_in(target: Place, share: float) -> tuple[int, str]:
     request = b"POST /signin HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 0\r\n\r\n"
     return _send(target, request, max(1, int(REQUESTS * share)))
+
+
+def _keys(size: int) -> bytes:
+    return b"{" + b",".join(b'"%07d":1' % number for number in range(size // 12)) + b"}"
 
 
 def _events(size: int) -> bytes:
     line = b'{"type":"Unknown","x":"' + os.urandom(60).hex().encode() + b'"}\n'
     return line * (size // len(line))
 
+
+WORDS = "+".join(f"{letter * 20}" for letter in "abcdefgh")  # as many as a query may have
+MODELS = "&".join(f"model={'m' * 100}{number}" for number in range(50))  # as many as a filter may have
+HEADERS = f"X-Long: {'x' * 8_000}\r\n" + "X-More: 1\r\n" * 300
 
 ATTACKS: dict[str, Attack] = {
     "ingest: events of unknown type": _body(_events, 4 * MIB),
@@ -185,6 +277,10 @@ ATTACKS: dict[str, Attack] = {
     "ingest: one JSON object": _body(
         lambda size: b'{"a":[' + b"1," * (size // 2) + b"1]}", 4 * MIB - 100, content_type="application/json"
     ),
+    "ingest: one JSON object of lists": _body(
+        lambda size: b'{"a":[' + b"[]," * (size // 3) + b"1]}", 4 * MIB - 100, content_type="application/json"
+    ),
+    "ingest: one JSON object of many keys": _body(_keys, 4 * MIB - 100, content_type="application/json"),
     "ingest: gzip, tiny members": _body(
         lambda size: gzip.compress(b"x") * (size // 21), 4 * MIB, content_encoding="gzip"
     ),
@@ -202,12 +298,33 @@ ATTACKS: dict[str, Attack] = {
     "readyz, token": _get("/readyz"),
     "metrics": _get("/metrics"),
     "sign-in page": _get("/signin", with_token=False),
-    "sign-in, refused": _sign_in,
+    "sign-in refused": _sign_in,
     "static file": _get("/static/favicon.svg", with_token=False),
+    "sign-in link": _get("/signin/" + "x" * 43, with_token=False),
+    "headers": _get(
+        "/healthz", with_token=False, headers=f"X-Long: {'x' * 8_000}\r\n" + "X-More: 1\r\n" * 300
+    ),
     "read API: sessions": _get("/api/v1/sessions?limit=200"),
+    "read API: filters": _get(f"/api/v1/sessions?limit=200&q={WORDS}&{MODELS}"),
+    "read API: session": _get("/api/v1/sessions/{session}"),
+    "read API: session as of": _get("/api/v1/sessions/{session}?at=200"),
     "read API: loops": _get("/api/v1/loops?limit=200"),
+    "read API: groups": _get("/api/v1/groups?limit=200"),
+    "read API: compactions": _get("/api/v1/compactions?limit=200"),
+    "read API: approvals": _get("/api/v1/approvals?limit=200"),
+    "read API: quarantine": _get("/api/v1/quarantine?limit=200"),
     "read API: usage": _get("/api/v1/usage?group_by=config"),
-    "read API: description": _get("/api/v1/openapi.json", with_token=False),
+    "read API: configs": _get("/api/v1/configs"),
+    "read API: events": _get("/api/v1/sessions/{session}/events"),
+    "read API: export": _get("/api/v1/sessions/{session}/export?as=phi-session"),
+    "read API: context": _get("/api/v1/sessions/{session}/context"),
+    "read API: description": _get("/api/v1/openapi.json"),
+    "read API without a token": _get("/api/v1/sessions", with_token=False),
+    "lifecycle": _subscribe,
+    "page socket": _page_socket,
+    "search": _get(f"/p/default/find?q={WORDS}", is_signed_in=True),
+    "page: sessions": _get(f"/p/default/sessions?q={WORDS}&{MODELS}", is_signed_in=True),
+    "page: session": _get("{page}", is_signed_in=True),
     "not found": _get("/nothing", with_token=False),
 }
 

@@ -101,13 +101,13 @@ def greet(line: Line, token: str, producer: str) -> None:
     """Open the WebSocket and send the producer's name."""
     line.send(_handshake(token))
     assert line.read_response()[0] == 101
-    line.send(_text(json.dumps({"op": "hello", "v": 1, "producer": producer}).encode()))
+    line.send(text_frame(json.dumps({"op": "hello", "v": 1, "producer": producer}).encode()))
     assert line.receive()["op"] == "welcome"
 
 
 def frame(batch: Batch) -> bytes:
     """Return the frame of a batch."""
-    return _text(b'{"op":"events","first":%d,"n":%d}\n' % (batch.first, batch.count) + batch.body)
+    return text_frame(b'{"op":"events","first":%d,"n":%d}\n' % (batch.first, batch.count) + batch.body)
 
 
 TRANSPORTS = {"HTTP": post, "WebSocket": talk}
@@ -137,7 +137,8 @@ def _handshake(token: str) -> bytes:
     ).encode()
 
 
-def _text(content: bytes) -> bytes:
+def text_frame(content: bytes) -> bytes:
+    """Return a masked text frame."""
     size = len(content)
     if size < 126:
         head = struct.pack("!BB", 0x81, 0x80 | size)

@@ -1,0 +1,79 @@
+"""Every route has its row in docs/reference/limits.md, and every row its measured cost."""
+
+import re
+
+import pytest
+from django.urls import get_resolver
+
+from bench.limits.__main__ import ATTACKS
+from dashboard.routing import http_urlpatterns, websocket_urlpatterns
+from tests.support.server import ROOT
+
+LIMITS = (ROOT / "docs/reference/limits.md").read_text()
+CONVERTER = re.compile(r"<[^>]*>")
+# Patterns that match whatever no other matches: the rows of their parts stand for them.
+CATCH_ALL = {"(?s)^api/v1/.", "^(?:ingest|api)(?:/|\\Z)", "", "api/v1/<path:rest>", "api/v1/"}
+
+
+def table(heading):
+    """Return the cells of the rows of the first table below a heading."""
+    lines = LIMITS.partition(f"## {heading}\n")[2].partition("\n## ")[0].splitlines()
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if line.startswith("|")]
+    return rows[2:]
+
+
+BOUNDS, COSTS = table("Bounds"), table("Costs")
+PLACES = {place for row in BOUNDS for place in re.findall(r"`(?:[A-Z]+ )?(/[^`?]*)[^`]*`", row[0])}
+MEASURED = [name for row in BOUNDS for name in row[-1].split(", ")]
+
+
+def walked(patterns, before=""):
+    for pattern in patterns:
+        route = before + str(pattern.pattern)
+        if hasattr(pattern, "url_patterns"):
+            yield from walked(pattern.url_patterns, route)
+        else:
+            yield route
+
+
+def routes():
+    asgi = [str(route.pattern) for route in (*http_urlpatterns, *websocket_urlpatterns)]
+    found = [*walked(get_resolver().url_patterns), *asgi, "static/<path:path>"]
+    return sorted({f"/{CONVERTER.sub('…', route)}" for route in found if route not in CATCH_ALL} | {"/"})
+
+
+def has_row(route):
+    """Return whether a row names the route; "…" at its end stands for all below pages of a project."""
+    return any(
+        route == place or (place == "/p/…/…" and route.startswith("/p/…/")) or _is_static(route, place)
+        for place in PLACES
+    )
+
+
+def _is_static(route, place):
+    return place == "/static/…" and route.startswith("/static/")
+
+
+@pytest.mark.parametrize("route", routes())
+def test_every_route_has_a_row(route):
+    assert has_row(route), f"docs/reference/limits.md has no row for {route}"
+
+
+def test_rows_name_no_place_that_is_not_there():
+    assert {*routes(), "/p/…/…", "/static/…", "/nothing"} >= PLACES
+
+
+@pytest.mark.parametrize("row", BOUNDS, ids=lambda row: row[0])
+def test_every_row_has_a_measured_cost(row):
+    costs = [cost[0] for cost in COSTS]
+    names = row[-1].split(", ")
+    assert all(any(cost.startswith(name) for cost in costs) for name in names), f"no cost of {names}"
+
+
+def test_the_table_of_costs_has_every_attack_of_the_benchmark():
+    assert [row[0] for row in COSTS] == list(ATTACKS)
+
+
+@pytest.mark.parametrize("cost", COSTS, ids=lambda cost: cost[0])
+def test_every_cost_belongs_to_a_row(cost):
+    assert any(cost[0].startswith(name) for name in MEASURED)
