@@ -48,11 +48,17 @@ def test_on_a_phone_the_sums_of_compactions_name_their_configs_in_full(window):
 
 
 @pytest.mark.usefixtures("recorded")
-def test_on_a_phone_the_filters_of_evaluations_form_one_column(window):
+def test_on_a_phone_every_menu_and_the_time_range_open_inside_of_the_window(window):
     page = window(viewport=PHONE).open("/p/default/evaluations")
-    boxes = [each.bounding_box() for each in page.locator(".evaluation-filters select").all()]
-    assert len(boxes) == 4
-    assert len({(round(box["x"]), round(box["width"])) for box in boxes}) == 1
+    menus = page.locator(".filter-menu").all()
+    assert len(menus) == 4
+    for menu in menus:
+        menu.locator("summary").click()
+        box = menu.locator(".filter-popover").bounding_box()
+        assert box["x"] >= 0
+        assert box["x"] + box["width"] <= PHONE["width"]
+        page.keyboard.press("Escape")
+        assert menu.get_attribute("open") is None
 
 
 @pytest.mark.parametrize(
