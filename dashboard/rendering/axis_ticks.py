@@ -26,7 +26,7 @@ FEW = 3  # ticks below which a logarithmic axis has even steps instead
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class Segment:
     """A part of a time axis with one scale: seconds since zero, and positions."""
 
     start: float
@@ -83,28 +83,28 @@ def logarithmic_amounts(low: float, high: float, most: int) -> list[int]:
     return coarse[:: ceil(len(coarse) / most) or 1]
 
 
-def time_ticks(pieces: Sequence[Piece], width: float) -> list[TimeTick]:
-    """Return the ticks of a time axis of this width, whose pieces are in the order of their positions.
+def time_ticks(segments: Sequence[Segment], width: float) -> list[TimeTick]:
+    """Return the ticks of a time axis of this width, whose segments are in the order of their positions.
 
-    Time between two pieces is folded and has none. The step is refined until two ticks are drawn, as all
-    pieces may be shorter than the first step. Cost: linear in the number of pieces for each step tried.
+    Time between two segments is folded and has none. The step is refined until two ticks are drawn, as all
+    segments may be shorter than the first step. Cost: linear in the number of segments for each step tried.
     """
-    shown = sum(piece.end - piece.start for piece in pieces) * SECOND
-    step, found = _time_step(shown / TIME_TICKS), _multiples(pieces, _time_step(shown / TIME_TICKS), width)
+    shown = sum(segment.end - segment.start for segment in segments) * SECOND
+    step, found = _time_step(shown / TIME_TICKS), _multiples(segments, _time_step(shown / TIME_TICKS), width)
     while len(found) < 2 and step > 1 and shown:
         step = _finer(step)
-        found = _multiples(pieces, step, width)
+        found = _multiples(segments, step, width)
     return found
 
 
-def _multiples(pieces: Sequence[Piece], step: int, width: float) -> list[TimeTick]:
-    """Return the multiples of `step` microseconds inside the pieces, without those too near to the last."""
+def _multiples(segments: Sequence[Segment], step: int, width: float) -> list[TimeTick]:
+    """Return the multiples of `step` microseconds inside the segments, without those too near to the last."""
     found: list[TimeTick] = []
-    for piece in pieces:
-        start, end = round(piece.start * SECOND), round(piece.end * SECOND)
+    for segment in segments:
+        start, end = round(segment.start * SECOND), round(segment.end * SECOND)
         for n in range(-(-start // step), end // step + 1):
             share = (n * step - start) / (end - start) if end > start else 0.0
-            tick = TimeTick(piece.x1 + share * (piece.x2 - piece.x1), timedelta(microseconds=n * step))
+            tick = TimeTick(segment.x1 + share * (segment.x2 - segment.x1), timedelta(microseconds=n * step))
             last = found[-1] if found else None
             if not last or (tick.time > last.time and tick.x - last.x >= APART * width):
                 found.append(tick)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from dashboard.rendering.axis_ticks import (
     APART,
     TIME_TICKS,
-    Piece,
+    Segment,
     amount_step,
     amounts_up_to,
     amounts_within,
@@ -30,7 +30,7 @@ SMALL = {
     }.items()
     for n in steps
 }
-PIECES = st.lists(
+SEGMENTS = st.lists(
     st.tuples(st.floats(0, 10**5), st.floats(0.001, 10**5), st.floats(0.01, 100)), min_size=1, max_size=8
 )
 
@@ -48,7 +48,7 @@ def is_round_time(time):
 
 
 @given(AMOUNTS)
-def test_a_step_is_round_and_less_than_two_and_a_half_times_what_is_asked(least):
+def test_a_step_is_round_and_less_than_two_and_a_half_times_its_bound(least):
     step = amount_step(least)
 
     assert is_round(step)
@@ -104,19 +104,20 @@ def test_a_logarithmic_axis_has_few_ticks_in_its_range_and_one_at_least(low, tim
     assert times < 10 or (ticks and all(is_round(tick) for tick in ticks))
 
 
-@given(PIECES)
-def test_ticks_of_a_time_axis_are_round_inside_its_pieces_and_apart(lengths):
-    pieces, start, x = [], 0.0, 0.0
+@given(SEGMENTS)
+def test_ticks_of_a_time_axis_are_round_inside_its_segments_and_apart(lengths):
+    segments, start, x = [], 0.0, 0.0
     for pause, length, width in lengths:
-        pieces.append(Piece(start + pause, start + pause + length, x, x + width))
+        segments.append(Segment(start + pause, start + pause + length, x, x + width))
         start, x = start + pause + length, x + width
-    ticks = time_ticks(pieces, x)
+    ticks = time_ticks(segments, x)
 
     for tick in ticks:
         second = tick.time.total_seconds()
         assert any(
-            piece.start - 1e-6 <= second <= piece.end + 1e-6 and piece.x1 - 0.01 <= tick.x <= piece.x2 + 0.01
-            for piece in pieces
+            segment.start - 1e-6 <= second <= segment.end + 1e-6
+            and segment.x1 - 0.01 <= tick.x <= segment.x2 + 0.01
+            for segment in segments
         )
     assert all(before.time < after.time for before, after in pairwise(ticks))
     assert all(after.x - before.x >= APART * x for before, after in pairwise(ticks))
@@ -124,7 +125,7 @@ def test_ticks_of_a_time_axis_are_round_inside_its_pieces_and_apart(lengths):
 
 @given(st.floats(0, 10**6), st.floats(0.001, 10**7))
 def test_an_axis_without_pauses_has_even_ticks_at_multiples_of_a_round_step(start, length):
-    ticks = time_ticks([Piece(start, start + length, 0, 100)], 100)
+    ticks = time_ticks([Segment(start, start + length, 0, 100)], 100)
     steps = {after.time - before.time for before, after in pairwise(ticks)}
 
     assert 2 <= len(ticks) <= TIME_TICKS + 1
@@ -132,12 +133,12 @@ def test_an_axis_without_pauses_has_even_ticks_at_multiples_of_a_round_step(star
     assert all(is_round_time(step) and not tick.time % step for step in steps for tick in ticks)
 
 
-def test_short_pieces_far_apart_have_finer_ticks():
-    pieces = [Piece(n * 3_600 + 7, n * 3_600 + 12, 25 * n, 25 * n + 20) for n in range(4)]
+def test_short_segments_far_apart_have_finer_ticks():
+    segments = [Segment(n * 3_600 + 7, n * 3_600 + 12, 25 * n, 25 * n + 20) for n in range(4)]
 
-    assert len(time_ticks(pieces, 100)) >= 2
+    assert len(time_ticks(segments, 100)) >= 2
 
 
 def test_a_moment_has_at_most_one_tick():
     assert time_ticks([], 100) == []
-    assert len(time_ticks([Piece(0, 0, 0, 0)], 100)) == 1
+    assert len(time_ticks([Segment(0, 0, 0, 0)], 100)) == 1

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import pairwise
 
-from dashboard.rendering.axis_ticks import Piece, TimeTick, time_ticks
+from dashboard.rendering.axis_ticks import Segment, TimeTick, time_ticks
 from dashboard.shared.series_colours import series_class
 
 WIDTH = 1000.0
@@ -208,9 +208,9 @@ def _time_ticks(events: Sequence[TrackEvent], stops: Sequence[Stop], chosen: Seq
     There are none between two stops with a pause longer than IDLE, and none where a clock went back.
     """
     pauses = [n for n, (one, other) in enumerate(pairwise(events)) if other.at - one.at > IDLE]
-    pieces = [
-        Piece(stop.seconds, following.seconds, 100 * stop.x / WIDTH, 100 * following.x / WIDTH)
+    segments = [
+        Segment(stop.seconds, following.seconds, 100 * stop.x / WIDTH, 100 * following.x / WIDTH)
         for (stop, following), (n, m) in zip(pairwise(stops), pairwise(chosen), strict=True)
         if stop.seconds <= following.seconds and bisect_left(pauses, n) == bisect_left(pauses, m)
     ]
-    return time_ticks(pieces, 100.0)
+    return time_ticks(segments, 100.0)

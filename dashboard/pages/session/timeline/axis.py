@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from dashboard.rendering.axis_ticks import Piece, TimeTick, time_ticks
+from dashboard.rendering.axis_ticks import Segment, TimeTick, time_ticks
 
 FOLD = timedelta(minutes=1)
 GAP = 3.0
@@ -79,7 +79,7 @@ class Axis:
         """Return the ticks at round times since `zero`; folded time has none."""
         return time_ticks(
             [
-                Piece(
+                Segment(
                     (part.start - zero).total_seconds(),
                     (part.end - zero).total_seconds(),
                     part.x,
