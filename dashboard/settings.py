@@ -255,6 +255,7 @@ SESSION_COOKIE_NAME = "loopscope_session"
 SESSION_COOKIE_AGE = 14 * 24 * 3600
 CSRF_COOKIE_NAME = "loopscope_csrf"
 CSRF_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "dashboard.web.errors.csrf_failure"
 # `no-referrer` would make browsers send "Origin: null" with our own forms, which the CSRF check refuses.
 SECURE_REFERRER_POLICY = "same-origin"
 

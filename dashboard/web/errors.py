@@ -46,6 +46,11 @@ def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     return _page(request, 403)
 
 
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer 403 to a form without a valid CSRF token; Django's CSRF_FAILURE_VIEW. `reason` is not shown."""
+    return _page(request, 403, "403_csrf")
+
+
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 404; Django's handler404."""
     return _page(request, 404)

@@ -119,8 +119,25 @@ def test_error_pages_of_a_project_keep_its_navigation_for_its_members(settings, 
     answer = client.get(url)
     assert answer.status_code == status
     assert 'href="/p/default/sessions"' in answer.content.decode()
+    assert 'data-attention="' in answer.content.decode()
     assert "secret" not in answer.content.decode()
     assert not INLINE.search(answer.content.decode())
+
+
+def test_a_form_without_a_csrf_token_is_answered_with_navigation_theme_and_advice(db):
+    project, user = Project.objects.create(slug="default"), User.objects.create_user("reader")
+    project.memberships.create(user=user)
+    client = Client(enforce_csrf_checks=True)
+    client.force_login(user)
+    client.cookies["theme"] = "dark"
+    answer = client.post("/p/default/attention/seen")
+    html = answer.content.decode()
+
+    assert answer.status_code == 403
+    assert "This form has expired" in html
+    assert "Nothing was changed." in html
+    assert 'href="/p/default/sessions"' in html
+    assert 'data-theme="dark"' in html
 
 
 def test_without_the_database_an_error_page_has_no_navigation(settings, db):
