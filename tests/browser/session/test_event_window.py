@@ -114,6 +114,23 @@ def test_who_reads_further_up_stays_there_and_hears_how_many_came(server, window
     assert one.faults == []
 
 
+def test_rows_that_the_reader_loaded_stay_while_more_than_four_pages_arrive(server, window, loop):
+    loop(*range(60))
+    page = opened(window(), server, loop)
+    for start in range(60, 660, 100):
+        loop(*range(start, start + 100))
+        arrived(page, start + 99)
+    page.wait_for_function("(rows) => document.querySelectorAll(rows).length <= 400", arg=ROWS)
+    gap = listed(page).index("Later events")
+    page.get_by_role("link", name="Later events").first.dispatch_event("click")
+    arrived(page, gap + 98)
+    for start in range(660, 1060, 100):
+        loop(*range(start, start + 100))
+        arrived(page, start + 99)
+    page.wait_for_function("(rows) => document.querySelectorAll(rows).length <= 500", arg=ROWS)
+    assert listed(page)[: gap + 100] == [-1, *range(gap + 99)]
+
+
 def test_a_list_of_one_kind_and_of_a_session_misses_no_event_either(server, window, loop):
     other = f"{loop.session}.b.1"
     server.agent().send(build.agent_start(other), build.agent_end(other))

@@ -5,6 +5,7 @@ export const list = document.querySelector("[data-window]");
 export const button = document.querySelector("[data-follow]");
 export const pane = document.getElementById(button.getAttribute("aria-controls"));
 export const most = Number(list.dataset.limit);
+export const loaded = new WeakSet(); // rows that the reader loaded by a link
 const refreshed = new WeakSet();
 export const rows = () => [...list.children].filter((each) => !("gap" in each.dataset));
 export const order = (row) => Number(row?.dataset.order ?? -1);
@@ -77,6 +78,7 @@ async function load(url, anchor, only) {
   found.append(
     ...[...fresh.content.querySelectorAll(`[data-into="${list.id}"]`)].filter((each) => !only || each.id == only),
   );
+  if (!only) for (const row of found.children) loaded.add(row);
   keepScroll(anchor, () => {
     list.dataset.first = 0; // lets the loaded rows be inserted
     dispatchEvent(new CustomEvent("live:put", { detail: found }));

@@ -1,8 +1,8 @@
 // Limits the list of a running loop ([data-window]) to what a reload would show: the last [data-limit] turns or events,
-// and turns of at most [data-bytes] in total. A reader who scrolled up keeps the rows around the position; rows with an
-// opened detail, a selection or the focus stay. Removed rows can be loaded again (list_gaps.js). Cost: O(rows) for each
-// update; sizes of ended turns are cached.
-import { button, list, updateGaps, most, order, pane, rows, keepScroll, top } from "./list_gaps.js";
+// and turns of at most [data-bytes] in total. A reader who scrolled up keeps the rows around the position, and those
+// loaded by a link, which can be further down; rows with an opened detail, a selection or the focus stay. Removed rows
+// can be loaded again (list_gaps.js). Cost: O(rows) for each update; sizes of ended turns are cached.
+import { button, list, loaded, updateGaps, most, order, pane, rows, keepScroll, top } from "./list_gaps.js";
 export { loadGap } from "./list_gaps.js";
 
 const bytes = Number(list.dataset.bytes || Infinity);
@@ -44,7 +44,9 @@ function removeOld(all, opened) {
   const first = isUp ? all.findIndex((each) => each.getBoundingClientRect().bottom > edge) : all.length;
   const isNear = (at) => at >= first - ABOVE && at < first + most;
   const start = windowStart(all, 1);
-  const left = all.filter((each, at) => at < start && !(isUp && isNear(at)) && !isInUse(each, opened));
+  const left = all.filter(
+    (each, at) => at < start && !(isUp && (isNear(at) || loaded.has(each))) && !isInUse(each, opened),
+  );
   keepScroll(isUp && all[first], () => left.forEach((row) => row.remove()));
 }
 
