@@ -66,7 +66,7 @@ def test_bytes_that_are_no_chunks_are_refused_once(channel, decoded):
     assert sum(decoded) <= DECODED_BYTES
 
 
-def test_the_next_request_behind_a_body_of_several_parts_is_kept(channel, decoded, monkeypatch):
+def test_the_next_request_behind_a_body_of_several_parts_is_answered(channel, decoded, monkeypatch):
     monkeypatch.setattr("dashboard.server.http_channel.Request.requestReceived", lambda *_: None)
     chunk = b"400\r\n" + b"x" * 1024 + b"\r\n"
     following = b"GET /healthz HTTP/1.1\r\nHost: " + b"a" * 3 * DECODED_BYTES

@@ -40,7 +40,7 @@ def framed(text):
         websocket_frames.read(text, is_bare=True)
 
 
-def taken(body):
+def one_line(body):
     with suppress(http.Fault):
         http._one_line(body)
 
@@ -72,8 +72,8 @@ READERS = {
     "deep nesting": lambda n: (parsed, nested(n)),
     "brackets that never close": lambda n: (parsed, b"[" * 100 * n),
     "long numbers": lambda n: (parsed, b'{"type":"X","a":' + b"9" * 50 * n + b"}"),
-    "one JSON object": lambda n: (taken, wide(n)),
-    "one broken JSON object": lambda n: (taken, wide(n)[:-1]),
+    "one JSON object": lambda n: (one_line, wide(n)),
+    "one broken JSON object": lambda n: (one_line, wide(n)[:-1]),
     "a frame of lines": lambda n: (framed, '{"op":"events","first":0,"n":9}\n' + (EVENT.decode() + "\n") * n),
     "a frame of blank lines": lambda n: (framed, "\n" * 10 * n),
     "a frame with a long header": lambda n: (framed, '{"op":"hello","v":1,"producer":"' + "x" * n * 9 + '"}'),

@@ -60,7 +60,7 @@ def shown(project, kind):
     return Insight.objects.filter(project=project, kind=kind, is_part=False)
 
 
-def test_what_is_dated_in_the_future_was_seen_when_it_arrived(fresh):
+def test_a_finding_dated_in_the_future_counts_at_its_arrival(fresh):
     project = fresh()
     feed(project, *PLANTED)
     assert EventRecord.objects.filter(occurred_at__gt=NOW).exists()

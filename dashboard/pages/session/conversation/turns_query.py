@@ -194,9 +194,9 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
         turn, pk = span.turn, span.turn.pk
         inside, loose = lines_of[pk], [line for line in outside if span.holds(line)]
         own, others = calls_of[turn.loop_id, pk], calls_of[turn.loop_id, None]
-        asked = {line.id: questions[line.id] for line in (*inside, *loose) if line.id in questions}
+        wanted = {line.id: questions[line.id] for line in (*inside, *loose) if line.id in questions}
         fold = folded[pk].folded if pk in folded else None
-        made[pk] = TurnSource(span, inside, loose, own, others, streamed.get(pk, {}), asked, fold)
+        made[pk] = TurnSource(span, inside, loose, own, others, streamed.get(pk, {}), wanted, fold)
     return made
 
 

@@ -135,9 +135,9 @@ def test_a_new_price_shows_as_soon_as_history_is_repriced(project, finished, agr
 
 
 def test_an_approval_shows_in_its_turn_at_once(feed, agrees, see):
-    asked = {"kind": "tool", "tool_call_id": "t1", "command": "rm -rf build", "approval_id": "a1"}
+    approval = {"kind": "tool", "tool_call_id": "t1", "command": "rm -rf build", "approval_id": "a1"}
     answered = {"tool_call_id": "t1", "approval_id": "a1", "decision": "denied", "reason": "Not today."}
-    requested = build.ours("ApprovalRequested", timestamp=build.time(3), **asked)
+    requested = build.ours("ApprovalRequested", timestamp=build.time(3), **approval)
     feed(build.agent_start(), build.turn_start(), requested, build.turn_end())
     path = f"/p/default/sessions/{Session.objects.get().pk}"
     assert "Approval requested" in see(path).text
@@ -195,7 +195,7 @@ def test_a_page_of_a_stream_that_grows_equals_one_without_a_cache(feed, see, nam
             assert body(html) == body(see(page).html), page
 
 
-def test_pages_as_of_an_event_are_not_taken_from_the_cache_of_the_present(finished, see, agrees):
+def test_pages_as_of_an_event_do_not_use_the_cache_of_the_present(finished, see, agrees):
     last = json.loads(f"[{max(JournalEvent.objects.values_list('pk', flat=True))}]")[0]
     past = see(f"{finished}?at={last}").html
     present = agrees(finished).html
