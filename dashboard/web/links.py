@@ -148,6 +148,11 @@ def integrity(slug: str) -> str:
     return _to("integrity", slug)
 
 
+def orphan(slug: str, pk: int) -> str:
+    """Return the list of orphan events from one on."""
+    return _with(integrity(slug), {"list": "orphans", "before": pk + 1}) + f"#event-{pk}"
+
+
 def page(name: str, slug: str) -> str:
     """Return a page of a project by the name of its route."""
     return _to(name, slug)

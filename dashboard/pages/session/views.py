@@ -156,7 +156,7 @@ def event(_request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     except EventRecord.DoesNotExist as error:
         raise Http404 from error
     if place.session is None:
-        return HttpResponseRedirect(f"{links.integrity(project.slug)}#event-{pk}")
+        return HttpResponseRedirect(links.orphan(project.slug, pk))
     loop = place.loop or header_session.default_loop(place.session)
     if loop is None:
         return HttpResponseRedirect(links.session(project.slug, place.session))

@@ -93,7 +93,7 @@ def test_a_custom_range_of_days_begins_and_ends_within_its_bars():
 
 
 @pytest.mark.parametrize(
-    ("since", "unit"), [("2026-08-25", "day"), ("2026-08-01", "week"), ("1970-01-01", "49 weeks")]
+    ("since", "unit"), [("2026-08-25", "day"), ("2026-08-01", "week"), ("1970-01-01", "50 weeks")]
 )
 def test_a_long_custom_range_has_a_bounded_number_of_bars(since, unit):
     period = parse(f"since={since}").period(NOON)

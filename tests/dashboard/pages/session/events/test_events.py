@@ -100,12 +100,12 @@ def test_the_permalink_of_an_event_without_a_loop_leads_to_the_session(feed, rea
 
 
 def test_an_orphan_is_shown_on_the_integrity_page(feed, reader):
-    feed(build.turn_start("never.started.1"))
-    pk = EventRecord.objects.get().pk
+    feed(*(build.turn_start(f"never.started.{n}") for n in range(1, 60)))
+    pk = EventRecord.objects.order_by("pk").first().pk
 
     place = reader.get(f"/p/default/events/{pk}")["Location"]
 
-    assert place == f"/p/default/integrity#event-{pk}"
+    assert place == f"/p/default/integrity?list=orphans&before={pk + 1}#event-{pk}"
     assert f'id="event-{pk}"' in reader.get(place).content.decode()
 
 
