@@ -150,7 +150,7 @@ def test_tags_and_metadata_are_shown_and_offered(see, labelled):
     assert 'name="tag" value="night ly"' in page.html
     assert "&lt;b&gt;" in page.html
     assert "<b></span>" not in page.html
-    assert re.findall(r'class="label[^>]*>([^<]*)<', page.html) == [
+    assert re.findall(r'class="session-label[^>]*>([^<]*)<', page.html) == [
         "night ly",
         "&lt;b&gt;",
         "env = prod",
