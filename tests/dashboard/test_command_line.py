@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from django.core.management import CommandError, call_command, get_commands
+from django.core.management import CommandError, call_command, get_commands, load_command_class
 from django.db import DatabaseError, OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
 
@@ -77,6 +77,25 @@ def test_a_command_that_does_not_use_the_database_runs(newer, monkeypatch, capsy
 def test_a_start_checks_the_schema_again_before_it_migrates(newer):
     with pytest.raises(CommandError, match=FUTURE):
         call_command("up", "--port", "0", "--accept-loss")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_a_command_starts_without_the_checks_of_the_whole_project(name):
+    assert load_command_class(get_commands()[name], name).requires_system_checks == []
+
+
+def test_a_command_loads_no_page(transactional_db):
+    listed = subprocess.run(
+        [sys.executable, "-X", "importtime", "manage.py", "project", "list"],
+        cwd=ROOT,
+        env=os.environ | environment(),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+
+    assert "recorder.models" in listed.stderr
+    assert "dashboard.pages" not in listed.stderr
 
 
 @pytest.mark.parametrize("command", [["up", "--port", "0", "--accept-loss"], ["project", "list"]])

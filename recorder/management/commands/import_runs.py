@@ -28,6 +28,7 @@ class Command(BaseCommand):
         "Import event files (.jsonl, .ndjson, .sse, packed or not), phi-core session files (.json), "
         "SQLite stores of cagent and aidaemon, and folders of them."
     )
+    requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the paths and what they hold."""
