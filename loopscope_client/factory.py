@@ -7,7 +7,8 @@ from uuid import uuid4
 
 from loopscope_client.never_raise import Done
 from loopscope_client.scopes.groups import Group
-from loopscope_client.scopes.loops import Loop, snapshot
+from loopscope_client.scopes.loops import Loop
+from loopscope_client.scopes.model_config import snapshot
 
 
 class ScopeFactory:

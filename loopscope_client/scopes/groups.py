@@ -8,7 +8,8 @@ from uuid import uuid4
 from loopscope_client.never_raise import quiet
 from loopscope_client.scopes import messages
 from loopscope_client.scopes.base import Scope, Sends, ids, now
-from loopscope_client.scopes.loops import Loop, snapshot
+from loopscope_client.scopes.loops import Loop
+from loopscope_client.scopes.model_config import snapshot
 
 
 class Group(Scope):

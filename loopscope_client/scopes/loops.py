@@ -10,6 +10,7 @@ from loopscope_client.scopes import messages
 from loopscope_client.scopes.base import OpenTurn, Scope, Sends, error_text, ids, now, outcome_of
 from loopscope_client.scopes.compaction import Compaction
 from loopscope_client.scopes.messages import Message
+from loopscope_client.scopes.model_config import snapshot
 from loopscope_client.scopes.tools import Tool
 from loopscope_client.scopes.turns import Turn
 from loopscope_client.transport.encoding import text_of
@@ -343,17 +344,3 @@ class SubAgent(Loop):
         if error is None:
             self._tool.result(self.answered, is_error=self.is_failed)
         self._tool.__exit__(None if error is None else type(error), error, None)
-
-
-def snapshot(
-    model: str | None, provider: str | None, settings: Mapping[str, object]
-) -> dict[str, object] | None:
-    """Return the config of a loop; None without model, provider and settings."""
-    if model is None and provider is None and not settings:
-        return None
-    named = {"model": text_of(model or "unknown"), "provider": text_of(provider or "unknown")}
-    return {
-        **named,
-        "config_id": None,
-        **{name: value for name, value in settings.items() if value is not None},
-    }
