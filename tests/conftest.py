@@ -61,6 +61,7 @@ LONG_FILES = {
     "recorder/ingest/test_writer.py",
     "recorder/insights/test_consolidate.py",
     "recorder/insights/test_extract_facts.py",
+    "recorder/insights/test_interrupted_consolidation.py",
     "recorder/journal/test_read.py",
     "recorder/journal/test_storage.py",
     "recorder/operations/test_after_retention.py",

@@ -1,5 +1,16 @@
-"""What tests of consolidation share: a model to ask."""
+"""What tests of consolidation share: projects that are new, and a model to ask."""
 
+import pytest
+
+from recorder.ingest import writer
 from tests.recorder.insights.llm_server import speaker
+from tests.recorder.projection.test_store import Projects
 
 __all__ = ("speaker",)  # a fixture
+
+
+@pytest.fixture
+def fresh(db, monkeypatch):
+    monkeypatch.setattr("recorder.insights.consolidate.PAUSE_S", 0)
+    yield Projects()
+    writer.close()

@@ -10,7 +10,7 @@ from recorder.insights.extract_facts import INVALID_ANSWERS_MAX, TIMEOUTS_IN_ROW
 from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, Project, ReadLoop
 from tests.recorder.insights.fixtures import learned
 from tests.recorder.insights.llm_server import reply, saying, talk, true
-from tests.recorder.insights.test_consolidate import feed, quiet
+from tests.recorder.insights.projects import feed, quiet
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -8,7 +8,7 @@ from recorder.insights.consolidate import consolidate
 from recorder.models import Membership, Project
 from tests.recorder.insights.fixtures import working
 from tests.recorder.insights.llm_server import speaker
-from tests.recorder.insights.test_consolidate import feed, quiet
+from tests.recorder.insights.projects import feed, quiet
 
 __all__ = ("speaker",)  # a fixture
 

@@ -14,7 +14,7 @@ from recorder.models import DailyJob, EventRecord, Insight, InsightEvidence, Loo
 from recorder.operations import scheduler
 from tests.recorder.insights.fixtures import working
 from tests.recorder.insights.llm_server import saying, talk, true
-from tests.recorder.insights.test_consolidate import quiet
+from tests.recorder.insights.projects import quiet
 
 CAGENT = Path("tests/tapes/cagent/transfer-task.reconstructed.events.jsonl")
 HOSTILE = '"><img src=x onerror=alert(1)>'
