@@ -99,6 +99,7 @@ EVENT_BYTES = _number("LOOPSCOPE_EVENT_BYTES", 4 * MIB)
 # Limits of the ingest endpoints. Those of the protocol are sent in `welcome.limits`.
 LOOPSCOPE_LIMITS = {
     "event_bytes": EVENT_BYTES,
+    "event_values": _number("LOOPSCOPE_EVENT_VALUES", 220_000),
     "frame_bytes": _number("LOOPSCOPE_FRAME_BYTES", EVENT_BYTES + 64 * 1024),
     "frame_events": _number("LOOPSCOPE_FRAME_EVENTS", 500),
     "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),

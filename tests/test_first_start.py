@@ -14,6 +14,7 @@ from django.http import HttpResponse
 from dashboard import settings
 from dashboard.asgi import application
 from dashboard.security.csp import POLICY
+from recorder.core.formats import EVENT_VALUES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -134,6 +135,7 @@ def test_the_limits_are_those_of_the_protocol(settings):
         settings.LOOPSCOPE_LIMITS
         | {
             "event_bytes": 4 * 2**20,
+            "event_values": EVENT_VALUES,
             "frame_bytes": 4 * 2**20 + 64 * 2**10,
             "frame_events": 500,
             "body_bytes": 8 * 2**20,

@@ -16,6 +16,7 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from jiter import from_json
 
+from recorder.core.formats.structure import has_more_values
 from recorder.database.errors import Busy
 from recorder.ingest.auth import (
     NUMBER,
@@ -275,8 +276,9 @@ def inflated(body: bytes, limit: int) -> bytes:
 def _one_line(body: bytes) -> bytes:
     """Return one JSON object as a line; it may have been printed over several."""
     is_object = body.lstrip()[:1] == b"{"
-    # One that is too long is refused as a line; to parse it would hold the GIL, and so the event loop.
-    if is_object and len(body) <= settings.LOOPSCOPE_LIMITS["event_bytes"]:
+    # One that is too large is refused as a line; to parse it would hold the GIL, and so the event loop.
+    limits = settings.LOOPSCOPE_LIMITS
+    if is_object and len(body) <= limits["event_bytes"] and not has_more_values(body, limits["event_values"]):
         is_object = _is_whole(body)
     if not is_object:
         raise Fault(400, "bad_body", f"{JSON} holds one JSON object")

@@ -186,4 +186,4 @@ def _parsed(batch: Batch) -> Sequence[ParsedLine | InvalidLineError]:
 @cache
 def _limits() -> Limits:
     limits = settings.LOOPSCOPE_LIMITS
-    return Limits(**{name: limits[name] for name in ("event_bytes", "depth", "id_bytes")})
+    return Limits(**{name: limits[name] for name in ("event_bytes", "event_values", "depth", "id_bytes")})

@@ -17,8 +17,9 @@ from typing import Protocol
 from recorder.core.events import SourceEvent
 from recorder.core.events.base import construct
 from recorder.core.events.fields import is_id, parse_timestamp
-from recorder.core.formats import DEFAULT_LIMITS, ForeignLine, InvalidLineError, Limits
+from recorder.core.formats import DEFAULT_LIMITS, EVENT_VALUES, ForeignLine, InvalidLineError, Limits
 from recorder.core.formats.native import read_object
+from recorder.core.formats.structure import has_more_values
 from recorder.core.records import ORIGIN_NATIVE, ORIGIN_SILENT, ORIGIN_TRANSLATED, Json, Origin
 
 Fields = dict[str, Json]
@@ -165,8 +166,11 @@ def required_id(fields: Fields, name: str) -> str:
 
 
 def parse_arguments(value: Json) -> Json:
-    """Return the arguments of a tool call, decoded if a runtime wrote them as JSON text."""
-    if not isinstance(value, str):
+    """Return the arguments of a tool call, decoded if a runtime wrote them as JSON text.
+
+    A text of more than EVENT_VALUES keys and values stays a text.
+    """
+    if not isinstance(value, str) or has_more_values(value.encode(errors="replace"), EVENT_VALUES):
         return value
     try:
         parsed: Json = json.loads(value)

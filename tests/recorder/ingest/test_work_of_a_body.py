@@ -4,7 +4,9 @@ import asyncio
 import json
 
 import pytest
+from django.conf import settings
 
+from recorder.core.formats import native
 from recorder.ingest import http
 from recorder.ingest.http import BODY_LINES, INLINE_REJECTS
 from recorder.ingest.websocket_frames import LINES_MAX, BadFrame, Lines, read
@@ -86,3 +88,19 @@ def test_a_frame_of_too_many_blank_lines_is_a_bad_frame():
     assert isinstance(read("\n" * (LINES_MAX - 1) + event, is_bare=True), Lines)
     with pytest.raises(BadFrame):
         read("\n" * (LINES_MAX + 1) + event, is_bare=True)
+
+
+@pytest.mark.parametrize("media", [http.NDJSON, http.JSON])
+def test_a_line_of_more_values_than_allowed_is_rejected_alone_and_never_parsed(token, monkeypatch, media):
+    def parse(*_args, **_options):
+        raise AssertionError("the line is parsed")
+
+    monkeypatch.setattr(http, "from_json", parse)
+    monkeypatch.setattr(native, "from_json", parse)
+    line = b'{"type":"X","x":[' + b"[]," * settings.LOOPSCOPE_LIMITS["event_values"] + b"1]}"
+
+    answer = post(line, token, content_type=media)
+
+    assert answer.status == 200
+    assert [(each["seq"], each["code"]) for each in answer.json["rejected"]] == [(0, "too_large")]
+    assert QuarantinedLine.objects.get().size == len(line)

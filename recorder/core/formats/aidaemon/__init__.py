@@ -30,6 +30,7 @@ from recorder.core.formats.base import (
     Translation,
     count_field,
     format_time,
+    parse_arguments,
     required_id,
     text_field,
 )
@@ -119,12 +120,8 @@ def fingerprint(line: Fields) -> str:
 
 def _data(column: Json) -> Fields | None:
     """Return the column `data`, an object or its JSON text; None if it is neither."""
-    if isinstance(column, str):
-        try:
-            column = json.loads(column)
-        except (ValueError, RecursionError):
-            return None
-    return column if isinstance(column, dict) else None
+    found = parse_arguments(column)
+    return found if isinstance(found, dict) else None
 
 
 def _is_complete(kind: str, data: Fields) -> bool:
