@@ -104,6 +104,7 @@ LOOPSCOPE_LIMITS = {
     "frame_events": _number("LOOPSCOPE_FRAME_EVENTS", 500),
     "body_bytes": _number("LOOPSCOPE_BODY_BYTES", 8 * MIB),
     "inflated_bytes": _number("LOOPSCOPE_INFLATED_BYTES", 16 * MIB),
+    "body_lines": _number("LOOPSCOPE_BODY_LINES", 42_000),  # 8 MiB of lines of 200 bytes
     "depth": _number("LOOPSCOPE_DEPTH", 128),
     "id_bytes": _number("LOOPSCOPE_ID_BYTES", 512, most=512),  # maximum of the columns
     "credit_bytes": _number("LOOPSCOPE_CREDIT_BYTES", MIB),

@@ -7,7 +7,6 @@ import json
 import logging
 import zlib
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
 from functools import partial
 from math import ceil
 from typing import Any
@@ -43,9 +42,6 @@ CHUNK = 64 * 1024  # gzip is inflated by so many bytes: what follows a member is
 MEMBERS = 64  # of one gzip body; each costs an inflater of 40 kB
 RATIO = 250  # an inflated body is at most so many times longer than it was sent,
 RATIO_FROM = 1024 * 1024  # if it is longer than this
-# Each line costs a parse, and a row if it is refused: a body with more lines than this has at least so many
-# bytes a line, blank ones included. Hardly an event is shorter, so it is the limit of bytes that events meet.
-BODY_LINES, LINE_BYTES = 30_000, 64
 # A plain body is read on the event loop up to these limits, in at most 2 ms. A thread would wait for the GIL
 # while the writer holds it, and so delay each batch of an ordinary sender.
 INLINE_BYTES, INLINE_LINES = 1024 * 1024, 1_000
@@ -109,8 +105,12 @@ async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
 async def _written(receipt: Receipt) -> bytes:
     """Return a receipt as JSON; one with many rejected lines is written off the event loop."""
     if len(receipt.rejected) <= INLINE_REJECTS:
-        return _json(asdict(receipt))
-    return await asyncio.get_running_loop().run_in_executor(_BODIES, lambda: _json(asdict(receipt)))
+        return _content(receipt)
+    return await asyncio.get_running_loop().run_in_executor(_BODIES, _content, receipt)
+
+
+def _content(receipt: Receipt) -> bytes:
+    return _json(receipt.fields())
 
 
 async def reply(send: Send, status: int, body: dict[str, Any], **headers: str) -> None:
@@ -236,10 +236,9 @@ def _read(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
     content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
     if media == JSON:
         return [_one_line(content)]
-    if content.count(b"\n") > max(BODY_LINES, len(content) // LINE_BYTES):
-        raise Fault(
-            413, "too_large", f"a body has at most {BODY_LINES} lines of less than {LINE_BYTES} bytes"
-        )
+    most = settings.LOOPSCOPE_LIMITS["body_lines"]
+    if content.count(b"\n") > most:
+        raise Fault(413, "too_large", f"a body has at most {most} lines, with the blank ones")
     return lines_of(content)
 
 

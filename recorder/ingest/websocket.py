@@ -16,7 +16,7 @@ import json
 import logging
 import time
 from collections import deque
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NoReturn
 
@@ -257,7 +257,7 @@ class IngestConsumer(SocketConsumer):
 
     async def _acknowledge(self, receipt: Receipt) -> None:
         self._high = receipt.upto
-        rejected = [asdict(each) for each in receipt.rejected]
+        rejected = [each.fields() for each in receipt.rejected]
         credit = settings.LOOPSCOPE_LIMITS["credit_bytes"]
         await self._say("ack", upto=receipt.upto, rejected=rejected, credit=credit)
 

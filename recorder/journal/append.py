@@ -74,6 +74,7 @@ class Journal:
 
     def __init__(self, project: int, batches: Sequence[Batch]) -> None:
         self.project = project
+        self._adapt = sql.timestamp_encoder()
         lock(project)
         names = {batch.producer for batch in batches if batch.producer}
         self._producers = {producer.name: producer for producer in producers.named(project, names)}
@@ -148,12 +149,11 @@ class Journal:
         self.write_lines()
         sql.write(sql.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
         self._note_tokens()
-        adapt = sql.timestamp_encoder()
         high = {producer.pk: producer.high for producer in self._producers.values()}
         transaction.on_commit(partial(self._windows.keep, high))
         sql.write(
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
-            [(high[pk], adapt(at), pk) for pk, at in self._seen.items()],
+            [(high[pk], self._adapt(at), pk) for pk, at in self._seen.items()],
         )
         note_readers(self._translation)
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
@@ -161,7 +161,7 @@ class Journal:
 
     def _note_tokens(self) -> None:
         """Update when tokens were last used, to the minute: one write per batch would be a hot row."""
-        adapt = sql.timestamp_encoder()
+        adapt = self._adapt
         sql.write(
             """UPDATE recorder_accesstoken SET last_used_at = %s
                WHERE id = %s AND (last_used_at IS NULL OR last_used_at < %s)""",
@@ -200,7 +200,7 @@ class Journal:
         return Sender(
             producer.pk,
             at,
-            sql.timestamp_encoder()(at),
+            self._adapt(at),
             SOURCE_OF.get(producer.format, producer.format),
             producer.is_demo,
             self._windows.of(producer.pk, producer.high, at.date()),
@@ -275,7 +275,7 @@ class Journal:
 
     def _quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
         path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
-        at = sql.timestamp_encoder()(batch.received_at)
+        at = self._adapt(batch.received_at)
         about = (self.project, producer.pk, refused.seq, refused.code, path, message)
         self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
 

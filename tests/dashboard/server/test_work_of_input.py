@@ -20,13 +20,14 @@ from recorder.ingest import http, websocket_frames
 from recorder.ingest.auth import header
 from recorder.ingest.http import INLINE_OBJECT_BYTES
 from recorder.ingest.writer import close
-from recorder.journal.batch import lines_of
+from recorder.journal.batch import Receipt, Rejected, lines_of
 from recorder.models import Project
 from tests.support import build
 from tests.support.count_calls import count_calls
 from tests.support.endpoint_clients import post
 
 FIRST = 400  # so many parts, and twice as many, are compared
+REJECTED = Rejected(0, "not_object", "", "an event is a JSON object")
 EVENT = json.dumps(build.turn_start("s.a.1")).encode()
 
 
@@ -67,6 +68,8 @@ def twice_a_key(keys):
 READERS = {
     "JSON lines": lambda n: (lines_of, (EVENT + b"\n") * n),
     "events": lambda n: (native.parse_all, [EVENT] * n),
+    "lines that are no events": lambda n: (native.parse_all, [b"1"] * n),
+    "an answer of rejected lines": lambda n: (http._content, Receipt("p", n, rejected=[REJECTED] * n)),
     "wide keys": lambda n: (parsed, wide(n)),
     "keys that come twice": lambda n: (parsed, twice_a_key(n)),
     "deep nesting": lambda n: (parsed, nested(n)),
