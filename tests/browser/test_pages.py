@@ -2,9 +2,11 @@
 
 import pytest
 
+from dashboard.pages.registry import PAGES as REGISTERED
 from tests.browser.pages import PAGES, open_page
 
 WIDTHS = (390, 768, 1024, 1440)
+PHONE = {"width": 390, "height": 844}
 
 
 @pytest.mark.parametrize("name", PAGES)
@@ -31,24 +33,47 @@ def test_no_page_scrolls_sideways(window, addresses, name):
         assert wide <= inner, width
 
 
-def test_on_a_phone_an_address_that_names_a_view_opens_at_the_loop(window, addresses):
-    page = window(viewport={"width": 390, "height": 844}).open(addresses["json"])
-    for shown in (page.locator("#loop-scroll"), page.get_by_role("link", name="JSON")):
-        box = shown.bounding_box()
-        assert box["x"] >= 0
-        assert box["x"] + box["width"] <= 391
+@pytest.mark.parametrize("name", ["tree", "json"])
+def test_on_a_phone_a_session_opens_at_its_loop_and_the_tree_is_one_tap_away(window, addresses, name):
+    page = window(viewport=PHONE, has_touch=True).open(addresses[name])
+    assert is_in_view(page, "#loop-scroll")
+    assert not is_in_view(page, "#loops")
+    page.locator("#loop").get_by_role("link", name="Loops").tap()
+    page.wait_for_function("document.querySelector('#split').scrollLeft >= innerWidth - 1")
+    assert is_in_view(page, "#loops")
+    page.locator("#loops").get_by_role("link", name="Conversation").tap()
+    page.wait_for_function("document.querySelector('#split').scrollLeft === 0")
+    assert is_in_view(page, "#loop-scroll")
+    if name == "json":
+        assert is_in_view(page, ".loop-nav [aria-current]")
 
 
-def test_on_a_phone_every_page_is_reachable(window, addresses):
-    page = window(viewport={"width": 390, "height": 844}).open(addresses["integrity"])
-    for link in page.get_by_role("navigation", name="Main").locator(".nav-pages a").all():
+def is_in_view(page, selector):
+    """Return whether an element lies within the width of the window."""
+    box = page.locator(selector).bounding_box()
+    return box["x"] >= 0 and box["x"] + box["width"] <= page.viewport_size["width"] + 1
+
+
+def test_on_a_phone_the_menu_names_every_page(window, addresses):
+    page = window(viewport=PHONE).open(addresses["integrity"])
+    navigation = page.get_by_role("navigation", name="Main")
+    assert not navigation.locator("a", has_text="Costs").is_visible()
+    navigation.get_by_role("button", name="Menu").click()
+    links = navigation.locator("#nav-menu a").all()
+    assert {link.inner_text().split("\n")[0] for link in links} >= {
+        each.link.title for each in REGISTERED if each.link
+    }
+    for link in links:
+        link.scroll_into_view_if_needed()
         box = link.bounding_box()
-        assert box["width"] >= 24
-        assert box["x"] >= 0
+        assert box["height"] >= 40
         assert page.evaluate(
-            "([x, y]) => Boolean(document.elementFromPoint(x, y).closest('.nav-pages a'))",
+            "([x, y]) => Boolean(document.elementFromPoint(x, y).closest('#nav-menu a'))",
             [box["x"] + box["width"] - 2, box["y"] + 20],
         )
+    page.keyboard.press("Escape")
+    assert not page.locator("#nav-menu").is_visible()
+    assert page.evaluate("document.activeElement.getAttribute('popovertarget')") == "nav-menu"
 
 
 def test_clipped_text_has_its_full_text_as_title(window, addresses):

@@ -92,5 +92,9 @@
   const isNew = ({ addedNodes }) => [...addedNodes].some((node) => node.nodeType == 1);
   new MutationObserver((records) => records.some(isNew) && ready()).observe(tree, { childList: true, subtree: true });
   ready();
-  tree.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  // scrollIntoView would also scroll the panes of a narrow screen, away from the conversation.
+  const list = tree.querySelector("[data-tree]")?.getBoundingClientRect();
+  const selected = tree.querySelector('[aria-selected="true"]')?.getBoundingClientRect();
+  if (selected && selected.bottom > list.bottom)
+    tree.querySelector("[data-tree]").scrollTop = selected.top - list.top - list.height / 2;
 })();

@@ -1,7 +1,7 @@
 // Truncated text (.clip) gets its full text as title on hover. A row of links that overflows is scrolled to the current
 // link where the style sheet alone cannot do it.
 if (!CSS.supports("scroll-initial-target", "nearest")) {
-  for (const strip of document.querySelectorAll(".tabs, .nav-pages")) {
+  for (const strip of document.querySelectorAll(".tabs")) {
     const current = strip.querySelector('[aria-current], [aria-selected="true"]')?.getBoundingClientRect();
     const room = strip.getBoundingClientRect();
     if (current) strip.scrollLeft += current.x - room.x + (current.width - room.width) / 2;
