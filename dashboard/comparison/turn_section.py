@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from dashboard.comparison.turn_table import Table
+from dashboard.comparison.turn_table import ROWS, Chunk, Table
 
 
 class Link(Protocol):
@@ -26,7 +26,7 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSection:
-    """The turns of branches or of sessions side by side; root of comparison/turns.html."""
+    """The turns of branches or of sessions side by side; root of comparison/turns.html and rows.html."""
 
     table: Table
     what: Literal["branch", "session"]
@@ -37,6 +37,11 @@ class TurnSection:
     @property
     def columns(self) -> int:
         return self.count + 1
+
+    @property
+    def chunks(self) -> Sequence[tuple[Chunk, str]]:
+        """Return the chunks, each with the query string of the page that renders it."""
+        return [(chunk, self.link(row=chunk.first)) for chunk in self.table.chunks]
 
     @property
     def several(self) -> str:
@@ -58,7 +63,7 @@ class TurnSection:
     @property
     def earlier(self) -> str:
         first = self.table.first
-        return self.link(row=max(first - 1, 1)) + "#turns" if first > 1 else ""
+        return self.link(row=max(first - ROWS, 1)) + "#turns" if first > 1 else ""
 
     @property
     def later(self) -> str:

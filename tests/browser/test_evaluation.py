@@ -7,6 +7,7 @@ from pathlib import Path
 from statistics import median
 
 import pytest
+from playwright.sync_api import expect
 
 from tests.dashboard.pages.evaluations.branches import branch, end, judge, start
 from tests.support import build
@@ -134,8 +135,8 @@ def test_six_branches_scroll_with_the_page_under_heads_that_stay(window, six_bra
         for each in (
             ".nav",
             ".comparison thead th",
-            ".comparison .steps tr:last-child th",
-            ".comparison .steps tr:last-child td",
+            ".comparison .steps th[scope=row]",
+            ".comparison .steps th[scope=row] + td",
         )
     )
     is_on_top = nav["height"] < 100
@@ -175,3 +176,42 @@ def test_a_link_leads_to_the_first_difference_of_the_branches(server, window):
     row.locator("a.step").nth(1).click()
     page.wait_for_url(re.compile(r"/loops/\d+\?turn=41"))
     page.get_by_text("two").first.wait_for()
+
+
+def rows_of_turns(page):
+    return page.locator(".steps th", has_text=re.compile(r"Turn \d+$|between"))
+
+
+def test_rows_are_loaded_when_the_reader_scrolls_to_them_and_the_focus_stays(server, window):
+    session, numbers = f"long-{time.monotonic_ns()}", range(1, 7)
+    turns = [f"read file-{n}" for n in range(70)]
+    events = [start(*numbers), *(e for n in numbers for e in branch(n, *turns, "Done.")), *judge("1"), end(1)]
+    server.agent().send(*named(session, *events))
+    page = window().open(evaluation_url(server, session) + "?row=41#turn-rows-41")
+    expect(page.locator("#turn-rows-21[data-loaded]")).to_have_count(1)
+    top = page.locator("#turn-rows-41 tr").first.evaluate("row => row.getBoundingClientRect().top")
+    assert 0 <= top < 200
+
+    page = window().open(evaluation_url(server, session))
+    expect(rows_of_turns(page)).to_have_count(20)
+    link = page.get_by_role("link", name="Rows 21 to 40")
+    link.focus()
+    loaded = page.locator("#turn-rows-21[data-loaded]")
+    expect(loaded.locator("tr")).to_have_count(20)
+    assert page.evaluate("document.activeElement.closest('tbody').id") == "turn-rows-21"
+    page.evaluate("scrollTo(0, document.body.scrollHeight)")
+    expect(page.locator(".steps .step")).to_have_count(71 * 6)
+
+
+def test_loaded_rows_follow_a_branch_that_runs(server, window):
+    session, numbers = f"runs-{time.monotonic_ns()}", range(1, 7)
+    turns = [f"read file-{n}" for n in range(30)]
+    before = [e for n in numbers for e in branch(n, *turns)[:-1]]
+    agent = server.agent()
+    agent.send(*named(session, start(*numbers), *before))
+    page = window().open(evaluation_url(server, session) + "#turn-rows-21")
+    expect(page.locator("#turn-rows-21[data-loaded] tr")).to_have_count(10)
+
+    agent.send(*named(session, *(e for n in numbers for e in branch(n, *turns, "bash late")[-5:-1])))
+    expect(page.locator("#turn-rows-21[data-loaded] tr")).to_have_count(11)
+    expect(page.locator("#turn-rows-21 .step", has_text="late")).to_have_count(6)

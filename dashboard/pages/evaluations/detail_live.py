@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -11,6 +12,7 @@ from dashboard.live.panel import Panel
 from dashboard.live.streaming_text import BLOCK
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
+from dashboard.pages.evaluations.queries.groups import Group
 from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
@@ -95,6 +97,18 @@ class EvaluationPage:
     @property
     def _panels(self) -> tuple[Panel, ...]:
         return HEAD, LANES, table_panel(self.params), JUDGE
+
+
+def drawn(group: Group, params: Params) -> Mapping[str, str]:
+    """Render the panels of a page from one reading of its group, by the last part of their name."""
+    pk = group.record.pk
+    values = {
+        HEAD: header.head(group),
+        LANES: lanes.lanes_of({pk: group})[pk],
+        table_panel(params): comparison.comparison(group, params),
+        JUDGE: judge.judge_of(group),
+    }
+    return {panel.name.partition("/")[2]: panel.fragment(pk, value) for panel, value in values.items()}
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:

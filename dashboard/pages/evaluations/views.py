@@ -6,35 +6,38 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from dashboard.live.paged_list import OpenList, listing, newest
-from dashboard.pages.evaluations.detail_live import EvaluationPage
+from dashboard.pages.evaluations.detail_live import drawn
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.list_live import EVALUATIONS
 from dashboard.pages.evaluations.list_params import FILTERS, NEWEST, Filters
 from dashboard.pages.evaluations.queries import list as queries_list
-from dashboard.pages.evaluations.queries import lookup
-from dashboard.security.access import member
+from dashboard.pages.evaluations.queries.comparison import turns_of
+from dashboard.pages.evaluations.queries.groups import groups
+from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links
 from recorder.models import Project
 
 
 @require_safe
 @member
-def detail(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
-    """Show one evaluation."""
-    if not lookup.is_of(project.pk, pk):
+@vary_on_headers("HX-Request")
+def detail(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
+    """Show one evaluation; to htmx, the rows of turns that `row` selects."""
+    group = groups([pk]).get(pk)
+    if group is None or group.project != project:
         raise Http404
     params = Params.parse(request.GET)
-    page = EvaluationPage(project.pk, pk, params)
+    if request.htmx:
+        return render(request, "comparison/loaded_rows.html", {"section": turns_of(group, params)})
     context = {
         "project": project,
         "page": "evaluations",
         "group": pk,
         "ws_url": links.live(project.slug, "evaluation", group=pk, **params.pairs()),
-        "drawn": {
-            panel.name.partition("/")[2]: panel.draw(pks)[pk] for panel, pks in page.dirty_panels(None)
-        },
+        "drawn": drawn(group, params),
     }
     return render(request, "evaluations/detail.html", context)
 

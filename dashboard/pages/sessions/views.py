@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
+from django.views.decorators.vary import vary_on_headers
 
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import download, queries
@@ -17,7 +18,7 @@ from dashboard.pages.sessions.compare_params import MOST, Params
 from dashboard.pages.sessions.live import SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
 from dashboard.pages.sessions.queries.download import Downloaded
-from dashboard.security.access import member
+from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.streaming_response import stream
@@ -71,8 +72,9 @@ def as_json(request: HttpRequest, project: Project) -> HttpResponseBase:
 
 @require_safe
 @member
-def compare(request: HttpRequest, project: Project) -> HttpResponse:
-    """Show two to four sessions side by side; each of them has to be one of the project."""
+@vary_on_headers("HX-Request")
+def compare(request: HtmxRequest, project: Project) -> HttpResponse:
+    """Show two to four sessions side by side, each one of the project; to htmx, the rows `row` selects."""
     params = Params.parse(request.GET)
     context = {"project": project, "page": "sessions", "params": params}
     if not params.is_comparison:
@@ -81,6 +83,8 @@ def compare(request: HttpRequest, project: Project) -> HttpResponse:
     if len(found) < len(params.sessions):
         raise Http404
     comparison = queries.comparison([found[pk] for pk in params.sessions], params)
+    if request.htmx:
+        return render(request, "comparison/loaded_rows.html", {"section": comparison.turns})
     return render(request, "sessions/compare.html", context | {"comparison": comparison})
 
 

@@ -16,7 +16,8 @@ from recorder.core.records import Json
 from recorder.journal import read
 from recorder.models import EventRecord
 
-SHOWN = 16_000  # characters of one answer
+SHOWN = 16_000  # characters of a judge's reply
+TOGETHER = 24_000  # characters of the answers of all branches of a page
 LATEST = 20  # last lines of a judge that are searched for its reply
 
 
@@ -50,8 +51,9 @@ def answers(branches: Sequence[Branch], how: How) -> Sequence[Answer | None]:
     texts = _texts(events)
     day = read.pruned(events) if len(texts) < len(events) else None
     found = [texts.get(branch.answer_event or 0, "") if branch in ended else "" for branch in branches]
+    most = TOGETHER // max(len(branches), 1)
     return [
-        _answer(text, found[0] if n and how == "diff" else None, branch)
+        _answer(text, found[0] if n and how == "diff" else None, branch, most)
         if text
         else Answer("", 0, "", pruned_on=day)
         if day and branch in ended and branch.answer_event not in texts
@@ -81,11 +83,11 @@ def _assistant_text(raw: bytes) -> str:
     return clean(text_of(message)).strip()
 
 
-def _answer(text: str, winner: str | None, branch: Branch) -> Answer:
+def _answer(text: str, winner: str | None, branch: Branch, most: int) -> Answer:
     return Answer(
-        text=text[:SHOWN],
+        text=text[:most],
         words=len(text.split()),
-        url=branch.url if len(text) > SHOWN else "",
-        changes=changes(text[:SHOWN], winner[:SHOWN]) if winner else (),
-        is_partly_compared=bool(winner) and (is_cut(text) or is_cut(winner or "")),
+        url=branch.url if len(text) > most else "",
+        changes=changes(text[:most], winner[:most]) if winner else (),
+        is_partly_compared=winner is not None and (is_cut(text[:most]) or is_cut(winner[:most])),
     )

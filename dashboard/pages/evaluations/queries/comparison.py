@@ -67,18 +67,15 @@ class Tables:
 
 def comparison(group: Group, params: Params) -> Comparison:
     """Return the comparison of a group's branches. Three queries in addition to those of the group."""
-    winner = group.winner
-    shown = params.chosen(winner.number if winner else None, len(group.branches))
-    branches = group.numbered(shown)
+    branches = _chosen(group, params)
     differing, equal_settings = differences([_snapshot(branch) for branch in branches])
-    steps = turns_of_loops([branch.pk for branch in branches])
-    compared = [Turns(steps[branch.pk], branch.url, branch.is_open) for branch in branches]
+    compared = _turns(branches)
     return Comparison(
         pk=group.record.pk,
         branches=branches,
         every=group.branches,
-        shown=shown,
-        is_settled=winner is not None,
+        shown=[branch.number for branch in branches],
+        is_settled=group.winner is not None,
         is_win=group.record.verdict != "fallback",
         differing=differing,
         equal=equal_settings,
@@ -89,14 +86,33 @@ def comparison(group: Group, params: Params) -> Comparison:
             ]
         ),
         answers=answers(branches, params.answer),
-        turns=TurnSection(
-            table=table(compared, first=params.row, is_only_differences=params.is_only_differences),
-            what="branch",
-            count=len(branches),
-            is_only_differences=params.is_only_differences,
-            link=params.but,
-        ),
+        turns=_turn_section(compared, params),
         params=params,
+    )
+
+
+def turns_of(group: Group, params: Params) -> TurnSection:
+    """Return the turns of a group's branches side by side. Two queries."""
+    return _turn_section(_turns(_chosen(group, params)), params)
+
+
+def _chosen(group: Group, params: Params) -> Sequence[Branch]:
+    winner = group.winner
+    return group.numbered(params.chosen(winner.number if winner else None, len(group.branches)))
+
+
+def _turns(branches: Sequence[Branch]) -> Sequence[Turns]:
+    steps = turns_of_loops([branch.pk for branch in branches])
+    return [Turns(steps[branch.pk], branch.url, branch.is_open) for branch in branches]
+
+
+def _turn_section(compared: Sequence[Turns], params: Params) -> TurnSection:
+    return TurnSection(
+        table=table(compared, first=params.row, is_only_differences=params.is_only_differences),
+        what="branch",
+        count=len(compared),
+        is_only_differences=params.is_only_differences,
+        link=params.but,
     )
 
 

@@ -45,10 +45,11 @@ class Head:
 
 def heads(pks: Collection[int]) -> Mapping[int, Head]:
     """Return heads by primary key. Five queries for one group."""
-    return {pk: _head(group) for pk, group in groups(pks).items()}
+    return {pk: head(group) for pk, group in groups(pks).items()}
 
 
-def _head(group: Group) -> Head:
+def head(group: Group) -> Head:
+    """Return the head of a group. Two queries."""
     record, slug = group.record, group.project.slug
     previous, following = _neighbours(record)
     parts = _parts(group)

@@ -47,10 +47,11 @@ class Judge:
 
 def judges(pks: Collection[int]) -> Mapping[int, Judge]:
     """Return judges by primary key of their group. Four queries for one group."""
-    return {pk: _judge(group) for pk, group in groups(pks).items()}
+    return {pk: judge_of(group) for pk, group in groups(pks).items()}
 
 
-def _judge(group: Group) -> Judge:
+def judge_of(group: Group) -> Judge:
+    """Return the judge of a group. Two queries, three when its reply was pruned."""
     judge = None if group.is_running else group.judge
     answer = reply(judge.pk) if judge else Reply()
     totals = group.totals

@@ -21,8 +21,9 @@ def evaluation(see):
 
 def rows(page):
     """Return the rows of turns as words, cell by cell; a gap is "~"."""
-    steps = next(e for e in page.root.walk() if e.attributes.get("class") == "steps")
-    found = [e for e in steps.elements if e.tag == "tr" and e.attributes.get("class") != "row-group"]
+    steps = [e for e in page.root.walk() if e.attributes.get("class") == "steps"]
+    every = [row for part in steps for row in part.elements if row.tag == "tr"]
+    found = [row for row in every if row.attributes.get("class") != "row-group"]
     return [[text(cell) for cell in row.elements] for row in found]
 
 

@@ -8,7 +8,7 @@ from django.test.utils import CaptureQueriesContext
 
 from recorder.models import LoopRecord, ParallelGroupRecord
 from tests.dashboard.pages.evaluations.branches import SAME, branch, config, end, judge, loop_id, start
-from tests.dashboard.pages.evaluations.conftest import text
+from tests.dashboard.pages.evaluations.conftest import rows, text
 from tests.support import build
 from tests.support.count_calls import count_calls
 
@@ -239,7 +239,43 @@ def test_the_number_of_queries_depends_on_nothing(feed, reader, branches):
 
     with CaptureQueriesContext(connection) as queries:
         reader.get(path)
-    assert len(queries) == 35, "\n".join(query["sql"] for query in queries)
+    assert len(queries) == 19, "\n".join(query["sql"] for query in queries)
+
+
+def test_a_page_of_six_long_branches_has_at_most_120_kb(feed, evaluation):
+    numbers, long = range(1, 7), "What the test says of it. " * 20
+    turns = [f"read {'folder/' * 30}{n}" for n in range(60)]
+    feed(
+        start(*numbers),
+        *(e for n in numbers for e in branch(n, *turns, f"bash {n}", f"{n} {long * 10 * n}")),
+        *judge(f"1 {long * 10}"),
+        end(1),
+    )
+
+    for query in ("", "?answer=rendered", "?answer=raw", "?only=diff", "?row=61"):
+        assert len(evaluation(query).html.encode()) <= 120_000, query
+
+
+def test_rows_further_down_are_links_and_loaded_by_their_url(feed, evaluation, reader):
+    same = [f"read file-{n}" for n in range(100)]
+    feed(start(1, 2), *branch(1, *same, "One."), *branch(2, *same, "Two."), *judge("1"), end(1))
+    page = evaluation()
+    links = [row for row in rows(page) if row[0].startswith("Rows ")]
+    assert links == [["Rows 61 to 101"]]
+    assert len(rows(page)) == 60 + len(links)
+    later = next(e for e in page.root.walk() if "data-rows" in e.attributes)
+
+    path = f"/p/default/evaluations/{ParallelGroupRecord.objects.get().pk}{later.attributes['data-rows']}"
+    response = reader.get(path, headers={"HX-Request": "true"})
+
+    html = response.content.decode()
+    assert html.count("<tbody") == 1
+    assert f'id="{later.id}"' in html
+    assert f'data-version="{later.attributes["data-version"]}"' in html
+    assert "file-60" in html
+    assert "file-59" not in html
+    assert "HX-Request" in response["Vary"]
+    assert evaluation("?row=61").html.count('class="step"') == 41 * 2
 
 
 def test_its_session_and_the_list_of_sessions_link_to_it(feed, see):
