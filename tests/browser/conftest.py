@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -19,10 +20,46 @@ addEventListener("securitypolicyviolation", (event) => {
 });"""
 
 
+class SharedBrowser:
+    """The browser of consecutive browser tests: it starts once for all their files.
+
+    It is closed before another kind of test, because Playwright's event loop would run beside asyncio's.
+    """
+
+    def __init__(self) -> None:
+        self.is_last = False  # whether no browser test follows
+        self._opened = ExitStack()
+        self._browser = None
+
+    def started(self, path: str):
+        """Return the browser, started if it is not running."""
+        if self._browser is None:
+            playwright = self._opened.enter_context(sync_playwright())
+            self._browser = playwright.chromium.launch(executable_path=path, args=ARGS)
+            self._opened.callback(self._browser.close)
+        return self._browser
+
+    def close(self) -> None:
+        self._opened.close()
+        self._browser = None
+
+
+SHARED = SharedBrowser()
+
+
+def is_browser_test(item):
+    return item is not None and Path(__file__).parent in item.path.parents
+
+
 def pytest_collection_modifyitems(items):
     for item in items:
-        if Path(__file__).parent in item.path.parents:
+        if is_browser_test(item):
             item.add_marker(pytest.mark.browser)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(nextitem):
+    SHARED.is_last = not is_browser_test(nextitem)
 
 
 @pytest.fixture(scope="session")
@@ -35,10 +72,9 @@ def chromium_path():
 
 @pytest.fixture(scope="module")
 def browser(chromium_path):
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path, args=ARGS)
-        yield browser
-        browser.close()
+    yield SHARED.started(chromium_path)
+    if SHARED.is_last:
+        SHARED.close()
 
 
 @pytest.fixture(scope="module")
