@@ -48,6 +48,11 @@ def has_more_values(text: bytes, limit: int) -> bool:
     return has_more_strings or len(_outside_strings(bare).translate(None, b"]}")) > limit
 
 
+def count_keys(text: bytes) -> int:
+    """Return how many keys a JSON text has: no colon is outside strings but that behind a key."""
+    return _outside_strings(_without_escapes(text)).count(b":")
+
+
 def _without_escapes(text: bytes) -> bytes:
     return text.replace(b"\\\\", b"").replace(b'\\"', b"")
 

@@ -3,6 +3,7 @@
 import json
 from itertools import cycle, islice
 
+import jiter
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -74,6 +75,25 @@ def test_as_many_values_as_allowed_are_parsed():
     with pytest.raises(InvalidLineError, match="too_large"):
         native.parse(line, limits=Limits(event_values=53))
     assert native.parse(line, limits=Limits(event_values=54)).name == "X"
+
+
+@pytest.mark.parametrize(
+    ("more", "code"),
+    [('"end":1', None), ('"x":{"a":1,"a":2}', None), ('"type":"Y"', "dup_key"), ('"end":":,\\""', None)],
+)
+def test_of_very_many_keys_duplicates_are_found_without_the_check_of_jiter(monkeypatch, more, code):
+    def from_json(text, *, catch_duplicate_keys, **options):
+        assert not catch_duplicate_keys
+        return jiter.from_json(text, catch_duplicate_keys=False, **options)
+
+    monkeypatch.setattr(native, "from_json", from_json)
+    keys = ",".join(f'"key{number}":{number}' for number in range(30_000))
+    line = f'{{"type":"X",{keys},{more}}}'.encode()
+
+    [parsed] = native.parse_all([line])
+
+    assert (parsed.code if isinstance(parsed, InvalidLineError) else None) == code
+    assert code or native.read_object(line) == json.loads(line)
 
 
 def test_a_text_that_is_full_of_json_is_one_value():
