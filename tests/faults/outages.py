@@ -49,7 +49,7 @@ class Course:
     acks_while: int  # since its first effect
     ready_while: int
     page_while: int
-    served_again_s: float
+    refused_after: int  # the most refusals of a producer before it was served again
     ready_after: int
     outcome: Outcome
 
@@ -64,19 +64,19 @@ def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
     producers = at_work(PRODUCERS, server.port, server.token, seed)
     for producer in producers:
         producer.start()
-    time.sleep(BEFORE_S)
+    time.sleep(BEFORE_S)  # of undisturbed work
     acks_before = _acks(producers)
     with outage() as well_s:
         _until_felt(server)
         acks_felt = _acks(producers)
-        time.sleep(seconds)
+        time.sleep(seconds)  # the length of the outage
         ready_while, page_while = _ready_while(server, well_s), status(server, "/api/v1/sessions")
         acks_while = _acks(producers) - acks_felt
-    served_again_s = until_served(producers)
+    refused_after = until_served(producers)
     ready_after = status(server, "/readyz")
     stop(producers)
     outcome = compare(server, producers)
-    return Course(acks_before, acks_while, ready_while, page_while, served_again_s, ready_after, outcome)
+    return Course(acks_before, acks_while, ready_while, page_while, refused_after, ready_after, outcome)
 
 
 @contextmanager
@@ -116,7 +116,7 @@ def _let_go(place: Path) -> None:
     deadline = time.monotonic() + LET_GO_S
     while subprocess.run(["umount", place], check=False).returncode:
         assert time.monotonic() < deadline, f"{place} is still held"
-        time.sleep(0.1)
+        time.sleep(0.1)  # polled: nothing reports it
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def _ready_while(server: Server, well_s: float) -> int:
     """Return the status of `/readyz` once it is not 200, or after `well_s` seconds."""
     deadline = time.monotonic() + well_s
     while (reported := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
-        time.sleep(0.1)
+        time.sleep(0.1)  # polled
     return reported
 
 
@@ -179,17 +179,22 @@ def _until_felt(server: Server, why: str = "") -> None:
     began = time.monotonic()
     while (reported := _readiness(server)) == "ok" or (why and reported != why):
         assert time.monotonic() - began < FELT_S, "the outage has no effect"
-        time.sleep(0.1)
+        time.sleep(0.1)  # polled
 
 
-def until_served(producers: list[Producer]) -> float:
-    """Return how long it takes until each producer has been answered again."""
+def until_served(producers: list[Producer]) -> int:
+    """Wait until each producer has an acknowledgement again; return how often one was refused before it."""
     began = time.monotonic()
-    acks = [producer.acks for producer in producers]
-    while any(producer.acks == had for producer, had in zip(producers, acks, strict=True)):
+    waiting = {producer: (producer.acks, producer.refusals) for producer in producers}
+    most = 0
+    while waiting:
         assert time.monotonic() - began < RETURN_S, "a producer is not served again"
-        time.sleep(0.05)
-    return round(time.monotonic() - began, 1)
+        time.sleep(0.05)  # polled: nothing reports it
+        for producer, (acks, refusals) in list(waiting.items()):
+            most = max(most, producer.refusals - refusals)
+            if producer.acks > acks:
+                del waiting[producer]
+    return most
 
 
 @contextmanager

@@ -25,6 +25,7 @@ class Producer(threading.Thread):
         super().__init__(name=name, daemon=True)
         self.sent = self.acked = -1
         self.acks = 0
+        self.refusals = 0  # answers "try again"
         self.faults: list[str] = []
         self.port = port
         self.bearer = {"Authorization": f"Bearer {token}"}
@@ -117,6 +118,7 @@ class HTTPProducer(Producer):
         elif answer.status == 409:
             self._resume(reply["from"] - 1)
         elif answer.status in AGAIN:
+            self.refusals += 1
             self.stopping.wait(AWAY_S)
         else:
             self.faults.append(f"{self.name}: {answer.status} {reply}")
@@ -160,6 +162,7 @@ class SocketProducer(Producer):
             case "nack":
                 if reply["code"] == "gap":
                     self._resume(reply["from"] - 1)
+                self.refusals += 1
                 self.stopping.wait(AWAY_S)
                 return int(reply["from"])
             case _:
