@@ -69,6 +69,12 @@ def check(lines, kinds, rows):
         assert depth(n, rows) <= (DEPTH if kinds[n] in STATES else MESSAGE_DEPTH)
 
 
+@cache
+def stored_loop(turns):
+    """Return the kinds and rows of a loop without deltas."""
+    return store(LongLoop(turns).lines())
+
+
 @pytest.fixture(scope="module", params=[50, 400])
 def loop(request):
     """A loop of some turns, stored."""
@@ -96,7 +102,7 @@ def test_a_line_that_is_no_state_reads_the_rows_of_its_copies_and_of_its_message
 @pytest.mark.parametrize("kind", ["TurnEnd", "MessageEnd", "ToolExecutionStart", "ToolExecutionEnd"])
 def test_the_last_lines_of_a_long_loop_read_as_few_rows_as_those_of_a_short_one(kind):
     def rows_of_last(turns):
-        kinds, rows = store(LongLoop(turns).lines())
+        kinds, rows = stored_loop(turns)
         return len(read_rows(max(n for n, each in kinds.items() if each == kind), rows))
 
     assert rows_of_last(400) == rows_of_last(50)
