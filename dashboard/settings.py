@@ -217,7 +217,8 @@ else:
     }
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 
-# Rendered fragments, in the memory of each process; their keys name their content, so none is ever wrong.
+# In the memory of each process: rendered fragments, whose keys name their content, so that none is wrong, and
+# for seconds the values of dashboard/live/cached_value.py.
 CACHES: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "django.core.cache.backends.locmem.LocMemCache",

@@ -1,4 +1,4 @@
-"""Settings of the tests: the real ones, with a data folder that is thrown away."""
+"""Settings of the tests: the real ones, with a temporary data folder."""
 
 import atexit
 import os

@@ -1,4 +1,4 @@
-"""The house itself: it starts from nothing, keeps its secrets and sends its policy with every answer."""
+"""The whole application: it starts without data, keeps its secrets and sends its policy in every response."""
 
 import os
 import stat

@@ -99,7 +99,7 @@ class Panel:
                 continue
             html = cached.get(keys[pk])
             if html is None:
-                if pk not in views:  # of those that are never asked for nothing is read
+                if pk not in views:  # nothing is read for panels that are never requested
                     some, missing = missing[:VIEWS], missing[VIEWS:]
                     views |= query.views([sources[missed] for missed in some])
                 if pk not in views:

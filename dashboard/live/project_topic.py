@@ -167,7 +167,7 @@ class Topic:
 
     def _mark(self, viewer: Viewer, touched: Invalidation) -> None:
         try:
-            # A config's label is what distinguishes it from others of its model: a new config renames them.
+            # A new config may change the colours that other configs have in a chart (`series_colours`).
             viewer.mark(
                 keys(viewer.page.dirty_panels(touched)),
                 self._due,

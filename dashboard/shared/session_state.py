@@ -1,7 +1,7 @@
 """The state of a session: waiting, stale, running or how it ended. Staleness is decided here alone.
 
 A session is unfinished while a loop of it runs or is pending, or an approval is open. An unfinished one is
-stale when its last sign of life, `last_event_at`, is longer ago than a limit: LOOPSCOPE_STALE_S, or
+stale when its last event, `last_event_at`, is longer ago than a limit: LOOPSCOPE_STALE_S, or
 LOOPSCOPE_STALE_WAITING_S while an approval is open. Nothing of this is stored: it follows from the record and
 the clock, so that a session is live again with its next event.
 """
@@ -61,7 +61,7 @@ class State(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Cutoffs:
-    """The last signs of life before which an unfinished session is stale."""
+    """The times of the last event before which an unfinished session is stale."""
 
     running: datetime
     waiting: datetime  # while an approval is open
@@ -99,7 +99,7 @@ def status_of_session(session: HasState) -> str:
 
 
 def end_of_session(session: HasState) -> datetime | None:
-    """Return when its duration ends: at the last sign of life if it is stale, None while it is live."""
+    """Return when its duration ends: at the last event if it is stale, None while it is live."""
     if session.status in OPEN:
         return session.last_event_at if is_stale(session) else None
     return session.ended_at or session.last_event_at

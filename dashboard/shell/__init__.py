@@ -1,1 +1,1 @@
-"""The shell around every page: navigation, live sessions, number of open questions and failures."""
+"""The shell around every page: navigation, live sessions, number of open approvals and failures."""

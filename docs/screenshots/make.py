@@ -28,7 +28,7 @@ from tests.support.build import line  # noqa: E402
 
 WIDE, PHONE = (1440, 900), (390, 844)
 SHARP = 1.5  # pixels of a picture for one of the page
-PATIENCE_S = 240  # the demo takes two and a half minutes
+PATIENCE_S = 240  # the demo takes about two minutes
 FLAGS = ("--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-background-networking")
 
 
@@ -177,7 +177,7 @@ def _wait_for(address: str) -> None:
         try:
             urlopen(address)  # noqa: S310  our own server
         except URLError:
-            sleep(0.2)
+            sleep(0.2)  # polled: until it has started
         else:
             return
     raise SystemExit("the server does not answer")

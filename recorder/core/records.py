@@ -93,7 +93,7 @@ class Session(Spend):
     outcome: Outcome = ""
     created_at: datetime
     last_active_at: datetime  # phi-core's: the last AgentStart
-    last_event_at: datetime  # the latest time at which something happened in it: its last sign of life
+    last_event_at: datetime  # the latest time at which something happened in it
     last_received_at: datetime  # the latest arrival of a line
     ended_at: datetime | None = None
     parent_session_id: str = ""  # the spawning tool call, four fields as in phi-core ("" = unknown)

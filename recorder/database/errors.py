@@ -16,7 +16,7 @@ RETRY_MS, FULL_RETRY_MS = 1_000, 10_000
 DAMAGED = ("SQLITE_CORRUPT", "SQLITE_NOTADB")
 UNSYNCED = ("SQLITE_IOERR_FSYNC", "SQLITE_IOERR_DIR_FSYNC")
 PG_DISK_FULL = "53100"
-PG_TOO_MUCH = "54"  # of columns, of an index row: the statement is at fault and will always be
+PG_TOO_MUCH = "54"  # of columns, of an index row: the statement is at fault and always fails
 
 
 class Busy(Exception):

@@ -1,7 +1,7 @@
-"""How records become the values of rows: functions that are made as text, once for each table.
+"""Functions that convert records to the values of rows, generated as source text once for each table.
 
-To go through what writes each value, for each row, takes Python three times as long. The text is made of the
-names of fields alone.
+A generic loop over the columns of each row takes Python three times as long. The text contains names of
+fields only.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ Write = Callable[[Iterable[Any]], list[Any]]
 
 
 def written(columns: Mapping[str, Column], links: Iterable[str], moment: Callable[[datetime], Any]) -> Write:
-    """Return the function that makes the values of rows from records, one behind the other.
+    """Return the function that returns the values of many records' rows in one flat list.
 
-    The function raises ValueError when a record points at what was never saved.
+    The function raises ValueError when a record refers to one that was never saved.
     """
     made = []
     for name, column in columns.items():
@@ -43,14 +43,14 @@ def written(columns: Mapping[str, Column], links: Iterable[str], moment: Callabl
 
 
 def has(values: Mapping[str, Any]) -> Callable[[records.Record], bool]:
-    """Return the function that says whether a record's fields have these values."""
+    """Return the function that checks whether a record's fields have these values."""
     are = [f"each.{name} == {value!r}" for name, value in values.items()]
     found: Callable[[records.Record], bool] = eval(f"lambda each: {' and '.join(are) or True}")  # noqa: S307
     return found
 
 
 def _made(column: Column, value: str) -> str:
-    """Return what makes a value that of its column, in Python's words."""
+    """Return the Python expression that converts a value for its column."""
     if isinstance(column, models.DateTimeField):
         return f"moment({value})"
     if isinstance(column, JsonText):
@@ -61,7 +61,7 @@ def _made(column: Column, value: str) -> str:
 
 
 def _null() -> Any:
-    """Return what is NULL in a column. SQLite takes NaN for it, and no adapter is looked for."""
+    """Return the value written for NULL. SQLite stores NaN as NULL, and NaN needs no adapter."""
     return nan if connection.vendor == "sqlite" else None
 
 

@@ -33,7 +33,7 @@ MODELS: dict[Kind, type[models.Model]] = {
     core_records.EventRecord: rows.EventRecord,
     core_records.Anomaly: rows.Anomaly,
 }
-# What nearly all records of a kind have in common: it is sent once for many.
+# Values that nearly all records of a kind have in common: they are sent once for many rows.
 USUAL: dict[Kind, dict[str, Value]] = {
     core_records.EventRecord: {"late": False, "origin": "", "loop_key": ""}
 }
@@ -66,7 +66,7 @@ class Table:
         self._write_usual = written(varied, self.links, timestamp_encoder())
 
     def put(self, records: Sequence[core_records.Record], project: int) -> None:
-        """Write records, in place of those that have their keys; what they point at must have its key."""
+        """Write records, replacing rows with their keys; the records they refer to must have keys."""
         usual = [each for each in records if self._is_usual(each)]
         self._insert(self._write_usual(usual), project, self._usual)
         if len(usual) < len(records):

@@ -16,12 +16,12 @@ from typing import Any
 
 from django.db import connection
 
-# In one statement, where a row costs half. SQLite's statements are kept ready: they are of few sizes.
+# Rows of one statement, where a row costs half. Few sizes, so that prepared statements are reused.
 ROWS = (64, 8, 1)
 VALUES = 999  # SQLite may take no more
 
-Value = Any  # what a column holds: the database driver's business
-Values = list[Value]  # of rows, one behind the other
+Value = Any  # a value as the database driver takes it
+Values = list[Value]  # of rows, one after the other
 
 
 def read(statement: str, *values: Value) -> list[tuple[Value, ...]]:
@@ -51,9 +51,9 @@ def insert(name: str, columns: Sequence[str]) -> str:
 def insert_all(
     name: str, same: Mapping[str, Value], columns: Sequence[str], values: Values, otherwise: str = ""
 ) -> None:
-    """Insert rows: what is the `same` in all, by column, and the values of `columns`, row by row.
+    """Insert rows: `same` holds the values that all share, by column, and `columns` the others, row by row.
 
-    `otherwise` says what becomes of a row whose key is there. No two may have one key.
+    `otherwise` is the clause for a row whose key exists. No two rows may have the same key.
     """
     common, width, columns = list(same.values()), len(columns), (*same, *columns)
     if common and connection.vendor == "postgresql":  # SQLite takes a value once for all that have its number
@@ -69,7 +69,7 @@ def insert_all(
 
 @lru_cache(maxsize=256)
 def _insert_sql(name: str, columns: Sequence[str], common: int, size: int, otherwise: str) -> str:
-    """Return the SQL of as many rows, whose first columns have values in common."""
+    """Return the SQL that inserts so many rows, whose first columns have values in common."""
     numbers = [f"?{at}" for at in range(1, common + 1)]
     row = ", ".join(numbers + ["%s"] * (len(columns) - common))
     return f"{_into(name, columns)} {', '.join([f'({row})'] * size)}{otherwise}"
@@ -84,14 +84,14 @@ def _cut(values: Values, width: int) -> list[Values]:
 
 
 def _sizes(number: int, most: int) -> Sequence[int]:
-    """Return how many rows statements take, those of the first size first, to take that number."""
+    """Return the numbers of rows per statement, those of the first size first, that add up to that number."""
     if connection.vendor == "postgresql":
         return most, number % most or 1
     return min(most, ROWS[0]), *ROWS[1:]
 
 
 def in_list(column: str) -> str:
-    """Return the SQL condition "is one of". Its one value comes from `list_param`, whatever the number."""
+    """Return the SQL condition for a column in a list. Its one parameter comes from `list_param`."""
     if connection.vendor == "postgresql":
         return f"{column} = ANY(%s)"
     return f"{column} IN (SELECT value FROM json_each(%s))"

@@ -1,1 +1,1 @@
-"""The demo: recorded runs played through the real door as if agents were running now."""
+"""The demo: recorded runs, sent through the ingest endpoint as if agents were running now."""

@@ -42,7 +42,7 @@ class HttpClient:
                 return
             if time.monotonic() > until:
                 raise HttpClientError(f"{self.url} is too busy")
-            time.sleep(wait)
+            time.sleep(wait)  # as long as the server asks for, or before the next attempt
 
     def finish(self) -> None:
         """Send the end of the stream, without retries: the server aborts loops that are still open."""

@@ -1,1 +1,1 @@
-"""Files of recorded runs, brought in through the same ingest as everything else."""
+"""Imports of recorded runs from files, through the ingest pipeline."""

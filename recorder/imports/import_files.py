@@ -1,4 +1,4 @@
-"""An import: every file that can be read is recorded, every problem is reported."""
+"""Imports files: every readable one is recorded, and every problem is reported."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ Numbered = tuple[int, bytes]
 
 
 class OverlapFilter:
-    """Selects the lines of a file whose loop was not recorded from elsewhere."""
+    """Selects the lines of a file whose loop is not recorded from another source."""
 
     def __init__(self, project: Project, producer: str) -> None:
         self.left_out = 0  # loops

@@ -1,8 +1,8 @@
-"""Which producer a file of events belongs to: the one whose stored lines it begins with, else a new one.
+"""Finds the producer of an event file: the one whose stored lines the file begins with, else a new one.
 
-Files may begin with the same line and be different recordings, and a file may have grown since its import.
-Producers of one first line share the beginning of their names; the rest is a hash of the content.
-Cost: one pass over the file, and one more over what each candidate stored until a line differs.
+Different recordings may begin with the same line, and a file may have grown since its import. Producers with
+the same first line share the beginning of their names; the rest is a hash of the content. Cost: one pass
+over the file, and one for each candidate over its stored lines, up to the first difference.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an import found: counts, and every problem with its file, line and remedy."""
+"""Result of an import: counts, and every problem with its file, line and remedy."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class UnusableError(Exception):
 
 @dataclass(slots=True)
 class Report:
-    """The sum over all files of one import."""
+    """The totals over all files of one import."""
 
     files: int = 0
     sessions: int = 0
@@ -45,7 +45,7 @@ class Report:
         self.problems.append(f"{path}: {why}")
 
     def reject(self, path: Path, place: str, refused: Rejected) -> None:
-        """Note one line that was refused."""
+        """Note one rejected line."""
         self.rejected += 1
         self.reasons[refused.code] = self.reasons.get(refused.code, 0) + 1
         if self.rejected <= SHOWN:

@@ -1,4 +1,4 @@
-"""SQLite stores of other runtimes: a copy of the file and its write-ahead log is read, nothing is written."""
+"""SQLite stores of other runtimes, read from a copy of the file and its write-ahead log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TRIES = 3  # a program that writes meanwhile may tear a copy
 
 
 def kind_of(path: Path) -> StoreKind:
-    """Return whose store a file is. Raises UnusableError."""
+    """Return the runtime of a store. Raises UnusableError."""
     with opened(path) as store:
         tables = set(names(store))
     if {"sessions", "migrations"} <= tables:
@@ -39,7 +39,7 @@ def opened(path: Path) -> Iterator[sqlite3.Connection]:
 
 
 def fields(row: sqlite3.Row) -> Fields:
-    """Return a row as a line can hold it; SQLite stores whatever it is given."""
+    """Return a row as the fields of a line; SQLite stores any value in any column."""
     return {name: _plain(row[name]) for name in row.keys()}  # noqa: SIM118  a Row gives values
 
 

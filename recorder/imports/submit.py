@@ -1,4 +1,4 @@
-"""Sending lines to ingest under one producer's name."""
+"""Sends lines to the ingest pipeline under one producer's name."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ PATIENCE = 60  # seconds for which another process may hold the database
 
 
 class Sender:
-    """Numbers and sends the lines of one file, and counts what they made."""
+    """Numbers and sends the lines of one file, and counts the results."""
 
     def __init__(
         self,
@@ -32,7 +32,7 @@ class Sender:
         self._sessions, self._loops = self._made()
 
     def send(self, lines: list[bytes]) -> list[Rejected]:
-        """Send the next lines; return those that were refused."""
+        """Send the next lines; return the rejected ones."""
         receipt = _stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
         self.sent += len(lines)
         self.report.events += receipt.accepted
@@ -40,12 +40,12 @@ class Sender:
         return receipt.rejected
 
     def flush(self) -> None:
-        """Say that this producer is done, if it left anything open."""
+        """Mark the end of this producer's stream, if it left a loop open."""
         if self._of_it().filter(status__in=("running", "pending")).exists():
             _stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
 
     def close(self) -> None:
-        """Add what was made to the report."""
+        """Add the counts to the report."""
         sessions, loops = self._made()
         self.report.sessions += len(sessions - self._sessions)
         self.report.loops += loops - self._loops
@@ -67,4 +67,4 @@ def _stored(batch: Batch) -> Receipt:
         except Busy as busy:
             if busy.code == "disk_full" or time.monotonic() > until:
                 raise
-            time.sleep(busy.retry_after_ms / 1000)
+            time.sleep(busy.retry_after_ms / 1000)  # as long as the refusal requests

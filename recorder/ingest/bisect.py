@@ -1,8 +1,8 @@
-"""Writes a group of batches; when an exception breaks it, bisects down to the line that raises.
+"""Writes a group of batches; if an exception interrupts it, bisects down to the line that raises.
 
-That line alone is stored unparsed, with the hash of the traceback. Invariant: a batch is stored whole or
-not at all, also when bisected. Cost: one transaction normally; about 2 log2(lines) attempts for each line
-that raises.
+That line alone is stored unparsed, with the hash of the traceback. Invariant: a batch is stored whole or not
+at all, also when bisected. Cost: one transaction normally; about 2 log2(lines) attempts for each line that
+raises.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from recorder.models import Project
 log = logging.getLogger(__name__)
 
 Answer = Receipt | Exception | None
-LOOK_S = 1.0  # how often a full disk is looked at again
+LOOK_S = 1.0  # how often the free space of a full disk is checked
 
 
 class Attempts:
-    """Writes groups, and holds disk space back on SQLite."""
+    """Writes groups, and keeps a reserve of disk space on SQLite."""
 
     def __init__(self) -> None:
         self._reserve = Reserve(Path(settings.DATA)) if connection.vendor == "sqlite" else None
         self._checked_at = -LOOK_S
 
     def write(self, batches: Sequence[Batch | None]) -> list[Answer]:
-        """Write a group, None for a trial; return an answer to each. Raises Broken."""
+        """Write a group, in which None is a trial commit; return an answer to each. Raises StoreError."""
         if not self._has_room():
             return [Busy("disk_full", FULL_RETRY_MS)] * len(batches)
         begun = monotonic()
@@ -69,7 +69,7 @@ class Attempts:
             connection.close()  # it may be broken; the next transaction opens another
             return [busy] * len(batches)
         except StoreError:
-            raise  # and not a word more to the database
+            raise  # without another statement: the database is not to be trusted
         except Exception as error:  # noqa: BLE001  its line is looked for, and logged alone
             connection.close()
             log.warning(
@@ -89,7 +89,7 @@ class Attempts:
 
 
 def _around_what_breaks(batch: Batch) -> Answer:
-    """Write a batch in one transaction, but what breaks us in it only as it came."""
+    """Write a batch in one transaction; lines on which our code raises are stored unparsed."""
     try:
         with transaction.atomic():
             return _in_halves(batch)
@@ -124,7 +124,7 @@ def _in_halves(batch: Batch) -> Answer:
 
 
 def _unread(batch: Batch, error: Exception) -> Answer:
-    """Keep the one line that breaks us as it came: people find it in quarantine, a rebuild reads it again."""
+    """Store the one line on which our code raises, unparsed and quarantined; a rebuild reads it again."""
     digest = _hash(error)
     log.error("a line broke the recorder, traceback %s", digest, exc_info=error)
     return record([batch], Unread(traceback=digest))[0]
@@ -147,9 +147,9 @@ def _written(batches: Sequence[Batch | None]) -> list[Answer]:
 
 
 def _trust_keys() -> None:
-    """Let SQLite not look for what rows point at: it was read or written in the same transaction.
+    """Disable foreign key checks on SQLite: the referenced rows were read or written in the same transaction.
 
-    To look again is a tenth of all work. `check_integrity` looks at everything.
+    The checks take a tenth of all work. `check_integrity` checks everything.
     """
     try:
         connection.disable_constraint_checking()
@@ -159,7 +159,7 @@ def _trust_keys() -> None:
 
 
 def _hash(error: Exception) -> str:
-    """Return a name for a traceback: the same bug has the same on every machine."""
+    """Return a hash of a traceback; the same bug has the same hash on every machine."""
     frames = traceback.extract_tb(error.__traceback__)
     places = [f"{Path(frame.filename).name}:{frame.name}:{frame.lineno}" for frame in frames]
     return sha256("\n".join([type(error).__name__, *places]).encode()).hexdigest()[:12]

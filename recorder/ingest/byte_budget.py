@@ -14,7 +14,7 @@ Granted = Callable[[], None]
 
 
 class Budget:
-    """Bytes in flight, at most `limit` of them, except that one piece alone always fits."""
+    """Bytes in flight: at most `limit`, but a single larger request fits alone."""
 
     def __init__(self, limit: int = BUDGET_BYTES) -> None:
         self.limit = limit
@@ -25,11 +25,11 @@ class Budget:
         return self.used == 0 or self.used + size <= self.limit
 
     def take(self, size: int) -> None:
-        """Count bytes that are here already."""
+        """Count bytes that have been received."""
         self.used += size
 
     def ask(self, size: int, granted: Granted) -> bool:
-        """Take `size` and return True, or return False, and `granted` is called when they have been taken."""
+        """Take `size` and return True; or return False, and call `granted` when they have been taken."""
         if self._waiting or not self.fits(size):
             self._waiting.append((size, granted))
             return False
@@ -37,11 +37,11 @@ class Budget:
         return True
 
     def forget(self, granted: Granted) -> None:
-        """Ask no more."""
+        """Withdraw a waiting request."""
         self._waiting = deque(each for each in self._waiting if each[1] != granted)
 
     def give(self, size: int) -> None:
-        """Return bytes that are answered or dropped."""
+        """Release bytes that were answered or dropped."""
         self.used -= size
         while self._waiting and self.fits(self._waiting[0][0]):
             size, granted = self._waiting.popleft()

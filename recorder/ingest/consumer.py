@@ -1,17 +1,18 @@
-"""Base class of the WebSocket consumers: Channels' `AsyncWebsocketConsumer` without what costs too much.
+"""Base class of the WebSocket consumers: Channels' `AsyncWebsocketConsumer` without its most expensive parts.
 
 What is replaced; docs/adr/0027 has the measurements:
 
 - `dispatch` and `websocket_disconnect`. Stock Channels runs `close_old_connections` before each message, in
-  the thread that Django shares: 75 us a message, and a slow query there stops every socket. Nothing here uses
-  that thread's connection; consumers query in thread pools of their own, which tidy theirs.
-- `__call__`. Stock Channels makes a task for each message, so each takes three turns of the event loop, and
-  frames that are here already do not share a commit. It also opens a channel in the channel layer for each
-  socket, before the handshake is answered: without Redis no client could connect. No consumer here needs
+  the thread that Django shares: 75 us a message, and a slow query there blocks every socket. Nothing here
+  uses that thread's connection; consumers query in thread pools of their own, which close their connections.
+- `__call__`. Stock Channels creates a task for each message, so each takes three iterations of the event
+  loop, and frames that have arrived do not share a commit. It also opens a channel in the channel layer for
+  each socket, before the handshake is answered: without Redis no client could connect. No consumer here needs
   a channel: one member a process joins the group (`recorder/pubsub/redis_relay.py`).
 
 Invariants: a consumer sends at most one close. After it no frame reaches `receive`, the tasks are cancelled
-and `release` has been called; that holds once the client has left and `disconnect` has returned, too.
+and `release` has been called; that also holds once the client has disconnected and `disconnect` has
+returned.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ class SocketConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels 
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve one connection until the client has left, or the server cancels this."""
+        """Serve one connection until the client disconnects or the server cancels this."""
         self.scope, self.base_send = scope, send
         try:
             while True:
@@ -63,7 +64,7 @@ class SocketConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels 
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def dispatch(self, message: Mapping[str, Any]) -> None:
-        """Call the handler of a message; frames that come after the close are dropped."""
+        """Call the handler of a message; frames that arrive after the close are dropped."""
         if self.is_closed and message["type"] != "websocket.disconnect":
             return
         try:
@@ -74,7 +75,7 @@ class SocketConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels 
             await self._close_after(error)
 
     async def websocket_disconnect(self, message: Mapping[str, Any]) -> None:
-        """End the consumer."""
+        """End the consumer. Raises StopConsumer."""
         await self.disconnect(message["code"])
         raise StopConsumer
 
@@ -84,7 +85,7 @@ class SocketConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels 
         await super().accept(*args, **kwargs)
 
     async def close(self, code: int | None = None, reason: str | None = None) -> None:
-        """Close the socket, unless that was done, and stop all its tasks but the one that asks."""
+        """Close the socket, unless it is closed, and cancel all its tasks except the calling one."""
         if not self.is_closed:
             self.is_closed = True
             self._stop_tasks()
@@ -98,7 +99,7 @@ class SocketConsumer(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels 
         return task
 
     def release(self) -> None:
-        """Give back what the connection holds. Called once or more, however the connection ended."""
+        """Release what the connection holds. Called at least once, however the connection ended."""
 
     async def _run_task(self, work: Callable[[], Awaitable[None]]) -> None:
         try:

@@ -1,7 +1,7 @@
-"""One connection a producer: a newer one, on whichever node, takes it over.
+"""One connection for each producer: a newer connection, on any node, takes it over.
 
-The producer's epoch in the database decides, batch by batch; invalidations only make the old connection
-close early.
+The producer's epoch in the database decides for each batch; invalidations only close the old connection
+earlier.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from recorder.pubsub import invalidation
 
 @dataclass(eq=False, slots=True)
 class Hold:
-    """A connection's hold on a producer; `lost` is called when a newer connection has it."""
+    """A connection's claim of a producer; `lost` is called when a newer connection has claimed it."""
 
     producer: str
     high: int
@@ -42,7 +42,7 @@ _holds: set[Hold] = set()  # of this process
 
 
 async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
-    """Take a producer over from its connection, whose earlier batches are stored by then. Raises Busy."""
+    """Claim a producer; earlier batches of its former connection are stored by then. Raises Busy."""
     invalidation.subscribe(_note)
     claimed = await writer().submit(claim)
     assert isinstance(claimed, Claimed)
@@ -53,7 +53,7 @@ async def take(claim: Batch, lost: Callable[[], None]) -> Hold:
 
 
 def new(lost: Callable[[], None]) -> Hold:
-    """Hold a new producer, whose name no other client knows yet."""
+    """Claim a new producer under a generated name."""
     return Hold(str(uuid4()), -1, 0, 0, asyncio.get_running_loop(), lost)
 
 

@@ -1,4 +1,4 @@
-"""The HTTP door for events: a plain ASGI application, because Django's handler costs more than the commit."""
+"""The HTTP endpoint for events: a plain ASGI application, as Django's handler costs more than the commit."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _BODIES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="body")
 
 
 class Fault(Exception):
-    """A request that is refused whole: its status, code and a sentence for people."""
+    """A request that is refused as a whole: its status, its code and a message for people."""
 
     def __init__(
         self, status: int, code: str, message: str, more: dict[str, Any] | None = None, **headers: str
@@ -65,7 +65,7 @@ class Fault(Exception):
 
 
 class Gone(Exception):
-    """The one who asked has left."""
+    """The client has disconnected."""
 
 
 async def ingest_http(scope: Scope, receive: Receive, send: Send) -> None:
@@ -140,7 +140,7 @@ def too_large(limit: int) -> Fault:
 
 
 def refused_by(busy: Busy) -> Fault:
-    """Say by HTTP that the store cannot take anything now."""
+    """Return the response for a store that cannot be written now."""
     wait = str(ceil(busy.retry_after_ms / 1000))
     status = 429 if busy.code == "rate_limited" else 503
     return Fault(status, busy.code, "nothing of it was stored: try again later", retry_after=wait)
@@ -164,7 +164,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
 
 
 async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
-    """Return what the token of a request allows. Raises Fault or Busy."""
+    """Return the grant of a request's token. Raises Fault or Busy."""
     try:
         return await authenticate(headers)
     except NoToken:
@@ -293,6 +293,6 @@ def _is_whole(body: bytes) -> bool:
             json.loads(body)
         except (json.JSONDecodeError, UnicodeDecodeError):
             return False
-        except (ValueError, RecursionError):  # too many digits, or too deep: the line itself is judged
+        except (ValueError, RecursionError):  # too many digits, or too deep: the parser of lines decides
             return True
     return True

@@ -1,4 +1,4 @@
-"""A batch of lines on its way through the journal, its receipt, and why nothing of it may be stored."""
+"""A batch of lines for the journal, its receipt, and the errors that refuse it."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def _now() -> datetime:
 class Batch:
     """Lines of one producer, in order.
 
-    Without `producer` one is made; without `first` they follow what is stored.
+    Without `producer` one is created; without `first` the lines get the next free numbers.
     """
 
     project: int
@@ -32,10 +32,10 @@ class Batch:
     lines: list[bytes]
     format: str = "native"
     is_demo: bool = False
-    flush: bool = False  # the producer is done: its open loops are aborted
+    flush: bool = False  # the end of the producer's stream: its open loops are aborted
     claim: bool = False  # a connection takes the producer over from any other
-    epoch: int | None = None  # of the connection that brings it; None for one that does not fence
-    token: int = 0  # the access token that brought it
+    epoch: int | None = None  # of the connection that sent it; None without fencing
+    token: int = 0  # the access token that sent it
     received_at: datetime = field(default_factory=_now)
 
     @property
@@ -43,9 +43,9 @@ class Batch:
         return sum(map(len, self.lines))
 
     def parts(self, size: int) -> Iterator[Batch]:
-        """Yield the batch in parts of about `size` bytes, to be taken in order.
+        """Yield the batch in parts of about `size` bytes, to be written in order.
 
-        It stays whole if its producer is not known yet, or is taken over.
+        It stays whole if its producer is not known yet, or is claimed.
         """
         at = held = 0
         is_whole = self.producer is None or self.claim
@@ -62,15 +62,15 @@ class Batch:
 
 
 def lines_of(body: bytes | BytesIO) -> list[bytes]:
-    """Return the lines of a body, or of the rest of it; blank ones are none."""
-    # To read lines takes half as long as `split`, which looks at each byte in turn.
+    """Return the lines of a body, or of the rest of it, without blank ones."""
+    # Reading lines takes half as long as `split`.
     file = BytesIO(body) if isinstance(body, bytes) else body
     return [line for each in file if (line := each.rstrip(b"\n")).strip(b" \t\r")]
 
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """A batch and what each of its lines says, or why it is refused."""
+    """A batch and its parsed lines, or the errors that reject them."""
 
     batch: Batch
     parsed: Sequence[ParsedLine | InvalidLineError]
@@ -78,7 +78,7 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class Sender:
-    """Who sent a batch: what all its lines have in common, in their rows and for the recorder."""
+    """The producer of a batch: what all its lines have in common, in their rows and for the recorder."""
 
     key: int  # the producer's
     received_at: datetime
@@ -94,7 +94,7 @@ class Sender:
 
 @dataclass(slots=True)
 class Appended:
-    """What is new in the journal from one batch, for the recorder, and the answer to its producer."""
+    """The new lines of one batch, for the recorder, and the receipt for its producer."""
 
     producer: int
     receipt: Receipt
@@ -111,7 +111,7 @@ class Appended:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """A line that was refused for good; its number is used up."""
+    """A rejected line; its number is used up."""
 
     seq: int
     code: str
@@ -125,7 +125,7 @@ class Rejected:
 
 @dataclass(frozen=True, slots=True)
 class Receipt:
-    """What became of a batch, once it is durable. `upto` is the producer's high water."""
+    """The result of a durable batch. `upto` is the producer's high water."""
 
     producer: str
     upto: int
@@ -144,7 +144,7 @@ class Receipt:
         }
 
     def followed_by(self, rest: Receipt) -> Receipt:
-        """Return one receipt for a batch that was taken in two parts."""
+        """Return one receipt for a batch that was written in two parts."""
         return replace(
             rest,
             accepted=self.accepted + rest.accepted,
@@ -155,14 +155,14 @@ class Receipt:
 
 @dataclass(frozen=True, slots=True)
 class Claimed(Receipt):
-    """A producer is now one connection's: older ones are refused by its epoch."""
+    """A connection has claimed the producer: older connections are refused by its epoch."""
 
     key: int = 0  # the producer's primary key
     epoch: int = 0
 
 
 class Superseded(Exception):
-    """A newer connection, here or on another node, has taken the producer over. Nothing is stored."""
+    """A newer connection, here or on another node, has claimed the producer. Nothing is stored."""
 
 
 class Mixed(Exception):

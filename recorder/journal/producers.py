@@ -1,4 +1,4 @@
-"""Producers: the rows that the journal reads, and how their names are chosen."""
+"""Producers: look-up by name, and their epochs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ IMPORT_PREFIX = "import:"  # of the names of producers that imports make
 
 
 def named(project: int, names: Collection[str]) -> list[Producer]:
-    """Return those that are known by these names, without what only a new one needs."""
+    """Return the producers with these names, without the columns that only a new one needs."""
     rows = sql.read(
         f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
             WHERE project_id = %s AND {sql.in_list("name")}""",  # noqa: S608  the name of a column

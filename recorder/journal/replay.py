@@ -1,7 +1,7 @@
 """Replays the journal: native lines as stored, foreign ones translated by the current readers.
 
-A reading keeps the place that it had in the journal; where a line says more or less than it did, its readings
-are written anew.
+A translation keeps its rows in the journal; where the current reader returns other events, they are written
+anew.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Entry = tuple[JournalEvent, bytes]  # a row, and its line
 
 
 class EndOfStream(NamedTuple):
-    """A producer is done."""
+    """The end of a producer's stream."""
 
     id: int
     producer: int
@@ -40,7 +40,7 @@ class EndOfStream(NamedTuple):
 
 
 class Replay:
-    """Goes through a project's journal once, in order."""
+    """Reads a project's journal once, in order."""
 
     def __init__(self, project: int) -> None:
         self.unreadable = 0
@@ -49,7 +49,7 @@ class Replay:
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
 
     def lines(self, entries: Sequence[Entry]) -> Iterator[Line | EndOfStream]:
-        """Return what the recorder is to be fed."""
+        """Yield the lines and ends of stream to feed to the recorder."""
         for entry, raw in entries:
             if entry.kind == "read":
                 self._readings[entry.producer_id].append((entry, raw))
@@ -63,7 +63,7 @@ class Replay:
                 yield from self._line(entry, raw)
 
     def finish(self) -> None:
-        """Write down where the readers have got to."""
+        """Save the state of the readers."""
         append.note_readers(self._translation)
 
     def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
@@ -112,7 +112,7 @@ class Replay:
 
 
 def unread(line: Line) -> Line:
-    """Return a line on which our own code broke."""
+    """Return a line without its event, because our own code raised on it."""
     return replace(line, event=Unread())
 
 

@@ -1,4 +1,4 @@
-"""Foreign lines on their way into the journal: who reads them, and what is asked of the records meanwhile."""
+"""Translates the foreign lines of one project, with one reader for each producer."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from recorder.models import Producer
 
 
 class ProjectTranslator:
-    """The reading of one project's foreign lines within one transaction."""
+    """The translation of one project's foreign lines within one transaction."""
 
     def __init__(self, project: int) -> None:
         self._project = project
@@ -22,7 +22,7 @@ class ProjectTranslator:
         self._loops: dict[str, int] = {}  # by session: recorded, or begun in this transaction
 
     def reader(self, producer: Producer) -> Reader:
-        """Return who reads a producer's lines on from where it stopped."""
+        """Return the reader of a producer's lines, in the state that it had after the last line."""
         if producer.pk not in self._readers:
             make = READERS[producer.format]
             self._readers[producer.pk] = make(producer.reading, str(producer.pk), self._next_loop)
@@ -31,7 +31,7 @@ class ProjectTranslator:
     def understood(
         self, producer: Producer, foreign: ForeignLine, at: datetime
     ) -> Translation | InvalidLineError:
-        """Return what a producer's next line says, or why it cannot be taken."""
+        """Return the translation of a producer's next line, or the error that rejects it."""
         if foreign.fields is None:
             return Translation("sse")
         try:
@@ -40,7 +40,7 @@ class ProjectTranslator:
             return refused
 
     def states(self) -> Iterator[tuple[int, Json]]:
-        """Return what each producer's reader must remember."""
+        """Yield the state of each producer's reader, to be stored."""
         for producer, reader in self._readers.items():
             yield producer, reader.state
 

@@ -1,4 +1,4 @@
-"""The tables: the journal, which is the truth, and the records, which are an index over it."""
+"""The tables: the journal, which is the source of truth, and the records, which are derived from it."""
 
 from recorder.models.access import AccessToken, Membership, Mute, Project, ReadMark, SignInLink
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop

@@ -1,15 +1,15 @@
-"""Who may come in: projects, their members, what they sign in with, and what each person has seen."""
+"""Access: projects, their members, credentials, and the read marks of users."""
 
 from django.conf import settings
 from django.db import models
 
 
 class Project(models.Model):
-    """The wall between tenants: every record, URL and query starts from one."""
+    """A tenant: every record, URL and query belongs to one project."""
 
     slug = models.SlugField(max_length=64, unique=True)
     title = models.CharField(max_length=200, blank=True)
-    retention_days = models.PositiveIntegerField(null=True, default=30)  # of bodies; null is "for good"
+    retention_days = models.PositiveIntegerField(null=True, default=30)  # of bodies; null is "forever"
     created_at = models.DateTimeField(auto_now_add=True)
 
     def __str__(self) -> str:
@@ -17,7 +17,7 @@ class Project(models.Model):
 
 
 class Membership(models.Model):
-    """Who may see a project."""
+    """A user's access to a project."""
 
     class Role(models.TextChoices):
         VIEWER = "viewer"
@@ -33,7 +33,7 @@ class Membership(models.Model):
 
 
 class AccessToken(models.Model):
-    """What a machine signs in with: `lsk_<key>_<secret>`, of which only a hash of the secret is kept."""
+    """A credential of a program: `lsk_<key>_<secret>`, of which only a hash of the secret is stored."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="tokens")
     name = models.CharField(max_length=200)
@@ -48,7 +48,7 @@ class AccessToken(models.Model):
 
 
 class SignInLink(models.Model):
-    """A one-time way in; only a hash of the secret is kept."""
+    """A one-time sign-in link; only a hash of the secret is stored."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE)
     secret_hash = models.CharField(max_length=64, unique=True)
@@ -60,7 +60,7 @@ class ReadMark(models.Model):
     """A failed loop that a user has seen. A later failure in its session is that of another loop."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="+")
-    loop = models.BigIntegerField()  # a number: rebuilding makes records anew under the keys they had
+    loop = models.BigIntegerField()  # a number: a rebuild creates records again under the same keys
     seen_at = models.DateTimeField()
 
     class Meta:
@@ -69,7 +69,7 @@ class ReadMark(models.Model):
 
 
 class Mute(models.Model):
-    """A row of the notification policy that a person wants no notification for."""
+    """A row of the notification policy that a user has switched off."""
 
     user = models.ForeignKey(settings.AUTH_USER_MODEL, models.CASCADE, related_name="mutes")
     row = models.CharField(max_length=60)

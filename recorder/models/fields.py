@@ -1,4 +1,4 @@
-"""Column types that hold the same value on SQLite and PostgreSQL, whatever an agent wrote."""
+"""Column types that hold the same value on SQLite and PostgreSQL."""
 
 import json
 from typing import TYPE_CHECKING, Any
@@ -15,7 +15,7 @@ else:
 
 
 class JsonText(Text):
-    """Any JSON value as ASCII text: NUL and lone surrogates survive, which `jsonb` refuses."""
+    """Any JSON value as ASCII text, with NUL and lone surrogates, which `jsonb` rejects."""
 
     def from_db_value(self, value: str | None, *_: object) -> Any:
         return None if value is None else json.loads(value)
@@ -28,7 +28,7 @@ class JsonText(Text):
 
 
 class LineKey(OneToOne):
-    """A primary key that is the journal's. SQLite knows a row by an `integer` key alone, without an index."""
+    """A primary key equal to the journal's. SQLite needs the type `integer` to use the row's own number."""
 
     def db_type(self, connection: BaseDatabaseWrapper) -> str | None:
         return "integer" if connection.vendor == "sqlite" else super().db_type(connection)

@@ -1,4 +1,4 @@
-"""What consolidation has read, and what it learned; see `recorder.insights`."""
+"""Insights, and the loops that consolidation has read; see `recorder.insights`."""
 
 from django.db import models
 
@@ -8,7 +8,7 @@ from recorder.models.pricing import ID
 
 
 class Insight(models.Model):
-    """A procedure, the solution of an error, or a fact; `key` names it for good.
+    """A procedure, the solution of an error, or a fact, identified by `key`.
 
     Insights of the demo have rows of their own, so that they can be deleted.
     """
@@ -29,11 +29,11 @@ class Insight(models.Model):
     is_changed = models.BooleanField(default=False)
     head = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the last
     tail = models.CharField(max_length=32, blank=True)  # of a procedure: the key of all steps but the first
-    is_part = models.BooleanField(default=False)  # of a procedure: a longer one comes as often
+    is_part = models.BooleanField(default=False)  # of a procedure: a longer one occurs as often
     times = models.PositiveBigIntegerField(default=0)
     worked = models.PositiveBigIntegerField(default=0)
     loops = models.PositiveBigIntegerField(default=0)
-    durations = JsonText(default=dict)  # rounded milliseconds: how often
+    durations = JsonText(default=dict)  # number of occurrences by rounded milliseconds
     median_ms = models.BigIntegerField(null=True)
     first_at = models.DateTimeField()
     last_at = models.DateTimeField()
@@ -50,7 +50,7 @@ class Insight(models.Model):
 
 
 class InsightEvidence(models.Model):
-    """A loop that shows an insight, of the newest that do. A rebuild gives loops the keys they had."""
+    """One of the newest loops that show an insight. A rebuild keeps the keys of loops."""
 
     insight = models.ForeignKey(Insight, models.CASCADE, related_name="evidence", db_index=False)
     loop = models.BigIntegerField()
@@ -64,7 +64,7 @@ class InsightEvidence(models.Model):
 
 
 class ReadLoop(models.Model):
-    """A loop that consolidation has read, once and for good; `facts` says whether a model read it, too."""
+    """A loop that consolidation has read; each is read once. `facts` is the state of the model's request."""
 
     loop = models.BigIntegerField(primary_key=True)
     project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)

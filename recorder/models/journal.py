@@ -1,4 +1,4 @@
-"""The journal, which is the truth: who sent which line, as it came."""
+"""The journal, the source of truth: producers and their lines, byte for byte."""
 
 from django.db import models
 
@@ -15,7 +15,7 @@ class Producer(models.Model):
     high = models.BigIntegerField(default=-1)
     epoch = models.BigIntegerField(default=0)  # of the connection it belongs to; older ones are refused
     format = models.CharField(max_length=20, default="native")
-    reading = JsonText(null=True)  # what a reader of foreign lines must remember to go on
+    reading = JsonText(null=True)  # state of the reader of foreign lines
     is_demo = models.BooleanField(default=False)
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
@@ -25,15 +25,16 @@ class Producer(models.Model):
 
 
 class JournalEvent(models.Model):
-    """One recorded line. Never changed, which the database sees to (`recorder.journal.immutability`).
+    """One recorded line. A database trigger rejects changes (`recorder.journal.immutability`).
 
-    `consolidated_at` alone is ever set, and pruning takes the body and says when.
+    Only two updates are permitted: `consolidated_at` is set once, and pruning replaces the body and sets the
+    day.
 
-    `own` are the bytes that no earlier line of the producer held, `pieces` says where the others are, and
-    `recorder.journal.read` puts them together. Of a pruned line `own` is its fingerprint.
+    `own` are the bytes that no earlier line of the producer had, `pieces` addresses the others, and
+    `recorder.journal.read` restores the line. Of a pruned line `own` is its fingerprint.
 
-    A `flush` is a producer's word that it is done: it has no line and no number, but a rebuild must see it.
-    A `read` is what the foreign line after it says in native words; it has no number either.
+    A `flush` marks the end of a producer's stream: it has no line and no number, but a rebuild needs it. A
+    `read` is the translation of the foreign line after it into native events; it has no number either.
     """
 
     # Without indexes of their own: each would cost every line, and no query filters by them alone.
@@ -43,7 +44,7 @@ class JournalEvent(models.Model):
     kind = models.CharField(max_length=8, default="line")  # line | flush | read
     received_at = models.DateTimeField()
     size = models.IntegerField(default=0)  # bytes of the line
-    # Before the bytes: what stands behind them is read through them.
+    # Before the bytes: SQLite reads a row up to the last column that a query needs.
     consolidated_at = models.DateTimeField(null=True)
     pruned_on = models.DateField(null=True)
     pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
@@ -52,7 +53,7 @@ class JournalEvent(models.Model):
     class Meta:
         constraints = (models.UniqueConstraint(fields=("producer", "seq"), name="one_line"),)
         indexes = (
-            # No line is in it when it is written, so it costs no line anything.
+            # A line is not in it when it is inserted, so it costs ingest nothing.
             models.Index(
                 fields=("project", "producer", "received_at"),
                 condition=models.Q(consolidated_at__isnull=False, pruned_on__isnull=True),
@@ -62,7 +63,7 @@ class JournalEvent(models.Model):
 
 
 class Pin(models.Model):
-    """A session whose bodies people want kept. By its name: a rebuild makes sessions anew."""
+    """A session whose bodies retention keeps, by its name: a rebuild creates the rows of sessions again."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="pins", db_index=False)
     session_id = models.CharField(max_length=ID)
@@ -74,21 +75,21 @@ class Pin(models.Model):
 
 
 class Pruning(models.Model):
-    """One time that old bodies went: what went, and how many lines stayed for what reason. Kept for good."""
+    """One run of pruning: what was deleted, and how many lines stayed for which reason. Never deleted."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="prunings")
-    before = models.DateTimeField()  # lines received before this were looked at
+    before = models.DateTimeField()  # lines received before this were examined
     lines = models.BigIntegerField(default=0)
     size = models.BigIntegerField(default=0)  # bytes that these lines had
     unconsolidated = models.BigIntegerField(default=0)
     pinned = models.BigIntegerField(default=0)
     open = models.BigIntegerField(default=0)
-    needed = models.BigIntegerField(default=0)  # lines that stay are made of these
+    needed = models.BigIntegerField(default=0)  # sources of lines that stay
     finished_at = models.DateTimeField()
 
 
 class QuarantinedLine(models.Model):
-    """A line that was refused: its first 64 KiB and why. Kept 7 days."""
+    """A rejected line: its first 64 KiB and the reason. Kept for 7 days."""
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="quarantine")
     producer = models.ForeignKey(Producer, models.CASCADE)

@@ -8,7 +8,7 @@ from recorder.models.fields import JsonText, LineKey
 from recorder.models.journal import JournalEvent, Producer
 from recorder.models.pricing import ID, Price, Spend
 
-ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions sort on, whatever they are narrowed to
+ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions are sorted by, under any filter
 
 # The literal lets SQLite use the index: it does not see that a parameter is the same.
 KNOWN_COST = models.Func(
@@ -88,7 +88,7 @@ class Session(Spend):
     is_demo = models.BooleanField(default=False)
     tags = JsonText(null=True)
     metadata = JsonText(null=True)
-    pruned_on = models.DateField(null=True)  # when last bodies of its lines went; set by pruning alone
+    pruned_on = models.DateField(null=True)  # day of the last pruning of its lines; set by pruning only
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "session_id"), name="one_session"),)
@@ -351,7 +351,7 @@ class EventRecord(models.Model):
 
     class Meta:
         indexes = (
-            # Events are read in recorded order, piece by piece.
+            # Events are read in recorded order, in chunks.
             models.Index(fields=("session", "journal"), name="events_of_session"),
             models.Index(fields=("loop", "journal"), name="events_of_loop"),
             models.Index(

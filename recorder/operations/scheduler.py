@@ -32,7 +32,7 @@ POLL_S = 15.0
 LEASE = timedelta(minutes=5)
 RENEW_S = 60.0
 MAX_BACKOFF = timedelta(hours=1)
-NICE = 10  # process priority: the server goes first
+NICE = 10  # process priority: lower than the server's
 OUTPUT_CHARS = 500  # kept of a job's last line
 
 

@@ -55,7 +55,7 @@ def loss() -> str | None:
 def newer_schema() -> str | None:
     """Return why this version must not use the database: it has migrations that this version lacks.
 
-    None if it may, and also if the database is new or does not answer: the command that asks then says so.
+    None if it may, and also if the database is new or unavailable: the calling command reports that.
     """
     if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
         return None  # connecting would create it

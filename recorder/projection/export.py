@@ -1,4 +1,4 @@
-"""A session out of the database: as phi-core would save it, or as the lines it was recorded from."""
+"""Exports of a session: as phi-core would save it, or as its recorded lines."""
 
 from __future__ import annotations
 

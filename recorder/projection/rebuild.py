@@ -1,4 +1,4 @@
-"""Deriving every record again from the journal, as if each line came in anew, under the keys it had."""
+"""Derives every record again from the journal, under the primary keys that the records had."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Looks: TypeAlias = dict[str, tuple[int, str]]  # colour slot and parameter of ea
 
 
 class BodiesPruned(Exception):
-    """What records say cannot be derived again: bodies of the project's lines were pruned."""
+    """Records cannot be derived again, because bodies of the project's lines were pruned."""
 
     def __init__(self, project: Project, lines: int) -> None:
         super().__init__(
@@ -36,7 +36,7 @@ class BodiesPruned(Exception):
 
 
 def _ignore(lines: int) -> None:
-    """Take no notice of progress."""
+    """Ignore progress."""
 
 
 def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> int:

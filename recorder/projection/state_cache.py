@@ -5,8 +5,8 @@ out of the connection, and only its commit puts it back: a State that saw lines 
 dropped.
 
 Invariant: the tables hold nothing about the keys of a `CachedState` that its State does not hold. For new
-keys one query (`holds_any`) asks whether the tables have anything; if not, the State is complete for them
-as well, because it saw every line since it was loaded. SQLite's `data_version` changes with every commit of
+keys one query (`holds_any`) asks whether the tables have anything; if not, the State is complete for them as
+well, because it saw every line since it was loaded. SQLite's `data_version` changes with every commit of
 another connection, and `total_changes` with every row that this connection writes: if either differs, the
 cache is void.
 
@@ -70,7 +70,7 @@ class CachedState:
         return True
 
     def with_running(self, keys: StateKeys, producers: frozenset[int]) -> tuple[StateKeys, frozenset[int]]:
-        """Return keys and producers with those of the running loops heard of last.
+        """Return keys and producers with those of the running loops that had lines last.
 
         Without them producers that send in turns would each load their own loops and drop the others'.
         """
@@ -93,7 +93,7 @@ DatabaseVersion = tuple[int, int]
 
 
 class StateCache:
-    """The cached States of one transaction; without a commit they are lost."""
+    """The cached States of one transaction; they are dropped unless it commits."""
 
     def __init__(self) -> None:
         self._states = _take_from_connection()
@@ -150,7 +150,7 @@ def _put_back(connection: DatabaseWrapper, version: DatabaseVersion, states: Sta
 
 
 def _sqlite_connection() -> DatabaseWrapper | None:
-    """Return the connection if it is SQLite's. PostgreSQL has no cheap sign of other nodes' commits."""
+    """Return the connection if it is SQLite's. PostgreSQL has no cheap way to detect other nodes' commits."""
     connection = connections[DEFAULT_DB_ALIAS]
     return connection if isinstance(connection, DatabaseWrapper) else None
 

@@ -1,6 +1,6 @@
-"""The records in the database: `remember` reads what some lines touch, `save` writes what they changed.
+"""Reads and writes the records: `load_state` reads what some lines touch, `save` writes what they changed.
 
-The only module that writes records. `remember` runs a fixed number of queries however much it reads.
+The only module that writes records. `load_state` runs a fixed number of queries.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ class RetainedKeys:
         return key
 
     def _made_by(self, record: Record, *events: int | None) -> int:
-        """Return the key of what the first of these events made, once: no two records may have it."""
+        """Return the key of the record that the first of these events created; each key is returned once."""
         known = [event for event in events if event is not None]
         name = (type(record), min(known, default=0))
         if name not in self.made:
@@ -97,11 +97,11 @@ class RetainedKeys:
         return self.taken[name]
 
     def settle(self) -> None:
-        """What was taken is written."""
+        """Confirm that the records with the taken keys are written."""
         self.taken.clear()
 
     def take_back(self) -> None:
-        """What was taken was not written after all."""
+        """Make the taken keys available again, because their records were not written."""
         self.made.update(self.taken)
         self.taken.clear()
 
@@ -186,7 +186,7 @@ def forget_demo(project: int) -> Invalidation:
 
 
 def _give_keys(new: list[Record], retained: RetainedKeys) -> None:
-    """Give each new record its primary key, in the order in which they were made."""
+    """Give each new record its primary key, in the order of their creation."""
     if retained is not NO_RETAINED_KEYS:
         for record in new:
             record.id = retained.key(record)

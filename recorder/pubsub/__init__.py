@@ -1,1 +1,1 @@
-"""What a commit touched, sent to its subscribers."""
+"""Publish/subscribe of what commits changed."""

@@ -49,7 +49,7 @@ class Invalidation:
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)
     judges: dict[int, int] = field(default_factory=dict)  # judge loop of a group in this invalidation: group
-    configs: set[int] = field(default_factory=set)  # first seen: others of their model get other labels
+    configs: set[int] = field(default_factory=set)  # new ones, which may change colours of others in a chart
     loops: dict[int, int] = field(default_factory=dict)  # loop: session
     turns: dict[int, int] = field(default_factory=dict)  # turn: loop
     tools: dict[int, int] = field(default_factory=dict)  # tool call: turn, or 0

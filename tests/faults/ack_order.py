@@ -47,7 +47,7 @@ def run(folder: Path, acks: int, seed: int) -> Order:
             producer.start()
         while sum(producer.acks for producer in producers) < acks:
             assert any(producer.is_alive() for producer in producers), server.log()
-            time.sleep(0.05)
+            time.sleep(0.05)  # polled: producers count for themselves
         stop(producers)
         # Killing the tracer would leave the server running; the tracer ends with the server.
         os.kill(json.loads((folder / "server.json").read_text())["pid"], signal.SIGTERM)

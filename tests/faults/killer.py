@@ -45,12 +45,12 @@ def _kill(server: Server, producers: list[Producer], chance: random.Random) -> N
     enough = _acks(producers) + chance.randint(0, ACKS)
     deadline = time.monotonic() + AT_WORK_S
     while _acks(producers) < enough and time.monotonic() < deadline:
-        time.sleep(0.002)
-    time.sleep(chance.uniform(0, 0.02))
+        time.sleep(0.002)  # polled: producers count for themselves
+    time.sleep(chance.uniform(0, 0.02))  # any moment of a commit may be the last
     server.kill()
     server.launch()
     while chance.random() < WHILE_STARTING:
-        time.sleep(chance.uniform(0, STARTING_S))
+        time.sleep(chance.uniform(0, STARTING_S))  # any moment of a start may be the last
         server.kill()
         server.launch()
     server.wait_until_it_answers()

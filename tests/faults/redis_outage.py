@@ -71,7 +71,7 @@ class OpenPage(threading.Thread):
         while not self._is_left:
             with suppress(ConnectionClosed, OSError), self._socket:
                 self._follow()
-            time.sleep(COMES_BACK_S)
+            time.sleep(COMES_BACK_S)  # a page waits before it connects again
 
     def leave(self) -> None:
         """Close the page."""
@@ -110,16 +110,16 @@ def _run(nodes: list[Server], redis: Service, seconds: float, seed: int) -> Cour
     for place, producer in enumerate(producers):
         producer.port = nodes[place // 2 % 2].port  # so that each node serves HTTP and WebSocket
         producer.start()
-    time.sleep(BEFORE_S)
+    time.sleep(BEFORE_S)  # of undisturbed work
     with ExitStack() as stack:
         pages = _pages(nodes)
         for page in pages:
             page.start()
             stack.callback(page.leave)
-        time.sleep(BEFORE_S)
+        time.sleep(BEFORE_S)  # with open pages
         acks_before = sum(producer.acks for producer in producers)
         redis.kill()
-        time.sleep(seconds)
+        time.sleep(seconds)  # the length of the outage
         stop(producers)
         acks_while = sum(producer.acks for producer in producers) - acks_before
         redis.start()
@@ -146,7 +146,7 @@ def _until_true(pages: list[OpenPage]) -> list[float]:
         for place, page in enumerate(pages):
             if place not in true_again and page.is_true():
                 true_again[place] = round(time.monotonic() - began, 2)
-        time.sleep(0.1)
+        time.sleep(0.1)  # polled: a page reports nothing
     return sorted(true_again.values())
 
 

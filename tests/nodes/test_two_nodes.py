@@ -1,4 +1,4 @@
-"""Any node takes any producer, and shows what the other took."""
+"""Any node accepts any producer, and shows what the others recorded."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""What tests of the recorder have: a project, a token, bells, and a writer that is gone afterwards."""
+"""Fixtures of the recorder's tests: a project, a token, its invalidations, and a writer that is closed."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def token(project):
 
 @pytest.fixture
 def invalidations():
-    """What rings from now on."""
+    """Collect the invalidations that are published from now on."""
     heard = []
     subscribe(heard.append)
     yield heard

@@ -1,4 +1,4 @@
-"""Bodies that are old enough to go: recorded some days ago, read by consolidation, pruned now."""
+"""Bodies that retention deletes: recorded some days ago, consolidated, and pruned now."""
 
 from datetime import timedelta
 

@@ -1,8 +1,8 @@
-"""The structure of a JSON text, told by the characters outside its strings before anything parses it.
+"""The structure of a JSON text, counted by the characters outside its strings before it is parsed.
 
-A parser in C holds the interpreter's lock until it has parsed the whole text, and so stops the event loop:
-for 4 MiB of distinct keys half a second. So what cannot be accepted is refused by these functions, which take
-a few milliseconds for 4 MiB (docs/adr/0029-limit-the-values-of-an-event.md).
+A parser in C holds the interpreter lock until it has parsed the whole text, and so blocks the event loop:
+for 4 MiB of distinct keys half a second. So what cannot be accepted is rejected by these functions, which
+take a few milliseconds for 4 MiB (docs/adr/0029-limit-the-values-of-an-event.md).
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ def is_deeper(text: bytes, limit: int) -> bool:
 def has_more_values(text: bytes, limit: int) -> bool:
     """Return whether a JSON text has more than `limit` keys and values.
 
-    Before each of them, except the outermost value, stands one comma, colon or opening bracket. An empty
-    array or object counts twice. Costs nothing for a text of at most `limit` bytes.
+    Each of them, except the outermost value, follows one comma, colon or opening bracket. An empty array or
+    object counts twice. A text of at most `limit` bytes is not read.
     """
     if len(text) <= limit or len(text) - len(text.translate(None, _SEPARATORS)) <= limit:
         return False  # the second is an upper bound, as strings may have these characters too

@@ -1,1 +1,1 @@
-"""Django's backend for SQLite, quicker with statements that it has seen before."""
+"""Django's backend for SQLite, faster with repeated statements."""

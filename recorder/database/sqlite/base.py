@@ -1,4 +1,4 @@
-"""Puts each statement into SQLite's words once: Django goes through its text each time it runs."""
+"""Caches the conversion of placeholders: Django converts the text of a statement each time it runs."""
 
 import sqlite3
 from collections.abc import Iterable
@@ -10,7 +10,7 @@ from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrap
 
 KEPT = 512  # statements
 
-# sqlite3 takes these as they are, but looks for an adapter first, and to find none takes ten times as long.
+# sqlite3 accepts these types, but looks for an adapter first, and finding none takes ten times as long.
 sqlite3.register_adapter(bytes, bytes.__bytes__)
 sqlite3.register_adapter(bool, int)
 sqlite3.register_adapter(type(None), {None: None}.get)
@@ -35,7 +35,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return super().get_new_connection(conn_params)
 
     def disable_constraint_checking(self) -> bool:
-        # To say it once more has SQLite prepare all its statements once more.
+        # Repeating the PRAGMA makes SQLite prepare all its statements again.
         if self.connection is None or not self.trusts_keys:
             self.trusts_keys = super().disable_constraint_checking()
         return self.trusts_keys

@@ -1,17 +1,17 @@
 """Events whose body is restored and parsed when the recorder first reads a field of it.
 
 The head of a line (its type, loop id and time) is in the index of lines, as the recorder wrote it.
-All else is in the body, and a body can be megabytes: a request repeats every message before it. So an event
-is made of its head alone, with a descriptor in the place of each other field.
+Everything else is in the body, which can be megabytes: a request repeats every message before it. So an
+event is created from its head alone, with a descriptor in place of each other field.
 
-Invariant: whatever field is read, the value is the one that `parse` finds in the journal's own line; which
-fields a type has comes from its model. Nothing here knows what the recorder reads, so a handler that begins
+Invariant: the value of any field is the one that `parse` finds in the journal's own line; the fields of a
+type come from its model. Nothing here depends on which fields the recorder reads, so a handler that begins
 to read another field needs no change here.
 
-Cost: about 2 microseconds for a line whose body the recorder does not read. Bodies are restored many at once,
-as a line is made of parts of earlier ones, which each query reads again: a `BodyReader` reads ahead the lines
-of the types that the recorder read so far. A wrong guess costs time only: a body too many is dropped, with a
-missing one come those of its type that follow.
+Cost: about 2 microseconds for a line whose body the recorder does not read. Bodies are restored in groups,
+because a line consists of parts of earlier ones, which each query reads again: a `BodyReader` reads ahead
+the lines of the types of which the recorder has read bodies. A wrong guess costs time only: a superfluous
+body is dropped, and with a missing one the following bodies of its type are read.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _BODY = "<body>"  # the key of the function that reads the line; no field can be
 
 
 class Unreadable(Exception):
-    """A line that was accepted once is refused today: a rebuild would skip it."""
+    """A line that was accepted once is rejected today: a rebuild would skip it."""
 
 
 class BodyUse:
@@ -54,7 +54,7 @@ class BodyUse:
         self._read.add(name)
 
     def is_likely(self, name: str) -> bool:
-        """Return whether the body of a line is worth reading ahead; of a type that never came it is."""
+        """Return whether the body of a line is worth reading ahead: True for a type not consumed yet."""
         return name in self._read or name not in self._consumed
 
 

@@ -1,8 +1,9 @@
-"""Which sessions an as-of view of one needs: those below it, those above it, and the lines that link them.
+"""Finds the sessions that an as-of view needs: those below it, those above it, and the lines that link them.
 
-Sub-agents are those that are linked now. The lines of the sessions above are needed because they say that a
-session is a sub-agent, often only after it has ended: a tool returns, and its result names the loop it ran.
-So the lines that link a session to its spawner count at every event of it, even at those before them.
+Sub-agents are those that are linked now. The lines of the sessions above are needed because they make a
+session a sub-agent, often only after it has ended: a tool returns, and its result names the loop that it
+ran. So the lines that link a session to the loop that started it apply at every event of it, even at earlier
+ones.
 """
 
 from __future__ import annotations
@@ -45,10 +46,10 @@ def spawners(session: int) -> list[int]:
 
 
 def links(above: Sequence[int], session: int, after: int) -> list[int]:
-    """Return the lines behind an event by which each session above one spawned the next, and the last it.
+    """Return the lines after an event by which each session above one started the next, and the last one it.
 
-    They are the lines that name a sub-agent, and the start of a loop that spawned one before it came itself.
-    Two queries a level.
+    They are the lines that name a sub-agent, and the start of a loop that started one before its own start
+    was recorded. Two queries a level.
     """
     found: set[int] = set()
     for parent, child in pairwise([*above, session]):

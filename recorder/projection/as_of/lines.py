@@ -1,8 +1,8 @@
 """The lines of some sessions with their producers' ends of stream, in recorded order, for the recorder.
 
-A native line becomes a lazy event (see `lazy_events`): its head is taken from the index of lines, its body
-from the journal. A foreign line was translated when it came, and its translation is in the journal as native
-lines before it. The line itself only counts: the recorder gets its head, as it did when the line came.
+A native line becomes a lazy event (see `lazy_events`): its head is read from the index of lines, its body
+from the journal. A foreign line was translated when it was received, and its translation is in the journal
+as native lines before it. Of the foreign line itself the recorder gets only the head, as it did then.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ class _Source(NamedTuple):
 class SessionLines:
     """Reads lines of some sessions, and learns which bodies the recorder reads.
 
-    A line that is refused today, though it was accepted once, raises Unreadable while the recorder reads it.
-    With `tolerates_unreadable` all bodies are parsed before they are fed, and of such lines the head counts.
+    A line that was accepted once and is rejected today raises Unreadable while the recorder reads it. With
+    `tolerates_unreadable` all bodies are parsed before they are fed, and of such lines only the head is fed.
     """
 
     def __init__(self, sessions: Sequence[int]) -> None:
@@ -97,12 +97,12 @@ class SessionLines:
             yield from flushes
 
     def these(self, lines: Collection[int]) -> Iterator[Entry]:
-        """Read the lines with these journal ids that are of the sessions."""
+        """Read the lines with these journal ids that belong to the sessions."""
         rows = self._rows(sql.in_list("e.id"), sql.list_param(lines))
         yield from self._lines(rows, _Index(self._sessions))
 
     def _rows(self, where: str, *values: Value) -> list[tuple[Any, ...]]:
-        """Return the fields of rows: as tuples of plain values they cost the garbage collector nothing."""
+        """Return rows as tuples of plain values, which the garbage collector does not track."""
         statement = f"""SELECT {_COLUMNS} FROM recorder_eventrecord e
             JOIN recorder_journalevent j ON j.id = e.id
             WHERE {_here()} AND {where} ORDER BY e.id LIMIT {ROWS}"""
@@ -141,7 +141,7 @@ class SessionLines:
 
 
 class _Index:
-    """Where the lines of some sessions belong: their loops and session ids. Two queries."""
+    """The loops and session ids of the lines of some sessions. Two queries."""
 
     def __init__(self, sessions: Value) -> None:
         here = sql.in_list("session_id")
@@ -152,13 +152,13 @@ class _Index:
         self._adopted: dict[int, str | None] = {}  # by start event: the id that it adopted lines by
 
     def loop_of(self, row: _Row) -> _Loop | None:
-        """Return the loop that a line names; None if it came before the loop, and may name something else."""
+        """Return the loop that a line names; None if the line came before the loop's start."""
         loop = self._loops.get(row.loop or 0)
         is_of_it = loop is not None and loop.start_event is not None and row.line > loop.start_event
         return loop if is_of_it else None
 
     def head(self, row: _Row, source: str) -> SourceEvent:
-        """Return the head of a line, as the reader of a foreign one gave it to the recorder."""
+        """Return the head of a line, as the reader of a foreign format gave it to the recorder."""
         loop = self._loops.get(row.loop or 0)
         came_before = loop is not None and self.loop_of(row) is None
         if came_before and not row.loop_key and loop is not None:
@@ -192,7 +192,7 @@ def _here() -> str:
 
 
 def _utc(moment: Value) -> Value:
-    """Return a time as the recorder has it; SQLite's are text without a zone."""
+    """Return a time as the recorder has it; those of SQLite are texts without a zone."""
     return datetime.fromisoformat(moment).replace(tzinfo=UTC) if isinstance(moment, str) else moment
 
 

@@ -50,17 +50,19 @@ _EVENTS = EventRecord._meta.db_table
 
 
 class NotOfSession(Exception):
-    """The event is none of the session's, or came before the session began."""
+    """The event belongs to another session, or came before the session began."""
 
 
 @contextmanager
 def as_of(session: SessionRow, at: int) -> Iterator[datetime]:
-    """Make this connection see a session and its sub-agents as they were at an event.
+    """Make this connection read a session and its sub-agents as they were at an event.
 
-    The value is the time of what had happened last in the session then.
+    Yields the time of the latest event of the session then. No other session is visible, except the one that
+    started it.
 
-    No other session is visible, except the one that spawned it. Raises NotOfSession, or Pruned when the
-    bodies of lines that it is derived from were pruned.
+    Raises:
+        NotOfSession: the event belongs to another session.
+        Pruned: bodies of lines from which the records are derived were pruned.
     """
     of_session = EventRecord.objects.filter(session=session, journal=at, journal__project=session.project_id)
     if not of_session.exists():
@@ -76,7 +78,7 @@ def as_of(session: SessionRow, at: int) -> Iterator[datetime]:
 
 
 def _records(session: SessionRow, at: int) -> Sequence[Record]:
-    """Return the records to be seen, with their keys."""
+    """Return the visible records, with their keys."""
     above, below = spawners(session.pk), session_and_sub_agents(session.pk)
     day = SessionRow.objects.filter(pk__in=below).aggregate(day=Max("pruned_on"))["day"]
     if day is not None:
@@ -91,7 +93,7 @@ def _records(session: SessionRow, at: int) -> Sequence[Record]:
 
 
 def _visible(records: Sequence[Record], session: int, sessions: Collection[int]) -> Sequence[Record]:
-    """Return the records of `sessions`, and the loop that spawned `session`, with its own session."""
+    """Return the records of `sessions`, and the loop that started `session`, with its own session."""
     seen = [record for record in records if (of := _session_of(record)) is None or of.id in sessions]
     spawner = next(each.parent for each in seen if isinstance(each, Session) and each.id == session)
     if spawner is not None and spawner.session.id not in sessions:
@@ -113,7 +115,7 @@ def _session_of(record: Record) -> Session | None:
 
 @contextmanager
 def _rolled_back() -> Iterator[None]:
-    """Take back all that is made inside, tables too. On SQLite it begins as a reader and never waits."""
+    """Roll back all changes made inside, tables too. On SQLite it begins as a reader and never waits."""
     if connection.vendor == "postgresql":
         with transaction.atomic():
             yield
@@ -142,7 +144,7 @@ def _create_temporary_tables(records: Sequence[Record], project: int, at: int) -
 
 
 def _like(table: row_mapper.Table, real: str) -> Iterator[str]:
-    """Return the statements that make a table like the real one, found by the same keys."""
+    """Return the statements that create a table like the real one, with the same indexes of keys."""
     name = table.name
     if connection.vendor == "postgresql":
         yield f"CREATE TEMPORARY TABLE {name} (LIKE {real}.{name} INCLUDING INDEXES)"
@@ -154,7 +156,7 @@ def _like(table: row_mapper.Table, real: str) -> Iterator[str]:
 
 
 def _schema() -> str:
-    """Return where the real tables are: their names alone mean the others now."""
+    """Return the schema of the real tables: without it their names address the temporary ones."""
     if connection.vendor != "postgresql":
         return "main"
     ((schema,),) = sql.read("SELECT quote_ident(current_schema())")
@@ -163,6 +165,6 @@ def _schema() -> str:
 
 @cache
 def _typed(name: str) -> str:
-    """Return the columns of a table of SQLite with their types, by which values are read."""
+    """Return the columns of a SQLite table with their types, by which values are converted."""
     found = sql.read("SELECT name, type FROM pragma_table_info(%s, 'main')", name)
     return ", ".join(f"{column} {kind}" for column, kind in found)

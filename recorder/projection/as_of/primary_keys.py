@@ -1,4 +1,4 @@
-"""The keys that records have now, for records that were made again."""
+"""Gives records that were derived again the primary keys that they have now."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from recorder.core.records import (
 )
 from recorder.database import row_mapper, sql
 
-FRESH = 10**12  # keys from here on are of no row: what there is no longer, or never is in a table for long
+FRESH = 10**12  # keys from here on belong to no row: records that were removed, or are never stored for long
 
 _Natural: TypeAlias = tuple[Any, ...]
 
@@ -76,7 +76,7 @@ class Keys:
         self._fresh = count(FRESH)
 
     def give(self, records: Collection[Record]) -> None:
-        """Give each record its key, one after the other if they look alike."""
+        """Give each record its key; records with the same natural key get theirs in order."""
         by_kind: dict[type[Record], list[Record]] = defaultdict(list)
         for record in records:
             by_kind[type(record)].append(record)
@@ -90,7 +90,7 @@ class Keys:
 
 
 def _read(kind: type[Record], where: str, value: sql.Value) -> dict[_Natural, int]:
-    """Return the keys of rows; of those that look alike the oldest."""
+    """Return the keys of rows; of rows with the same natural key the oldest."""
     columns, table = _NATURAL[kind].columns, row_mapper.table(kind).name
     found = sql.read(f"SELECT id, {columns} FROM {table} WHERE {where} ORDER BY id DESC", value)
     return {tuple(natural): key for key, *natural in found}

@@ -1,21 +1,21 @@
-"""The versions of every record of some sessions: their state at any event is a look-up and a short replay.
+"""Versions of every record of some sessions: the state at any event is a look-up and a short replay.
 
 The sessions' lines are fed to the recorder once, in chunks of at most CHUNK. After each chunk every record
-that it changed is copied: its version. To see an event, the versions at the last chunk that ends before it
-are made into records again, these into a `Memory`, and a second recorder is fed the few lines up to the
-event.
+that it changed is copied: its version. For the state at an event, records are created from the versions at
+the last chunk that ends before it, a `State` from these records, and a second recorder is fed the lines up
+to the event.
 
-Invariant: nothing here says what an event means. A version is a copy of all fields of a record as the
-recorder left it, and a Memory that is built from the records between any two lines goes on as the one that
-saw all of them (tests/recorder/core hold that). So what a look shows is what the recorder made of the
-journal's own lines. This needs records whose values the recorder replaces and never changes in place.
+Invariant: nothing here depends on what an event means. A version is a copy of all fields of a record as the
+recorder left it, and a recorder whose State is built from the records between any two lines continues as one
+that was fed all of them (tests/recorder/core). So the result is what the recorder derived from the journal's
+own lines. This needs records whose values the recorder replaces and never changes in place.
 
 Cost: 15 to 20 microseconds for each line that is fed, half of them for restoring and parsing bodies (see
-`lazy_events`). A look at any event from then on copies the records that there are, at 4 microseconds each,
-and feeds at most CHUNK lines. A record takes one version for each chunk that changed it.
+`lazy_events`). Each further event copies the records at its chunk, at 4 microseconds each, and feeds at most
+CHUNK lines. A record takes one version for each chunk that changed it.
 
-Versions belong to the lines that were fed. When others come before their end (a sub-agent is linked, an
-orphan is adopted) or prices change, they are made anew.
+Versions belong to the lines that were fed. If a line is added before their end (a sub-agent is linked, an
+orphan is adopted) or prices change, all versions are derived again.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from recorder.pricing import price_book
 from recorder.projection.as_of.lazy_events import Unreadable
 from recorder.projection.as_of.lines import Entry, SessionLines
 
-CHUNK = 64  # lines between two versions: more make a look slower, fewer the first one
+CHUNK = 64  # lines between two versions: more slow down each event, fewer the first one
 KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
 
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
@@ -57,7 +57,7 @@ _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 
 @dataclass(slots=True)
 class _Versions:
-    """What one record was, since the end of which chunk; None when it was removed."""
+    """The versions of one record by the end of their chunk; None when it was removed."""
 
     since: list[int] = field(default_factory=list)
     values: list[tuple[Value, ...] | None] = field(default_factory=list)
@@ -95,9 +95,10 @@ class RecordVersions:
             return not self._ends or self._number == self._lines.count(self._ends[-1])
 
     def at(self, event: int, links: Sequence[int] = ()) -> list[Record]:
-        """Return the records at an event, each the caller's own; a few queries.
+        """Return the records at an event, as copies for the caller; a few queries.
 
-        `links` are lines behind the event that count all the same: they say who spawned a session.
+        `links` are lines after the event that apply all the same: they link the session to the loop that
+        started it.
         """
         try:
             return self._at(event, links)
@@ -118,7 +119,7 @@ class RecordVersions:
         return _after(entries, records, self.prices) if entries else records
 
     def _feed_until(self, event: int) -> None:
-        """Feed what was not fed of the lines up to an event, of which the last chunk may be a small one."""
+        """Feed the lines up to an event that were not fed; the last chunk may be a small one."""
         last = self._ends[-1] if self._ends else 0
         entries = self._lines.between(last, event) if last < event else iter(())
         try:
@@ -128,11 +129,11 @@ class RecordVersions:
                     self._number += sum(isinstance(entry, Line) for entry in chunk)
                     self._keep(_feed(self._recorder, chunk))
         except BaseException:
-            self._begin()  # a chunk that was fed in part cannot go on
+            self._begin()  # a chunk that was fed in part cannot be continued
             raise
 
     def _keep(self, changes: Iterable[Change]) -> None:
-        """Copy the records that a chunk changed. Of lines only orphans matter: a loop may adopt them."""
+        """Copy the records that a chunk changed. Of lines only orphans are kept: a loop may adopt them."""
         chunk = len(self._ends)
         for change in changes:
             if isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
@@ -147,7 +148,7 @@ class RecordVersions:
             versions.values.append(None if record is not change else table(type(record)).values(record))
 
     def _copies(self, chunk: int) -> list[Record]:
-        """Return copies of the records that there were after a chunk, in the order in which they came."""
+        """Return copies of the records at the end of a chunk, in the order of their creation."""
         found = [
             (record, values, object.__new__(type(record)))
             for record, versions in self._versions.items()
@@ -166,10 +167,10 @@ class RecordVersions:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Pause the collector of cycles: 10,000 lines set off a full collection, which takes as long as a page.
+    """Pause the cyclic garbage collector: 10,000 lines cause a full collection, as long as a page takes.
 
-    It goes through every object of the process, and lines are freed without it. Threads may pause at once:
-    the first one resumes.
+    It visits every object of the process, and lines are freed without it. Threads may pause at the same
+    time: the first one resumes it.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -181,7 +182,7 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _after(entries: Iterable[Entry], records: Iterable[Record], prices: _Prices) -> list[Record]:
-    """Return what becomes of records by some lines; those that are given change."""
+    """Return records after some lines; the given records are changed."""
     state = State(prices=prices)
     for record in records:
         state.add(record)
@@ -223,6 +224,6 @@ def record_versions(project: int, session: int, sessions: Sequence[int]) -> Reco
 
 
 def forget() -> None:
-    """Keep no versions: all are made anew."""
+    """Drop all versions."""
     with _lock:
         _versions.clear()

@@ -1,7 +1,7 @@
 """Every field of every line that other runtimes wrote can be reached: from a list of events to the raw line.
 
 Nothing is looked up by what we know of the database: sessions are found in the list of sessions, events in
-their lists page by page, orphans on the integrity page, and lines behind the links that stand there.
+their lists page by page, orphans on the integrity page, and lines by the links on these pages.
 """
 
 import json

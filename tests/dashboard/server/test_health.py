@@ -1,4 +1,4 @@
-"""`/healthz` and `/readyz`: what they say, and that a stranger makes the database write nothing."""
+"""`/healthz` and `/readyz`: their answers, and that a request without a token causes no write."""
 
 from threading import Event, Thread
 from time import sleep
@@ -84,7 +84,7 @@ def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
     sender = Thread(target=lambda: answers.append(post(line(agent_start("s.a.1")), token)))
     sender.start()
     assert is_at_it.wait(20)
-    sleep(0.1)
+    sleep(0.1)  # until it has waited longer than OLDEST_S
 
     refused = request("/readyz")
     assert (refused.status, refused.json["status"]) == (503, "stuck")

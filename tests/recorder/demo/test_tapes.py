@@ -1,4 +1,4 @@
-"""The demo: its tapes are true phi-core streams, and playing them goes through the real door."""
+"""The demo: its tapes are valid phi-core streams, and playing them goes through the ingest endpoint."""
 
 import json
 from datetime import UTC, datetime, timedelta

@@ -1,4 +1,4 @@
-"""cagent's stores, as import_runs reads them: of any generation, grown, damaged, beside what came live."""
+"""cagent's stores by import_runs: every schema version, grown, damaged, and after a live recording."""
 
 import json
 import shutil

@@ -1,4 +1,4 @@
-"""cagent's stream through ingest: what becomes of it, wherever it is cut, sent twice or told again."""
+"""cagent's stream through ingest: its records, wherever it is cut, sent twice or rebuilt."""
 
 import json
 from io import StringIO

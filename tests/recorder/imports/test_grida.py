@@ -1,4 +1,4 @@
-"""Grida's channel: doorbells become loops, and a session waits from its bell until the next turn."""
+"""Grida's channel: turns become loops, and a session waits from a request until the next turn."""
 
 import json
 from datetime import UTC, datetime

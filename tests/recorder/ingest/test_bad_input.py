@@ -1,4 +1,4 @@
-"""Every hostile line of the sample gets its answer, its neighbours are stored, and pages still answer."""
+"""Every hostile line of the sample is answered, its neighbours are stored, and pages still answer."""
 
 import base64
 import json

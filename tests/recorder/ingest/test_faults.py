@@ -1,4 +1,4 @@
-"""What fails costs only itself: a line that breaks the recorder, a lock, a disk that is full."""
+"""Failures affect only their own batch: a line that raises, a lock, a full disk."""
 
 import asyncio
 from collections import Counter

@@ -1,4 +1,4 @@
-"""One connection a producer: whoever claims it last has it, and what older ones bring is refused whole."""
+"""One connection for each producer: the newest claim wins, and batches of older connections are refused."""
 
 import pytest
 from channels.db import database_sync_to_async
@@ -58,7 +58,7 @@ async def test_a_batch_of_a_connection_that_missed_the_invalidation_is_refused_b
         await client.hello("p")
         monkeypatch.setattr(
             "recorder.pubsub.invalidation._subscribers", []
-        )  # the bell of another node, lost with Redis
+        )  # the invalidation of another node, lost with Redis
         await database_sync_to_async(claim)(project)
         await client.send(0, *LINES)
         assert await client.code() == 4409

@@ -1,4 +1,4 @@
-"""The HTTP door, as the protocol says: what is stored, what is refused, and with which words."""
+"""The HTTP endpoint follows the protocol: what is stored, what is refused, and with which messages."""
 
 import gzip
 import json

@@ -1,4 +1,4 @@
-"""The way of a line: groups of batches, one transaction, and nothing half stored."""
+"""The ingest pipeline: groups of batches in one transaction, and nothing half stored."""
 
 from datetime import UTC, datetime
 from unittest.mock import patch

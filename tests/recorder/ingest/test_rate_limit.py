@@ -1,4 +1,4 @@
-"""A token that sends faster than it may is told to wait, and what it sends then is stored."""
+"""A token above its rate is asked to wait, and its lines are stored afterwards."""
 
 import asyncio
 from time import sleep
@@ -45,7 +45,7 @@ def test_a_burst_passes_and_what_is_beyond_it_waits(events_s, bytes_s):
     assert raised.value.code == "rate_limited"
     assert 0 < raised.value.retry_after_ms <= 1001
 
-    sleep(raised.value.retry_after_ms / 1000)
+    sleep(raised.value.retry_after_ms / 1000)  # the wait that is asked for
     sent(rates, 1)
 
 

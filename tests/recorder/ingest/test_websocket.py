@@ -1,4 +1,4 @@
-"""The WebSocket door, as the protocol says: greeting, lines, acknowledgements, refusals and close codes."""
+"""The WebSocket endpoint follows the protocol: hello, lines, acknowledgements, refusals and close codes."""
 
 import asyncio
 import json

@@ -1,4 +1,4 @@
-"""What tests of consolidation share: projects that are new, and a model to ask."""
+"""Fixtures of the consolidation tests: new projects, and a model server."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What was learned of a project, in words that do not depend on keys; and loops that teach something."""
+"""Insights of a project in a form independent of keys, and loops that produce insights."""
 
 from recorder.models import Insight, InsightEvidence, JournalEvent, LoopRecord, ReadLoop
 from tests.support import build

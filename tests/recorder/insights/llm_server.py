@@ -1,4 +1,4 @@
-"""A model to ask about facts: a local server that speaks as OpenAI's do, and says what a test has it say."""
+"""A local server with OpenAI's chat API, whose answers a test sets."""
 
 import json
 import threading

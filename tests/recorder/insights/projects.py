@@ -1,4 +1,4 @@
-"""Projects with recorded tapes and loops from which something is learned."""
+"""Projects with recorded tapes and loops that produce insights."""
 
 from recorder.ingest.pipeline import Batch, ingest
 from tests.recorder.insights.fixtures import working

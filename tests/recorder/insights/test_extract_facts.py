@@ -1,4 +1,4 @@
-"""Facts through a model: a local server that answers, is slow, fails and lies; nothing else depends on it."""
+"""Facts from a model: a local server that answers, is slow, fails and invents; nothing else depends on it."""
 
 import json
 import time
@@ -20,7 +20,7 @@ def raw(body, status=200, **headers):
 
 
 def hang(handler, _):
-    time.sleep(5)
+    time.sleep(5)  # longer than the client waits
 
 
 def drip(handler, _):
@@ -31,7 +31,7 @@ def drip(handler, _):
     for _ in range(100):
         handler.wfile.write(b" ")
         handler.wfile.flush()
-        time.sleep(0.1)
+        time.sleep(0.1)  # so that no single read takes too long
 
 
 def flood(handler, _):

@@ -1,4 +1,4 @@
-"""Consolidation in several runs: neither chunks nor kills nor rivals change what is found."""
+"""Consolidation in several runs: batches, kills and concurrent runs do not change the result."""
 
 import random
 import threading

@@ -1,4 +1,4 @@
-"""What the journal takes: little more than what is said, however often agents repeat it."""
+"""Size of the journal: little more than the unique content, however often agents repeat it."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""After pruning: what is left is known, found and said, and goes on."""
+"""After pruning: what is left is recognised, found and reported, and recording continues."""
 
 import json
 from datetime import timedelta

@@ -1,4 +1,4 @@
-"""Pruning: old bodies go, whatever must stay is whole, and records and totals are as they were."""
+"""Pruning: old bodies are deleted, protected ones stay whole, and records and totals do not change."""
 
 from datetime import timedelta
 from io import StringIO

@@ -1,4 +1,4 @@
-"""The clock of daily jobs: what is due runs once on one node, and what fails is tried again."""
+"""Daily jobs: a due job runs once on one node, and a failed one is retried."""
 
 import sys
 import threading

@@ -1,4 +1,4 @@
-"""The sums of what a project spends: however lines come in, they are those of its turns and loops."""
+"""Spending rollups equal the sums of the turns and loops, in any batching."""
 
 from collections import defaultdict
 

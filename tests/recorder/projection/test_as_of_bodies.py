@@ -1,4 +1,4 @@
-"""Which bodies a replay reads, and what becomes of one that cannot be read."""
+"""Which bodies a replay reads, and what happens with one that cannot be read."""
 
 from collections import Counter
 

@@ -1,4 +1,4 @@
-"""As of its newest event a session is what the tables hold: for every field of every event and record."""
+"""As of its newest event a session equals the tables: for every field of every event and record."""
 
 from itertools import count
 

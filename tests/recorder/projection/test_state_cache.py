@@ -1,4 +1,4 @@
-"""What was remembered and is kept is what would be read: the records are the same."""
+"""A cached State equals one that is loaded from the tables."""
 
 from datetime import timedelta
 from threading import Thread

@@ -134,7 +134,7 @@ class Question:
     scope: str
     reason: str
     is_inferred: bool
-    is_stale: bool = False  # still open, in a session without a sign of life
+    is_stale: bool = False  # still open, in a session without recent events
     part: str = "question"
 
     @property

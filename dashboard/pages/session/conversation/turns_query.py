@@ -114,7 +114,7 @@ class _Span:
     before: int
     begin: int
     shows_answerer: bool  # its config or agent is not that of the loop's start, or that of the turn before
-    silent_since: datetime | None  # the last sign of life of its session if that is stale
+    silent_since: datetime | None  # the time of its session's last event if that is stale
 
     @property
     def state(self) -> str:

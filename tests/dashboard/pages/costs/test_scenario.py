@@ -1,11 +1,10 @@
-"""Scenario 03 by hand: three branches, a judge, and a loop that goes on from the winner.
+"""Scenario 03 by hand: three branches, a judge, and a loop that continues the winner.
 
-In micro-dollars, at the prices below, dollars per million tokens:
-winner   claude-opus-4-6    310 in, 420 out of which 260 reasoning:  310 x 5 + 420 x 25           = 12,050
-loser    claude-haiku-4-5   330 + 470 in, 60 + 33 out:               800 x 1 + 93 x 5             =  1,265
-loser    gpt-4o             295 in of which 128 cached, 51 out:      167 x 2.5 + 128 x 1.25 + 510 =  1,087.5
-judge    claude-sonnet-4-6  640 in, 5 out:                           640 x 3 + 5 x 15             =  1,995
-single   claude-opus-4-6    520 in, 22 out:                          520 x 5 + 22 x 25            =  3,150
+In micro-dollars, at the prices below, dollars per million tokens: winner claude-opus-4-6 310 in, 420 out of
+which 260 reasoning: 310 x 5 + 420 x 25 = 12,050 loser claude-haiku-4-5 330 + 470 in, 60 + 33 out: 800 x 1 +
+93 x 5 = 1,265 loser gpt-4o 295 in of which 128 cached, 51 out: 167 x 2.5 + 128 x 1.25 + 510 = 1,087.5 judge
+claude-sonnet-4-6 640 in, 5 out: 640 x 3 + 5 x 15 = 1,995 single claude-opus-4-6 520 in, 22 out: 520 x 5 + 22
+x 25 = 3,150
 """
 
 from datetime import UTC, datetime

@@ -21,7 +21,7 @@ def project(db):
 
 @pytest.fixture
 def feed(project, django_capture_on_commit_callbacks):
-    """Record events, or the lines of a scenario, as one producer's; bells ring as they do after a commit."""
+    """Record events, or the lines of a scenario, as one producer's, and publish the invalidation."""
 
     def feed(*events, scenario="", into=project, **fields):
         lines = [json.dumps(event).encode() for event in events]
