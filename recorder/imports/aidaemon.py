@@ -1,7 +1,7 @@
-"""Importing aidaemon's store: the rows of its tables events and token_usage that are not recorded yet.
+"""Imports the rows of aidaemon's tables events and token_usage that are not recorded yet.
 
-How far a store was read stands with its producer. A store is known by its path, or, when it was moved, by the
-last row that was read of it.
+The position that was read in a store is saved with its producer. A store is recognised by its path or, after
+it was moved, by the last row that was read.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def _import(project: Project, store: sqlite3.Connection, path: Path, report: Rep
         first = sender.sent
         for row in batch:
             if "data" in row and not isinstance(parse_arguments(row["data"]), dict):
-                why = "its data is no JSON object; the row is kept as it is, the rest is imported"
+                why = "its data is not a JSON object; the row is stored unchanged, the rest is imported"
                 report.problem(path, f"{row.get('table', EVENTS)} row {row['id']}: {why}")
         for rejected in sender.send([encode_event(row) for row in batch]):
             row = batch[rejected.seq - first]
@@ -106,7 +106,7 @@ def _read_to(
     if found is None:
         oldest = next(_rows(store, EVENTS, 0), None)
         if not is_path or (oldest is not None and isinstance(oldest["id"], int) and oldest["id"] <= last):
-            return None  # what was read is not there, though older rows are: another store
+            return None  # the last row read is missing, though older rows exist: another store
     elif fingerprint(found) != mark:
         return None
     return {table: value for table, (value, _) in cursor.items() if isinstance(value, int)}

@@ -1,7 +1,7 @@
-"""Importing cagent's session store: each root session with its sub-sessions is a stream of rows of its own.
+"""Imports cagent's session store: each root session with its sub-sessions is one stream of rows.
 
-All schema generations: since the 15th migration a session's items are in a table, before they were one JSON
-text. A store that has grown since it was imported gives its new items only.
+All schema versions are read: from the 15th migration on a session's items are in a table, before that in one
+JSON text. From a store that has grown since its import only the new items are sent.
 """
 
 from __future__ import annotations
@@ -57,11 +57,11 @@ class _Store:
         self._sessions = {str(row["id"]): fields(row) for row in rows}
 
     def roots(self) -> list[str]:
-        """Return the sessions that no other one ran, oldest first."""
+        """Return the sessions that no other session started, oldest first."""
         return [key for key, row in self._sessions.items() if row.get("parent_id") not in self._sessions]
 
     def rows(self, session_id: str) -> Iterator[Fields]:
-        """Return a session's rows in the order in which things happened, its own last."""
+        """Return a session's rows in the order of their events; the session's own row is the last."""
         yield from self._of(self._sessions[session_id], set())
 
     def _of(self, session: Fields, above: set[str]) -> Iterator[Fields]:
@@ -93,14 +93,14 @@ class _Store:
         try:
             value: Json = json.loads(str(raw))
         except (ValueError, RecursionError) as error:
-            why = f"{place}: not JSON ({error}); kept as it is, the rest is imported"
+            why = f"{place}: not JSON ({error}); stored unchanged, the rest is imported"
             self._report.problem(self._path, why)
             return None
         return value
 
 
 def _rows_of(session: Fields, messages: Json) -> Iterator[Fields]:
-    """Return the items of a session that holds them as one text, in the form of the later table."""
+    """Return the items of a session that stores them as one text, as rows of the later table."""
     key = session["id"]
     for position, item in enumerate(messages if isinstance(messages, list) else []):
         row: Fields = {"table": ITEMS, "session_id": key, "position": position}
@@ -116,13 +116,14 @@ def _rows_of(session: Fields, messages: Json) -> Iterator[Fields]:
             inner["messages"] = json.dumps(inner.get("messages"))
             yield {**row, "item_type": "subsession", "subsession_id": child.get("id"), "sub_session": inner}
         elif "summary" in given:
-            yield {**row, "item_type": "summary", "summary_text": given["summary"]}
+            about = {"summary_text": given["summary"], "cost": given.get("cost")}
+            yield {**row, "item_type": "summary", **about}
         else:
             yield {**row, "item_type": "other", "item": item}
 
 
 class _Import:
-    """One root session beside what is recorded of it."""
+    """One root session and what is recorded of it."""
 
     def __init__(self, project: Project, store: _Store, session_id: str, path: Path, report: Report) -> None:
         self.store, self.session_id, self.path, self.report = store, session_id, path, report
@@ -131,7 +132,7 @@ class _Import:
         self.sender = Sender(project, self.name, report, form=FORMAT, goes_on=True)
 
     def run(self, *, flush: bool) -> None:
-        """Send the rows that are new; a session that came live is recorded already."""
+        """Send the new rows; a session that was recorded live is left out."""
         live = LoopRecord.objects.filter(
             session__project=self.project, session__session_id=self.session_id
         ).exclude(producer__name=self.name)
@@ -158,7 +159,7 @@ class _Import:
 
 
 def _new(rows: list[bytes], stored: set[bytes]) -> list[bytes]:
-    """Return the rows that are not stored. The last row, the session's own, comes again after new items."""
+    """Return the rows that are not stored. The session's own row, the last, is sent again after new items."""
     fresh = [row for row in rows[:-1] if fingerprint(row) not in stored]
     return [*fresh, rows[-1]] if fresh or fingerprint(rows[-1]) not in stored else []
 

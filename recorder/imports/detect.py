@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO, cast
+from typing import BinaryIO
 
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
 from recorder.imports import sqlite_snapshot
+from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
 
 EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
@@ -33,7 +33,7 @@ class Recording:
 
 
 def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording]:
-    """Return the files to import, in order; what is none is noted in the report."""
+    """Return the files to import, in order; files that are no recordings are added to the report."""
     found = []
     for path, is_named in _files(paths, report):
         try:
@@ -46,14 +46,14 @@ def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording
 
 
 def opened(path: Path) -> BinaryIO:
-    """Open a file for reading, through gzip when it is packed, whatever its name."""
+    """Open a file for reading, decompressed if it is gzip, whatever its name."""
     with path.open("rb") as file:
         is_packed = file.read(2) == _GZIP
-    return cast("BinaryIO", gzip.open(path, "rb") if is_packed else path.open("rb"))
+    return open_gzip(path) if is_packed else path.open("rb")
 
 
 class _NoRecordingError(Exception):
-    """A file of a folder that is no recording."""
+    """A file of a folder that is not a recording."""
 
 
 def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
@@ -95,17 +95,17 @@ def _head(path: Path) -> bytes:
     try:
         with opened(path) as file:
             head = file.read(_HEAD)
-    except (EOFError, zlib.error, gzip.BadGzipFile):
+    except (EOFError, zlib.error, OverBoundError):
         head = _readable_head(path)
     if not head.strip():
-        raise UnusableError("the file holds nothing that can be read")
+        raise UnusableError("the file has no readable content")
     if b"\x00" in head and not head.startswith(_SQLITE):
         raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
     return head
 
 
 def _readable_head(path: Path) -> bytes:
-    """Return what a damaged gzip file still gives at its front."""
+    """Return the readable beginning of a damaged gzip file."""
     with path.open("rb") as file:
         try:
             return zlib.decompressobj(zlib.MAX_WBITS | 16).decompress(file.read(_HEAD), _HEAD)
@@ -142,7 +142,7 @@ def _by_writer(first: dict[str, object]) -> str:
     kind = first.get("type")
     if isinstance(kind, str) and kind[:1].islower():
         raise UnusableError(
-            f"its first event is {kind!r}, of a runtime that is not known here. If it is an event of yours, "
+            f"its first event is {kind!r}, of an unknown runtime. If it is a native event, "
             f"import the file with --format native; else name its format: {', '.join(registry.SENT[1:])}"
         )
     return "native"

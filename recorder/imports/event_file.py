@@ -1,12 +1,11 @@
-"""Importing one event file: its lines in order, numbered from 0, under the name of its recording.
+"""Imports one event file: its lines in order, numbered from 0, under the name of its recording.
 
-The same file again, or the same file grown, sends the same numbers under the same name, so only what is new
-counts. Loops that were recorded already from elsewhere are left out, and take no number.
+The same file, or the same file after it has grown, sends the same numbers under the same name, so only new
+lines are stored. Loops that were recorded from another source are left out and take no number.
 """
 
 from __future__ import annotations
 
-import gzip
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from recorder.imports.detect import opened
+from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.overlap import Numbered, OverlapFilter
 from recorder.imports.recordings import producer_of
 from recorder.imports.report import Report
@@ -34,7 +34,7 @@ def import_events(
     form: str = "native",
     flush: bool,
 ) -> None:
-    """Import a file; everything up to a damage in it counts."""
+    """Import a file; if it is damaged, everything before the damage."""
     producer = producer_of(project, lambda: _lines_of(path), is_native=form == "native")
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
@@ -52,22 +52,26 @@ def import_events(
 
 
 def _lines_of(path: Path) -> Iterator[Numbered]:
-    """Yield the readable lines of a file, without a word about damage."""
+    """Yield the readable lines of a file, without an error for damage."""
     with opened(path) as file:
         yield from _readable(_lines(file, lambda _: None), path, Report())
 
 
 def _readable(lines: Iterator[Numbered], path: Path, report: Report) -> Iterator[Numbered]:
-    """Pass lines on until the packed data breaks off."""
+    """Yield lines until the compressed data ends or is damaged."""
     number = 0
     try:
         for number, line in lines:
             yield number, line
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+    except OverBoundError as error:
+        report.problem(
+            path, f"{error}; the lines up to {number} are imported, decompress the file for the rest"
+        )
+    except (EOFError, zlib.error) as error:
         report.problem(
             path,
-            f"the packed data is damaged or cut off after line {number} ({error}); "
-            "what came before it is imported, pack the file again for the rest",
+            f"the compressed data is damaged or cut off after line {number} ({error}); "
+            "everything before it is imported; compress the file again for the rest",
         )
 
 
@@ -93,7 +97,7 @@ def _send(sender: Sender, batch: list[Numbered], path: Path, report: Report) -> 
 
 
 def _lines(file: BinaryIO, on_progress: Callable[[int], None]) -> Iterator[Numbered]:
-    """Yield numbered lines that are not blank; of one that is too long only its beginning."""
+    """Yield numbered lines that are not blank; of a line that is too long only its beginning."""
     number = 0
     while raw := file.readline(LINE_MAX + 2):
         number += 1

@@ -1,12 +1,12 @@
-"""Importing one phi-core session file: what of it is not recorded yet.
+"""Imports what a phi-core session file has and the store does not.
 
-Loops are known by (session, loop, start), so a file may follow a live recording or an older copy of itself.
-The session that an agent holds has starts of its own: its loops are those that were running then.
+A loop is identified by (session, loop, start), so a file may follow a live recording or an older copy of
+itself. The session object that an agent holds has start times of its own: its loops are matched with those
+that were running at that time.
 """
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import zlib
 from collections.abc import Callable, Iterable
@@ -18,6 +18,7 @@ from recorder.core.formats import InvalidLineError
 from recorder.core.formats.phi_session.loop import LoopLines
 from recorder.core.formats.phi_session.reader import GroupLines, SessionLines, merge_by_time, read_sessions
 from recorder.imports.detect import opened
+from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import Sender
 from recorder.journal.delta.encoding import fingerprint
@@ -39,8 +40,11 @@ def import_sessions(
         report.problem(path, f"{refused.path}: {refused.message} ({refused.code}); "
                              "a session file is what phi-core's save_session writes")  # fmt: skip
         return
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        report.problem(path, f"the packed data is damaged or cut off ({error}); pack the file again")
+    except OverBoundError as error:
+        report.problem(path, f"{error}; decompress the file and import it")
+        return
+    except (EOFError, zlib.error) as error:
+        report.problem(path, f"the compressed data is damaged or cut off ({error}); compress the file again")
         return
     except UnusableError as error:
         report.problem(path, str(error))
@@ -59,7 +63,7 @@ def _read(path: Path) -> bytes:
 
 
 class _Import:
-    """One session of a file beside what is recorded of it."""
+    """One session of a file and what is recorded of it."""
 
     def __init__(self, project: Project, session: SessionLines, path: Path, report: Report) -> None:
         self.project, self.session, self.path, self.report = project, session, path, report
@@ -67,7 +71,7 @@ class _Import:
         self.known = self._recorded_loops()
 
     def run(self, *, flush: bool) -> None:
-        """Send what is new: loops that ended, then the flush that aborts the rest, then loops still open."""
+        """Send what is new: ended loops, then the flush that aborts the others, then loops that stay open."""
         fresh = [loop for loop in self.session.loops if self._record(loop) is None]
         self._send(merge_by_time([*(loop for loop in fresh if not loop.is_open), *self._groups(fresh)]))
         self._send(line for loop in self.session.loops for line in self._missing(loop))
@@ -85,7 +89,7 @@ class _Import:
         return {(loop.loop_id, loop.started_at): loop for loop in found}
 
     def _record(self, loop: LoopLines) -> LoopRecord | None:
-        """Return the recorded loop that a loop of the file is."""
+        """Return the recorded loop of a loop in the file."""
         record = self.known.get(_key(loop))
         if record is not None or not loop.is_reconstructed:
             return record
@@ -121,7 +125,7 @@ class _Import:
         return [line for line in lines if fingerprint(line) not in stored]
 
     def _stored(self, **where: object) -> list[bytes]:
-        """Return the fingerprints of recorded lines: a body may be pruned."""
+        """Return the fingerprints of recorded lines; their bodies may be pruned."""
         rows = EventRecord.objects.filter(**where).order_by("pk").values_list("pk", flat=True)
         return list(fingerprints(rows).values())
 

@@ -22,10 +22,10 @@ POLL_S = 1.0
 
 
 class Command(BaseCommand):
-    """Everything that can be read is imported; the exit status says whether that was everything."""
+    """Imports everything that can be read; the exit status is 0 only without a problem."""
 
     help = (
-        "Import event files (.jsonl, .ndjson, .sse, packed or not), phi-core session files (.json), "
+        "Import event files (.jsonl, .ndjson, .sse, also gzipped), phi-core session files (.json), "
         "SQLite stores of cagent and aidaemon, and folders of them."
     )
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
@@ -45,7 +45,7 @@ class Command(BaseCommand):
         parser.add_argument(
             "--follow",
             action="store_true",
-            help="go on with what the files gain, until Ctrl-C; loops that did not end stay open",
+            help="continue with lines added to the files, until Ctrl-C; loops that did not end stay open",
         )
 
     def handle(self, *, paths: list[Path], project: str, flush: bool, follow: bool, **options: Any) -> None:
@@ -61,7 +61,7 @@ class Command(BaseCommand):
         seen, is_clean = _state(paths), True
         with suppress(KeyboardInterrupt):
             while True:
-                time.sleep(POLL_S)
+                time.sleep(POLL_S)  # polled: other programs write these files
                 if (now := _state(paths)) != seen:
                     seen = now
                     is_clean &= self._import(project, paths, wanted, flush=False)
@@ -81,7 +81,7 @@ class Command(BaseCommand):
         except Busy as busy:
             reason = "its disk is full" if busy.code == "disk_full" else "another process holds it"
             raise CommandError(
-                f"the database takes nothing now: {reason}. What was imported stays; import again later"
+                f"the database cannot be written now: {reason}. What was imported stays; import again later"
             ) from busy
         for problem in report.problems:
             self.stderr.write(problem)

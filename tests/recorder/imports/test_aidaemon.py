@@ -1,4 +1,4 @@
-"""aidaemon's rows through ingest and import: tasks, approvals, sub-agents, and what is missing or broken."""
+"""aidaemon's rows by endpoint and import: tasks, approvals, sub-agents, and missing or damaged rows."""
 
 import json
 import os
@@ -10,7 +10,6 @@ import sys
 from contextlib import closing
 from io import StringIO
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 from django.core.management import CommandError, call_command
@@ -32,6 +31,7 @@ from recorder.models import (
 from recorder.operations.integrity_check import findings
 from tests.support.foreign_tapes import TAPES, send
 from tests.support.project_digest import digest
+from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -277,10 +277,3 @@ def lines_in(base):
         return recorded.execute("SELECT count(*) FROM recorder_journalevent WHERE kind = 'line'").fetchone()[
             0
         ]
-
-
-def until(true):
-    deadline = monotonic() + 30
-    while not true():
-        assert monotonic() < deadline, "it did not come to be"
-        sleep(0.1)

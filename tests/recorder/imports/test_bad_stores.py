@@ -1,4 +1,4 @@
-"""Stores as they must not be: whatever a cell holds, its row is named and the rest is imported, once."""
+"""Damaged stores: whatever a cell holds, its row is named and the rest is imported, once."""
 
 import shutil
 import sqlite3
@@ -99,7 +99,7 @@ def test_whatever_a_cell_holds_the_rest_is_imported_once(tmp_path, path):
         (
             "aidaemon/events.hand-made.db",
             "UPDATE events SET data = '{oops' WHERE id = 3",
-            ["events row 3: its data is no JSON object", "the rest is imported"],
+            ["events row 3: its data is not a JSON object", "the rest is imported"],
         ),
         (
             "aidaemon/events.hand-made.db",

@@ -253,7 +253,7 @@ def test_a_packed_file_that_was_cut_off_gives_what_is_readable(project, tmp_path
     path = tmp_path / "cut.jsonl.gz"
     path.write_bytes(gzip.compress(raw)[:-6000])
     output = run(path, fails="not everything")
-    assert "cut.jsonl.gz: the packed data is damaged or cut off" in output
+    assert "cut.jsonl.gz: the compressed data is damaged or cut off" in output
     assert EventRecord.objects.exists()
 
 
@@ -270,10 +270,10 @@ def test_a_huge_line_is_rejected_alone(project, tmp_path):
 @pytest.mark.parametrize(
     ("name", "content", "output"),
     [
-        ("run.jsonl", b"", "nothing that can be read"),
+        ("run.jsonl", b"", "no readable content"),
         ("run.jsonl", bytes(range(256)) * 100, "not a text file"),
         ("run.jsonl", b"hello\nworld\n", "no line is a JSON object"),
-        ("run.jsonl", b'{"type":"weather_report","session_id":"g"}\n', "a runtime that is not known"),
+        ("run.jsonl", b'{"type":"weather_report","session_id":"g"}\n', "an unknown runtime"),
         ("store.db", b"SQLite format 3\x00" + bytes(4000), "damaged or cut off"),
         ("run.json", b"{", "line 1: "),
         ("run.json", b'{"name": "package"}', "session_id"),
@@ -284,7 +284,7 @@ def test_a_huge_line_is_rejected_alone(project, tmp_path):
         ("run.json", b"[" * 100_000, "nested too deeply"),
         ("run.json", b'{"session_id": NaN}', "NaN"),
         ("run.json.gz", gzip.compress(b"{}" * 5000)[:-20], "damaged or cut off"),
-        ("run.jsonl.gz", b"\x1f\x8bnot really", "nothing that can be read"),
+        ("run.jsonl.gz", b"\x1f\x8bnot really", "no readable content"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_named_with_the_reason(project, tmp_path, name, content, output):

@@ -42,7 +42,7 @@ class _Session:
     prompts: list[Fields] = field(default_factory=list)  # until the name of the agent that answers is known
     calls: dict[str, list[str]] = field(default_factory=dict)  # by id, no result yet: name and arguments
     running: list[str] = field(default_factory=list)  # ids of `calls` that have started
-    cost: float = 0.0  # of all messages so far, in USD
+    cost: float = 0.0  # of all messages and compactions so far, in USD
     at: Json = None  # time of the last row that has one
 
 
@@ -220,6 +220,10 @@ def _summary(session_id: str, session: _Session, row: Fields) -> Iterator[Fields
     yield {**_event("session_compaction", session, ""), **of_session, "status": "started"}
     yield {**_event("session_summary", session, ""), **of_session, "summary": text_field(row, "summary_text")}
     yield {**_event("session_compaction", session, ""), **of_session, "status": "completed"}
+    cost = row.get("cost")
+    if isinstance(cost, int | float) and not isinstance(cost, bool) and cost > 0:
+        session.cost += cost
+        yield {**_event("token_usage", session, ""), **of_session, "usage": {"cost": session.cost}}
 
 
 def _info(session_id: str, row: Fields) -> Fields:

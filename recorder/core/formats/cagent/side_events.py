@@ -79,7 +79,7 @@ def authorization_event(context: StreamContext, line: Fields) -> Iterator[Fields
 
 
 def session_compaction(context: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Start or complete a compaction. The size afterwards comes with the next usage, which ends it."""
+    """Start or complete a compaction. Its cost and the size afterwards come with the next usage."""
     stream, session_id = context.stream, line.get("session_id")
     if text_field(line, "status") == "started":
         if stream is None and is_id(session_id):
@@ -87,7 +87,7 @@ def session_compaction(context: StreamContext, line: Fields) -> Iterator[Fields]
             stream = context.stream
         if stream is not None:
             yield from stream.end_turn(context.now)
-            stream.summary = None
+            stream.summary, stream.compaction_at = None, context.now
             yield stream.event(
                 "CompactionStarted",
                 estimated_tokens=stream.context_tokens,
@@ -96,6 +96,7 @@ def session_compaction(context: StreamContext, line: Fields) -> Iterator[Fields]
             )
     elif stream is not None:
         stream.compaction = {"before": stream.context_tokens, "summary": stream.summary}
+        context.note_compaction(stream)
         if stream.is_compaction:
             context.state.streams.remove(stream)
             yield from stream.end(context.now)

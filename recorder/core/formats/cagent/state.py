@@ -7,10 +7,12 @@ from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from recorder.core.events.fields import is_id
-from recorder.core.formats.base import Fields, NextLoop, inverted, rename_fields, text_field
+from recorder.core.formats.base import Fields, NextLoop, inverted, object_field, rename_fields, text_field
 from recorder.core.formats.cagent.stream import Stream
 from recorder.core.records import Json
 
+COSTS_MAX = 64  # sessions whose cost so far is known
+LEAST_USD = 1e-9  # sums of floats differ by less
 # Stored name -> attribute, where they differ.
 _STORED_NAMES = {"strangers": "unknown_agents", "begun": "stream_count"}
 _STORED_NAMES_OF_STREAM = {
@@ -36,6 +38,8 @@ class ReaderState:
     prompts: list[list[Json]] = field(default_factory=list)  # session id and content; before a stream
     notices: list[Fields] = field(default_factory=list)  # before a stream
     stream_count: int = 0  # streams started by this producer
+    costs: dict[str, float] = field(default_factory=dict)  # USD so far, by session, the newest last
+    last_compaction: list[str] = field(default_factory=list)  # until its cost comes
 
 
 @dataclass(slots=True)
@@ -67,22 +71,48 @@ class StreamContext:
         stream = Stream(
             session_id, loop_id or f"{session_id}.{number}", agent, model, is_compaction=bool(kind)
         )
-        yield stream.event(
-            "AgentStart",
-            agent_id=agent if is_id(agent) else "agent",
-            session_id=session_id,
-            parent_loop_id=f"{session_id}.{number - 1}" if number > 1 else None,
-            continuation_kind=kind or ("Default" if number > 1 else "Initial"),
-            timestamp=self.now,
-            metadata=None,
-            config_snapshot=_config(model),
-            adopts=self.before,
-        )
+        before = f"{session_id}.{number - 1}" if number > 1 else None
+        kind = kind or ("Default" if number > 1 else "Initial")
+        yield _agent_start(stream, before, kind, self.now) | {"adopts": self.before}
         if parent is not None:
             yield _link(parent, stream, self.now)
         state.stream_count += 1
         state.streams.append(stream)
         yield from self._waiting_events(stream)
+
+    def note_compaction(self, stream: Stream) -> None:
+        """Remember a completed compaction until its cost comes."""
+        at = stream.compaction_at or self.now
+        self.state.last_compaction = [stream.session_id, stream.loop_id, stream.agent, stream.model, at]
+
+    def bill_compaction(self, session_id: str, usage: Fields) -> Iterator[Fields]:
+        """Record the model call of the last compaction as a loop, if the session's cost grew by it.
+
+        cagent reports its cost in no other way: the cost of the session so far grows by more than that of the
+        last message. The loop has one turn, whose tokens are unknown.
+        """
+        grown, state = self._grown(session_id, usage), self.state
+        if not state.last_compaction or state.last_compaction[0] != session_id:
+            return
+        (_, loop_id, agent, model, began), state.last_compaction = state.last_compaction, []
+        if grown is None or grown < LEAST_USD:
+            return
+        call = Stream(session_id, f"{session_id}.{self.next_loop(session_id)}", agent, model)
+        yield _agent_start(call, loop_id, "Compaction", began)
+        yield from call.paid_turn(grown, self.now)
+        yield from call.end(self.now)
+
+    def _grown(self, session_id: str, usage: Fields) -> float | None:
+        """Return by how much a session's cost grew beyond its last message's, in USD, if it is known."""
+        cost, costs = _usd(usage.get("cost")), self.state.costs
+        if cost is None:
+            return None
+        before = costs.pop(session_id, None)
+        costs[session_id] = cost
+        if len(costs) > COSTS_MAX:
+            del costs[next(iter(costs))]
+        of_message = _usd(object_field(usage, "last_message").get("Cost")) or 0.0
+        return None if before is None else round(cost - before - of_message, 12)
 
     def switch(self, stream: Stream, before: str, to: str) -> Iterator[Fields]:
         """Switch the agent, and its model, inside a stream."""
@@ -141,6 +171,23 @@ def load_state(stored: Json) -> ReaderState:
         for stream in cast("list[Fields]", fields.pop("streams"))
     ]
     return ReaderState(streams=streams, **fields)  # type: ignore[arg-type]  # as above
+
+
+def _agent_start(stream: Stream, parent: str | None, kind: str, at: str) -> Fields:
+    return stream.event(
+        "AgentStart",
+        agent_id=stream.agent if is_id(stream.agent) else "agent",
+        session_id=stream.session_id,
+        parent_loop_id=parent,
+        continuation_kind=kind,
+        timestamp=at,
+        metadata=None,
+        config_snapshot=_config(stream.model),
+    )
+
+
+def _usd(value: Json) -> float | None:
+    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
 
 
 def _config(model: str) -> Json:

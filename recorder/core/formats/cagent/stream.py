@@ -52,6 +52,7 @@ class Stream:
     error: str = ""
     hit_limit: bool = False
     is_compaction: bool = False  # a compaction outside any stream
+    compaction_at: str = ""  # when the last compaction started
 
     def begin_turn(self, at: str) -> Iterator[Fields]:
         """Start a turn, unless one is open whose message is incomplete or whose tools run."""
@@ -92,6 +93,12 @@ class Stream:
         self.text = self.thinking = self.answer_model = self.turn_model = ""
         self.usage = self.cost = None
         self.calls, self.held_calls = {}, []
+
+    def paid_turn(self, cost: float, at: str) -> Iterator[Fields]:
+        """Record a model call of which only the cost is known, in USD, as a turn."""
+        yield from self.begin_turn(at)
+        self.cost = cost
+        yield from self.end_turn(at)
 
     def write(self, kind: str, delta: str, at: str) -> Iterator[Fields]:
         """Add a delta to the answer. `kind` is Text, Thinking or ToolCallDelta, as in phi-core."""

@@ -75,12 +75,16 @@ def message_added(context: StreamContext, line: Fields) -> Iterator[Fields]:
 
 
 def token_usage(context: StreamContext, line: Fields) -> Iterator[Fields]:
-    """Set the usage of the last message and the context size. Without a session it is that of a RAG index."""
+    """Set the usage of the last message and the context size, and bill a compaction that came before it.
+
+    Without a session it is the usage of a RAG index.
+    """
     stream, usage = context.stream, object_field(line, "usage")
     if not text_field(line, "session_id"):
         text = f"An index used {count_field(usage, 'input_tokens'):,} tokens."
         yield from context.notice("rag", text, {"usage": usage})
         return
+    yield from context.bill_compaction(text_field(line, "session_id"), usage)
     if stream is None:
         return
     last = object_field(usage, "last_message")
@@ -89,8 +93,9 @@ def token_usage(context: StreamContext, line: Fields) -> Iterator[Fields]:
             yield stream.irregularity("usage_first", "Usage was reported before the message.")
         yield from stream.open_turn(context.now)
         stream.set_usage(last)
-    stream.context_tokens = count_field(usage, "context_length")
-    yield from stream.finish_compaction(context.now, after=stream.context_tokens)
+    if "context_length" in usage:
+        stream.context_tokens = count_field(usage, "context_length")
+        yield from stream.finish_compaction(context.now, after=stream.context_tokens)
     yield stream.event(
         "UsageSnapshot",
         session_id=stream.session_id,
