@@ -1,4 +1,4 @@
-"""What calls cost: the columns that records share, prices, and sums."""
+"""Costs: the columns that records share, prices, and sums."""
 
 from django.db import models
 from django.db.models.functions import Coalesce
@@ -25,7 +25,7 @@ class Tokens(models.Model):
 
 
 class Spend(Tokens):
-    """What calls cost, in nano-dollars; see `recorder.core.records.Spend`."""
+    """Cost of calls, in nano-dollars; see `recorder.core.records.Spend`."""
 
     uncached_tokens = models.BigIntegerField(null=True, default=0)
     visible_tokens = models.BigIntegerField(null=True, default=0)
@@ -39,10 +39,11 @@ class Spend(Tokens):
 
 
 class Price(models.Model):
-    """What a model costs at a provider; see `recorder.core.money.prices.Price`.
+    """Price of a model at a provider; see `recorder.core.money.prices.Price`.
 
-    Rows are added, never changed: only `after_event` and `until_event` say which calls they are for.
-    `list_version` is the last version of the price list with the same prices; `edition` the first.
+    Rows are added, never changed: only `after_event` and `until_event` limit the calls they apply to, and a
+    withdrawal adds the user and the time. `list_version` is the last version of the price list with the same
+    prices; `edition` the first.
     """
 
     project = models.ForeignKey(Project, models.CASCADE, related_name="prices")
@@ -59,6 +60,8 @@ class Price(models.Model):
     bands = JsonText(default=list)
     created_at = models.DateTimeField(auto_now_add=True)
     created_by = models.CharField(max_length=200, blank=True)
+    withdrawn_at = models.DateTimeField(null=True)
+    withdrawn_by = models.CharField(max_length=200, default="", db_default="", blank=True)
 
     class Meta:
         constraints = (
@@ -72,9 +75,9 @@ class Price(models.Model):
 
 
 class Spending(models.Model):
-    """What a project spent in an hour, or a day of UTC, with one config and agent in a segment of the ledger.
+    """Spending of a project in an hour or a day (UTC), with one config and agent in one ledger segment.
 
-    Calls count when they ended, `loops`, their `errors` and the `failed` ones when the loop ended. The
+    Calls count when they ended; `loops`, their `errors` and the `failed` ones when the loop ended. The
     buckets are of calls that reconcile, `cost_nano` is of those that are `priced`.
     """
 
@@ -122,5 +125,5 @@ class Repricing(models.Model):
     position = models.BigIntegerField(default=0)
     processed = models.BigIntegerField(default=0, db_column="looked_at")  # calls
     changed = models.BigIntegerField(default=0)  # calls that have another cost
-    change_nano = models.BigIntegerField(default=0)  # what all changes add up to
+    change_nano = models.BigIntegerField(default=0)  # sum of all changes, nano-dollars
     finished_at = models.DateTimeField(null=True)

@@ -70,13 +70,16 @@ def add(project: int, pair: PriceKey, bands: Sequence[Band], valid_from: datetim
     _insert([values])
 
 
-def withdraw(project: int, price: int) -> None:
-    """End an override for future calls; the row stays, for the calls that were billed with it."""
+def withdraw(project: int, price: int, by: str) -> None:
+    """End an override for future calls; the row stays, for the calls that were billed with it.
+
+    The row records when that was and the user's name, `by`. A second withdrawal changes nothing.
+    """
     append.lock(project)
-    statement = (
-        "UPDATE recorder_price SET until_event = %s WHERE id = %s AND project_id = %s AND until_event IS NULL"
-    )
-    sql.write(f"{statement} AND is_own", [(_last_event(), price, project)])
+    now = sql.timestamp_encoder()(datetime.now(UTC))
+    ended = f"UPDATE {TABLE} SET until_event = %s, withdrawn_at = %s, withdrawn_by = %s"
+    which = "WHERE id = %s AND project_id = %s AND until_event IS NULL AND is_own"
+    sql.write(f"{ended} {which}", [(_last_event(), now, by, price, project)])
 
 
 def let_hold(project: int, pairs: Collection[PriceKey]) -> None:

@@ -78,12 +78,12 @@ def set_price(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def withdraw_price(request: HttpRequest, project: Project) -> HttpResponse:
     """End a price of the project for new calls. Does nothing if it was withdrawn before."""
-    require(request, project, Membership.Role.MEMBER)
+    user = require(request, project, Membership.Role.MEMBER)
     price = whole_number(request.POST.get("price", ""))
     if price is None or not queries.has_own_price(project.pk, price):
         raise Http404
     with transaction.atomic():
-        price_book.withdraw(project.pk, price)
+        price_book.withdraw(project.pk, price, user.get_username())
     invalidation.publish(invalidation.Invalidation(project.pk))
     return _back(request, project)
 

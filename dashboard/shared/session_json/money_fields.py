@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from ninja import Schema
+from pydantic import BaseModel
 
 CostSource = Literal["reported", "computed", "mixed", "none"]
 PriceSource = Literal["provider_stated", "provider_inferred"]
 
 
-class Usage(Schema):
+class Usage(BaseModel):
     """Tokens as reported by the runtime, in phi-core's names, summed; `input` may include the cache.
 
     `total_tokens` is null if the runtime sent none.
@@ -22,7 +22,7 @@ class Usage(Schema):
     total_tokens: int | None
 
 
-class Buckets(Schema):
+class Buckets(BaseModel):
     """The same tokens, each counted once; reasoning is not in output."""
 
     uncached_input: int
@@ -32,7 +32,7 @@ class Buckets(Schema):
     reasoning: int
 
 
-class Money(Schema):
+class Money(BaseModel):
     """A cost; null, not 0, without a price. `unpriced` is true if a sum leaves out parts without a price."""
 
     cost_usd: str | None

@@ -1,6 +1,5 @@
 """Repricing: one request changes every past figure of a model and only those, and a rebuild agrees."""
 
-import time
 from datetime import UTC, datetime
 from decimal import Decimal
 from io import StringIO
@@ -20,6 +19,7 @@ from tests.recorder.projection.test_store import TAPES, lines_of, send
 from tests.support import build
 from tests.support.build import line
 from tests.support.project_digest import digest
+from tests.support.wait import until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -108,7 +108,7 @@ def test_a_withdrawn_price_gives_back_what_the_list_says(tapes):
     finish()
     assert digest(tapes) != before
     with transaction.atomic():
-        price_book.withdraw(tapes.pk, Price.objects.get(is_own=True).pk)
+        price_book.withdraw(tapes.pk, Price.objects.get(is_own=True).pk, "ada")
     backfill.request(tapes, OPUS, "ann")
     finish()
 
@@ -173,11 +173,8 @@ def test_it_waits_while_something_else_is_to_be_done(tapes):
 def test_the_process_that_writes_does_it_by_itself(tapes):
     backfill.request(tapes, OPUS, "ann")
     writer.writer().start()
-    deadline = time.monotonic() + 10
-    while Repricing.objects.filter(finished_at=None).exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
 
-    assert Repricing.objects.get().finished_at is not None
+    until(lambda: Repricing.objects.get().finished_at)
 
 
 def test_the_command_says_what_it_changed(tapes):

@@ -1,4 +1,4 @@
-"""Prices of a project: what the list says when a model is first seen, its own, and for which calls."""
+"""Prices of a project: those of the list at a model's first use, its own, and the calls they apply to."""
 
 from datetime import timedelta
 from decimal import Decimal
@@ -86,7 +86,7 @@ def test_a_rebuild_prices_every_call_as_it_was_priced(project):
         price_book.add(project.pk, pair, [FREE], NINE - timedelta(days=9), "somebody")
     send(project, *small_loop("s.a.2", tokens=1_000))
     with transaction.atomic():
-        price_book.withdraw(project.pk, Price.objects.get(is_own=True).pk)
+        price_book.withdraw(project.pk, Price.objects.get(is_own=True).pk, "ada")
     send(project, *small_loop("s.a.3", tokens=1_000))
     before = digest(project)
     costs = list(Turn.objects.order_by("pk").values_list("cost_nano", flat=True))

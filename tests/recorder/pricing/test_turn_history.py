@@ -1,4 +1,4 @@
-"""History that was recorded before turns had configs and agents becomes what a rebuild makes."""
+"""History recorded before turns had configs and agents is corrected to the records of a rebuild."""
 
 import re
 from importlib import import_module
@@ -86,7 +86,7 @@ def test_a_loop_with_a_hand_off_gets_what_a_rebuild_makes_of_it(history):
     today = unlabelled(history)
     as_recorded_before(history)
     assert unlabelled(history) != today
-    assert not ModelConfig.objects.filter(model=SONNET).exists()
+    assert not Turn.objects.filter(config__model=SONNET, loop__session__session_id="s").exists()
 
     correct()
 

@@ -42,6 +42,8 @@ class Line:
     is_own: bool
     is_used: bool  # applies to new calls
     can_be_withdrawn: bool  # a price of the project that was not withdrawn
+    withdrawn_at: datetime | None  # None also for a price that an older version withdrew
+    withdrawn_by: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,6 +147,8 @@ def _line(row: PriceRow, *, is_used: bool) -> Line:
         is_own=row.is_own,
         is_used=is_used,
         can_be_withdrawn=row.is_own and row.until_event is None,
+        withdrawn_at=row.withdrawn_at,
+        withdrawn_by=row.withdrawn_by,
     )
 
 

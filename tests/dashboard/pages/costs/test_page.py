@@ -87,6 +87,26 @@ def test_filters_exclude_other_rows(feed, see):
     assert "Ignored since “forever”" in see("?since=forever")
 
 
+@pytest.mark.parametrize("by", ["config", "model", "agent", "session"])
+@pytest.mark.parametrize(
+    "query", ["", "&model=gpt-4o", "&agent=agent-a", "&agent=coder&model=gpt-4o", "&since=1h", "&since=24h"]
+)
+def test_the_tiles_are_the_sums_of_the_rows(feed, see, by, query):
+    feed(*loop(tokens=1_000_000, at=-7_200, end=-7_000))
+    feed(*loop("t.a.1", tokens=400_000, snapshot=GPT))
+    feed(*loop("u.a.1", tokens=800_000, snapshot=GPT, agent_id="coder"))
+    page = parse(see(f"?by={by}{query}"))
+    (table,) = [e for e in page.walk() if e.attributes.get("aria-label") == f"Costs by {by}"]
+    rows = [row for row in table.walk() if row.tag == "tr"][1:-1]
+    loops = [int(" ".join(_texts(row.elements[1])).split()[0]) for row in rows]
+    costs = [float(" ".join(_texts(row.elements[10])).strip().lstrip("$")) for row in rows]
+    (total,) = [row for row in table.walk() if row.tag == "tfoot"]
+    tile = next(e for e in page.walk() if e.attributes.get("class") == "tile")
+    assert rows
+    assert sum(loops) == int(" ".join(_texts(total.elements[0].elements[1])).split()[0])
+    assert f"Cost ${sum(costs):.2f}" in " ".join(" ".join(_texts(tile)).split())
+
+
 def test_a_model_without_a_price_is_listed_and_never_free(feed, see):
     feed(*loop(tokens=1_000, snapshot=QWEN))
 

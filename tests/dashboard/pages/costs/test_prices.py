@@ -1,6 +1,10 @@
 """Prices of a project: who may set them, and which calls they apply to."""
 
+import re
+from datetime import UTC, datetime
+
 import pytest
+from django.contrib.auth.models import User
 
 from recorder.models import Membership, Price
 from tests.dashboard.pages.costs.conftest import config, loop
@@ -24,6 +28,11 @@ def withdraw(client, see):
         return client.post(f"{PATH}/withdraw?since=7d", {"price": price})
 
     return withdraw
+
+
+def withdrawal(price):
+    """Return after which event a price ended, when that was and who did it."""
+    return Price.objects.values_list("until_event", "withdrawn_at", "withdrawn_by").get(pk=price.pk)
 
 
 def test_a_price_applies_to_new_calls(feed, see, post):
@@ -80,7 +89,7 @@ def test_a_withdrawn_price_does_not_apply_to_new_calls(feed, see, post, withdraw
     assert answer["Location"] == "/p/default/costs?since=7d#prices"
 
     page = words(see())
-    assert "always override by reader inactive" in page
+    assert re.search(r"always override by reader withdrawn \d+ \w+ \d\d:\d\d by reader", page)
     assert "Withdraw this price" not in page
     feed(*loop("t.a.1", tokens=2_000_000, snapshot=QWEN))
     assert "Cost $0.150 +" in words(see())
@@ -89,11 +98,15 @@ def test_a_withdrawn_price_does_not_apply_to_new_calls(feed, see, post, withdraw
 def test_a_price_is_withdrawn_once(post, withdraw):
     post(**PRICE)
     own = Price.objects.get(is_own=True)
+    before = datetime.now(UTC)
     withdraw(own.pk)
-    ended = Price.objects.get(pk=own.pk).until_event
+    ended = withdrawal(own)
+    assert before <= ended[1] <= datetime.now(UTC)
+    assert ended[2] == "reader"
 
+    User.objects.update(username="another")
     assert withdraw(own.pk).status_code == 302
-    assert Price.objects.get(pk=own.pk).until_event == ended
+    assert withdrawal(own) == ended
 
 
 def test_only_prices_of_the_project_are_withdrawn(feed, withdraw):
