@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
@@ -25,8 +26,9 @@ from dashboard.security.authenticate import NotAMember, SignedOut, authenticate,
 from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.models import Project
 
-# The close code decides whether a page reconnects: hx-ws does after 1006, never after 4xxx.
-SIGNED_OUT, REFUSED, ABNORMAL = 4401, 4403, 1006
+# A page reconnects after every code but 4401: hx-ws after 1006, `connection.js` after the others.
+SIGNED_OUT, REFUSED, TOO_MANY, ABNORMAL = 4401, 4403, 4429, 1006
+SOCKETS_PER_USER = 250  # in each process; more than anybody has tabs
 RECHECK_S = 3.0  # between checks of the sign-in and of the oldest unacknowledged frame
 HEARTBEAT_S = 15.0  # after the last frame; proxies close idle connections
 SILENCE_S = 30.0  # without an acknowledgement, after which the connection is dropped
@@ -34,6 +36,8 @@ SILENCE_S = 30.0  # without an acknowledgement, after which the connection is dr
 OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page]
 
 T = TypeVar("T")
+
+_sockets: Counter[int] = Counter()  # open ones, by user; event loop only
 
 
 class PageConsumer(SocketConsumer):
@@ -44,10 +48,16 @@ class PageConsumer(SocketConsumer):
         self._pages = pages  # by the name in the URL
         self._out: asyncio.Queue[str | None] = asyncio.Queue()  # frames; None: drop the connection
         self._viewer: Viewer | None = None
+        self._user: int | None = None  # once it is counted
 
     async def connect(self) -> None:
         """Accept a member of the project and join the hub; otherwise refuse the handshake."""
         page = await self._open()
+        user = self.scope["user"].pk
+        if _sockets[user] >= SOCKETS_PER_USER:
+            raise Close(TOO_MANY)
+        self._user = user
+        _sockets[user] += 1
         await self.accept()
         self._viewer = Viewer(page, self._out.put_nowait, partial(self._out.put_nowait, None))
         hub.join(self._viewer)
@@ -64,6 +74,11 @@ class PageConsumer(SocketConsumer):
         """Leave the hub."""
         if self._viewer is not None:
             hub.leave(self._viewer)
+        if self._user is not None:
+            _sockets[self._user] -= 1
+            if not _sockets[self._user]:
+                del _sockets[self._user]
+            self._user = None
 
     async def _open(self) -> Page:
         if self._name not in self._pages:

@@ -8,14 +8,18 @@ Stock Daphne puts every message into an unbounded queue and every answer into an
   and `QUEUED_BYTES` wait in the inbox; the budget of the process (`recorder/ingest/byte_budget.py`) granted
   the frame that began last. Otherwise the transport is paused, the kernel's buffer fills, and TCP stops the
   client.
+- **Small frames.** Each costs some 40 us on the event loop, and one read can hold 40,000. A turn of the event
+  loop processes the frames of one part of a read, of some `TURN_FRAMES`; the rest waits for the next turn.
+- **Unrequested frames.** An allowance limits control frames, and all frames of a page, which only
+  answers: each frame that a page is sent, and time, give it back. Without allowance the socket is closed.
 - **Writing.** Twisted reports when a client reads slower than the server writes; bytes written from then on
   are counted. A client that leaves more than `UNSENT_BYTES` unread is dropped. Waiting for it instead would
   block the hub and the writer, which serve all clients.
 
 Invariants: an inbox holds at most `QUEUED_BYTES`, one message and the result of one read of the connection.
 Every byte taken from the budget is returned once: when the application takes the message, when it is dropped,
-or in `_settle`. A closing socket is read and its messages are discarded: with unread bytes the kernel resets
-the connection, and the client does not see the close code.
+or in `_settle`. A closing socket is read and its messages are discarded, up to `DISCARDED_FRAMES`: with
+unread bytes the kernel resets the connection, and the client does not see the close code.
 
 Cost: a few comparisons per message; the transport is paused or resumed only when the answer changes.
 """
@@ -23,6 +27,7 @@ Cost: a few comparisons per message; the transport is paused or resumed only whe
 from __future__ import annotations
 
 import asyncio
+import logging
 import time
 from collections import deque
 from typing import Any
@@ -31,6 +36,9 @@ from daphne.ws_protocol import WebSocketProtocol
 from django.conf import settings
 
 from recorder.ingest.byte_budget import budget
+from recorder.ingest.rate_limit import Allowance
+
+log = logging.getLogger(__name__)
 
 ABNORMAL = 1006  # no close frame: a page that sees it reconnects
 SILENT, ABUSE = 4408, 4429
@@ -40,6 +48,10 @@ UNSENT_BYTES = 1024 * 1024
 READ_BYTES = 256 * 1024  # per read; with Twisted's 64 KiB a frame of events takes many reads
 PAGE_BYTES = 4 * 1024  # maximum of a frame from a page, which only sends acknowledgements
 FRAGMENTS = 1_024  # maximum of one message
+TURN_FRAMES = 64  # after so many, and those of the part they are in, other connections have their turn
+PART_BYTES = 1024  # of what was read, given to autobahn at once unless they belong to one frame
+DISCARDED_FRAMES = 10_000  # after the close; a client that respects its credit has sent fewer
+LAST_DATA_OPCODE = 7  # those above are of control frames
 RATE_FLOOR = 8 * 1024  # bytes per second of an incomplete message, after `silence_s`
 
 
@@ -68,9 +80,16 @@ class Inbox(asyncio.Queue[dict[str, Any]]):
 class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
     """A WebSocket with bounded buffers in both directions, a silence timeout, and any close code."""
 
+    _unread, _read_to = b"", 0  # the last read of the connection, and how much of it was processed
+    _turn_frames = 0
+    _is_due = False  # a turn is scheduled for the rest of a read
+    _discarded = 0  # frames since the close
+    current_frame: Any = None  # autobahn's, before the handshake
+
     def onConnect(self, request: Any) -> Any:  # noqa: N802  autobahn's name
         self.received_at = time.monotonic()
         self.inbox = Inbox(self)
+        self._allowance = Allowance()
         self.is_discarding = False
         self._sizes: deque[int] = deque()  # of the messages in the inbox
         self._partial = 0  # bytes of the incomplete message that the budget has granted
@@ -93,10 +112,57 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
         self.regulate()
 
     def dataReceived(self, data: bytes) -> None:  # noqa: N802
-        # Not super's, which formats a log message for each read even when it is not logged.
-        self._dataReceived(data)
+        # Two reads are here at once only if Twisted read before it was paused: then they are joined.
+        self._unread, self._read_to = self._unread[self._read_to :] + data, 0
+        if not self._is_due:
+            self._take_turn()
+
+    def _take_turn(self) -> None:
+        """Process what was read until it ends or has `TURN_FRAMES` frames; then schedule the next turn."""
+        self._is_due, self._turn_frames = False, 0
+        while self._read_to < len(self._unread) and self._turn_frames < TURN_FRAMES:
+            part = self._unread[self._read_to : self._read_to + max(self._expected, PART_BYTES)]
+            self._read_to += len(part)
+            # Not super's, which formats a log message for each read even when it is not logged.
+            self._dataReceived(part)
+        if self._read_to < len(self._unread) and self.state != self.STATE_CLOSED:
+            self._is_due = True
+            asyncio.get_running_loop().call_soon(self._take_next_turn)
+        else:
+            self._unread, self._read_to = b"", 0
         if hasattr(self, "inbox"):  # else the handshake was refused
             self.regulate()
+
+    def _take_next_turn(self) -> None:
+        try:
+            self._take_turn()
+        except Exception:  # as Twisted does for a bug in dataReceived
+            log.exception("reading a WebSocket failed")
+            self.transport.abortConnection()
+
+    @property
+    def _expected(self) -> int:
+        """The number of bytes that belong together: of the handshake, or of the frame that has begun."""
+        if self.state == self.STATE_CONNECTING:
+            return len(self._unread)
+        if self.current_frame is None:
+            return 0
+        return int(self.current_frame.length - self.current_frame_masker.pointer())
+
+    def onFrameBegin(self) -> None:  # noqa: N802
+        super().onFrameBegin()
+        self._turn_frames += 1
+        if self.is_discarding:
+            self._discarded += 1
+            if self._discarded > DISCARDED_FRAMES:
+                self.dropConnection(abort=True)
+        elif self._is_unasked and not self._allowance.spend() and self.state == self.STATE_OPEN:
+            self.is_discarding = True
+            self.end(ABUSE)
+
+    @property
+    def _is_unasked(self) -> bool:
+        return not self.path.startswith(INGEST) or self.current_frame.opcode > LAST_DATA_OPCODE
 
     def onMessageFrameBegin(self, length: int) -> None:  # noqa: N802
         # The header is parsed and the body is not read yet: the budget is requested before memory is used.
@@ -142,6 +208,7 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
 
     def onClose(self, wasClean: bool, code: int, reason: str) -> None:  # noqa: FBT001, N802, N803
         if hasattr(self, "inbox"):
+            self._unread, self._read_to = b"", 0
             self._settle()
             super().onClose(wasClean, code, reason)
 
@@ -153,7 +220,8 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
     def regulate(self) -> None:
         """Resume or pause reading. Called whenever one of the conditions may have changed."""
         is_connecting = self.state == self.STATE_CONNECTING
-        may_read = self.is_discarding or self.failedByMe or (not is_connecting and self._has_room)
+        is_over = self.is_discarding or self.failedByMe
+        may_read = not self._is_due and (is_over or (not is_connecting and self._has_room))
         if may_read and self._is_paused:
             self._is_paused = False
             # Messages could not arrive during the pause, so silence and rate are measured from now.
@@ -183,6 +251,7 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
             self.dropConnection(abort=True)
             return
         super().serverSend(content, binary)
+        self._allowance.give()
         self._unsent = self._unsent + len(content) if self._is_behind else 0
 
     def serverClose(self, code: int | None = None) -> None:  # noqa: N802
@@ -207,7 +276,7 @@ class Socket(WebSocketProtocol):  # type: ignore[misc]  # Daphne ships no types
         super().check_timeouts()
 
     def end(self, code: int) -> None:
-        """Close an ingest socket with `code`; drop a page socket, because pages reconnect only after 1006."""
+        """Close an ingest socket with `code`; drop a page socket, so that the page reconnects at once."""
         self.serverClose(code if self.path.startswith(INGEST) else ABNORMAL)
 
     def _granted(self) -> None:

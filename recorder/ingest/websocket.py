@@ -1,12 +1,12 @@
-"""The WebSocket endpoint for events: a Channels consumer, one instance a client.
+"""The WebSocket endpoint for events: a Channels consumer, one instance for each client.
 
-Frames are read while a commit runs and gathered into the next batch, so a client may have many on their way.
+Frames are read while a commit runs and gathered into the next batch, so a client may have several in flight.
 
-Invariants: lines are written in the order in which they came, and what a client sent before it left is still
-written. `receive` returns only when at most `MARK_BYTES` are read and not yet written. Channels asks the
-server for the next message when it returns, and the server reads the TCP connection no further than it is
-asked (`dashboard/server/websocket.py`). So a connection holds at most `MARK_BYTES`, a frame and what the
-server has queued.
+Invariants: lines are written in the order in which they arrived, and what a client sent before it
+disconnected is still written. `receive` returns only when at most `MARK_BYTES` are read and not yet written.
+Channels requests the next message from the server when it returns, and the server reads the TCP connection
+no further than requested (`dashboard/server/websocket.py`). So a connection holds at most `MARK_BYTES`, a
+frame and what the server has queued.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from recorder.database.errors import Busy
 from recorder.ingest import fencing
 from recorder.ingest.auth import Grant, NoToken, WrongScope, authenticate, format_of
 from recorder.ingest.consumer import Close, SocketConsumer
-from recorder.ingest.rate_limit import submit
+from recorder.ingest.rate_limit import Allowance, submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
 from recorder.journal.batch import Batch, Gap, Mixed, Receipt, Superseded
 
@@ -34,7 +34,7 @@ log = logging.getLogger(__name__)
 
 VERSION = 1
 AWAY, BINARY, TOO_BIG = 1001, 1003, 1009
-PROTOCOL, TOKEN, SCOPE, SILENT, SUPERSEDED, WRONG_VERSION = 4400, 4401, 4403, 4408, 4409, 4426
+PROTOCOL, TOKEN, SCOPE, SILENT, SUPERSEDED, WRONG_VERSION, ABUSE = 4400, 4401, 4403, 4408, 4409, 4426, 4429
 BAD_FRAMES, BAD_WITHIN_S = 8, 60.0
 RECHECK_S = 5.0
 MARK_BYTES = 2 * 1024 * 1024  # read and not yet written: beyond it the socket is not read
@@ -52,7 +52,7 @@ class Gathered:
     flush: bool = False
 
     def takes(self, frame: Lines | Flush) -> bool:
-        """Say whether `frame` goes on where this ends."""
+        """Return whether `frame` continues this batch."""
         if self.flush or self.size >= BATCH_BYTES or len(self.lines) >= BATCH_LINES:
             return False
         if isinstance(frame, Flush):
@@ -70,6 +70,7 @@ class IngestConsumer(SocketConsumer):
         self._hold: fencing.Hold | None = None
         self._high = -1
         self._is_bare = False
+        self._allowance = Allowance()
         self._bad: deque[float] = deque(maxlen=BAD_FRAMES)
         self._frames: deque[Lines | Flush] = deque()
         self._bytes = 0  # of frames that are read and not yet written
@@ -80,7 +81,11 @@ class IngestConsumer(SocketConsumer):
         self._writing: asyncio.Task[None] | None = None
 
     async def connect(self) -> None:
-        """Authenticate the client. Refusals come after the handshake: a client sees close codes only then."""
+        """Authenticate the client. Refusals come after the handshake: a client sees close codes only then.
+
+        Raises:
+            Close: with the close code of the refusal.
+        """
         await self.accept()
         try:
             await self._authenticate()
@@ -95,13 +100,17 @@ class IngestConsumer(SocketConsumer):
         self.start_task(self._watch)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
-        """Take one frame; return when there is room for the next."""
+        """Take one frame; return when there is room for the next.
+
+        Raises:
+            Close: the frame is binary or too large, or the client sent too many bad ones.
+        """
         if text_data is None:
             raise Close(BINARY)
         if len(text_data) > settings.LOOPSCOPE_LIMITS["frame_bytes"]:
             raise Close(TOO_BIG)
         await self._take(text_data)
-        # A close cancels the task that writes: after it no room would ever come, and no disconnect be seen.
+        # A close cancels the task that writes: after it there would never be room, and no disconnect seen.
         while self._bytes > MARK_BYTES and not self.is_closed:
             self._room.clear()
             await self._room.wait()
@@ -114,7 +123,7 @@ class IngestConsumer(SocketConsumer):
             await asyncio.wait([self._writing])
 
     def release(self) -> None:
-        """Let another connection have the producer, and `receive` return."""
+        """Release the producer, and let `receive` return."""
         self._room.set()
         if self._hold is not None:
             self._hold.let_go()
@@ -131,24 +140,32 @@ class IngestConsumer(SocketConsumer):
         try:
             most = BLANK_LINES + settings.LOOPSCOPE_LIMITS["frame_events"]
             frame = read(text, is_bare=self._is_bare, most_lines=most)
+            if not isinstance(frame, Lines) or not frame.lines:
+                self._spend()
             if isinstance(frame, Hello):
                 await self._greet(frame)
             else:
                 await self._queue(frame)
         except UnknownOp:
-            await self._say("error", code="unknown_op", message="hello, events and flush are known")
+            self._spend()
+            await self._say("error", code="unknown_op", message="valid operations: hello, events, flush")
         except BadFrame as error:
             await self._complain(str(error))
+
+    def _spend(self) -> None:
+        """Count a frame without events. Each costs an answer or a commit, and moves no credit."""
+        if not self._allowance.spend():
+            raise Close(ABUSE)
 
     async def _greet(self, hello: Hello) -> None:
         if type(hello.version) is not int or hello.version != VERSION:
             raise Close(WRONG_VERSION)
         if self._hold is not None and hello.producer not in (None, self._hold.producer):
-            raise BadFrame("this connection is another producer's already")
+            raise BadFrame("this connection already has another producer")
         await self._be(hello.producer)
 
     async def _be(self, producer: str | None) -> None:
-        """Become a producer, instead of any other connection that is, and say so."""
+        """Claim a producer, replacing any other connection of it, and send the welcome."""
         if self._hold is None:
             self._hold = await self._claimed(producer)
             self._high = self._hold.high
@@ -173,7 +190,7 @@ class IngestConsumer(SocketConsumer):
             return await fencing.take(claim, self._supersede)
         except Mixed as mixed:
             await self._refuse_format(mixed)
-        except Busy:  # the high water cannot be read, so the client cannot go on: it comes again
+        except Busy:  # the high water cannot be read; the client reconnects
             raise Close(AWAY) from None
 
     async def _refuse_format(self, mixed: Mixed) -> NoReturn:
@@ -199,7 +216,7 @@ class IngestConsumer(SocketConsumer):
             raise Close(PROTOCOL)
 
     async def _write(self) -> None:
-        """Write what has gathered, answer, and again, until the client has left and nothing is left."""
+        """Write and answer gathered frames until the client has disconnected and none is left."""
         while True:
             while not self._frames:
                 if self._has_left:
@@ -244,7 +261,7 @@ class IngestConsumer(SocketConsumer):
         except Gap as gap:
             await self._say("nack", code="gap", **{"from": gap.from_})
         except Busy as busy:
-            # What came after is too high now; the client sends it again with the rest.
+            # The numbers of later frames are too high now; the client sends them again with the rest.
             self._frames.clear()
             self._bytes = gathered.size
             again = self._high + 1 if first is None else first
@@ -262,7 +279,7 @@ class IngestConsumer(SocketConsumer):
         await self._say("ack", upto=receipt.upto, rejected=rejected, credit=credit)
 
     async def _watch(self) -> None:
-        """End a connection that says nothing at first, or whose token is taken away."""
+        """Close a connection that sends no first frame in time, or whose token is revoked."""
         try:
             await asyncio.wait_for(self._greeted.wait(), settings.LOOPSCOPE_LIMITS["hello_s"])
         except TimeoutError:

@@ -1,4 +1,4 @@
-"""What a client says on the ingest socket, read: a greeting, lines, or that it is done."""
+"""Parses the frames of the ingest socket: hello, lines, or flush."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recorder.journal.batch import lines_of
 
 LINES_MAX = 10_500  # of one frame, most of them blank
 HEADER_CHARS = 4_096  # a longer first line is an event
-BEGINNING = re.compile(r'\s*\{\s*"op"\s*:')  # of what means to be a header
+BEGINNING = re.compile(r'\s*\{\s*"op"\s*:')  # of a line that is meant as a header
 
 
 class BadFrame(Exception):
@@ -21,12 +21,12 @@ class BadFrame(Exception):
 
 
 class UnknownOp(Exception):
-    """A header that says something we do not know."""
+    """A header with an unknown operation."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hello:
-    """A client says what it speaks and which producer it is; without a name it is given one."""
+    """The client states its protocol version and its producer; without a name the server assigns one."""
 
     version: object
     producer: str | None
@@ -34,7 +34,7 @@ class Hello:
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Events, numbered from `first`; without it they follow what is stored."""
+    """Events, numbered from `first`; without it from the next free number."""
 
     first: int | None
     lines: list[bytes]
@@ -43,14 +43,14 @@ class Lines:
 
 @dataclass(frozen=True, slots=True)
 class Flush:
-    """The producer is done."""
+    """The end of the producer's stream."""
 
 
 Frame = Hello | Lines | Flush
 
 
 class _Pairs(list[tuple[str, object]]):
-    """An object as it was written, with what it says twice."""
+    """The pairs of a JSON object as written, with duplicate keys."""
 
 
 def _no_constant(word: str) -> NoReturn:
@@ -61,9 +61,9 @@ _STRICT = json.JSONDecoder(object_pairs_hook=_Pairs, parse_constant=_no_constant
 
 
 def read(text: str, *, is_bare: bool, most_lines: int = LINES_MAX) -> Frame:
-    """Read a frame. Raises BadFrame or UnknownOp.
+    """Parse a frame. Raises BadFrame or UnknownOp.
 
-    `is_bare`: this client sends events without headers, so what is no header is an event, however broken.
+    `is_bare`: this client sends events without headers, so a first line that is not a header is an event.
     """
     if text.count("\n") > most_lines:
         raise BadFrame(f"a frame has at most {most_lines} lines, with the blank ones")
@@ -82,16 +82,16 @@ def read(text: str, *, is_bare: bool, most_lines: int = LINES_MAX) -> Frame:
         case str():
             raise UnknownOp
         case _:
-            raise BadFrame("an op is text")
+            raise BadFrame("op must be text")
 
 
 def _header(line: bytes, *, is_bare: bool) -> dict[str, object] | None:
-    """Return the header that a first line is, None if it is an event."""
+    """Return the header in the first line, None if the line is an event."""
     written = _written(line.decode()) if b'"op"' in line else None
     header = dict(written or ())
     if "op" in header:
         if len(header) < len(written or ()):
-            raise BadFrame("the header says a thing twice")
+            raise BadFrame("the header has a duplicate key")
         return header
     if not is_bare and not line.decode().lstrip().startswith("{"):
         raise BadFrame("the first line is neither a header nor an event")
@@ -99,7 +99,7 @@ def _header(line: bytes, *, is_bare: bool) -> dict[str, object] | None:
 
 
 def _written(line: str) -> _Pairs | None:
-    """Return the object that a line is; None if it is none, which the rest of an event says better."""
+    """Return the object in a line; None if it has none: the parser of events then reports it."""
     if len(line) > HEADER_CHARS:
         return None
     try:

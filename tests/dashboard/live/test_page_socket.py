@@ -1,8 +1,10 @@
 """The page socket: who may open one, and when it ends."""
 
+import json
+
 import pytest
 
-from dashboard.live import page_socket
+from dashboard.live import page_socket, project_topic
 from recorder.models import Session
 from tests.dashboard.open_page import ORIGIN, Place, in_thread, socket
 from tests.support.small_loop import Loop
@@ -86,7 +88,8 @@ async def test_an_idle_page_is_sent_heartbeats(place, open_page, monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "message", ["{", "null", "[]", '{"ack":"1"}', '{"ack":-1}', '{"ack":1e400}', "[" * 99, "x" * 9_999]
+    "message",
+    ["{", "null", "[]", '{"ack":"1"}', '{"ack":-1}', '{"ack":1e400}', "[" * 99, '{"a":' * 19, "x" * 9_999],
 )
 async def test_invalid_messages_from_a_page_are_ignored(place, open_page, message):
     page = await open_page(place.sessions())
@@ -95,3 +98,37 @@ async def test_invalid_messages_from_a_page_are_ignored(place, open_page, messag
     await in_thread(lambda: place.feed(Loop().start()))
     await page.agree()
     assert page.shown.frames >= 2
+
+
+async def test_a_user_has_a_bounded_number_of_sockets_and_leaving_frees_one(place, open_page, monkeypatch):
+    monkeypatch.setattr(page_socket, "SOCKETS_PER_USER", 2)
+    first, _ = await open_page(place.sessions()), await open_page(place.sessions())
+    path = "/p/default-project/live/sessions"
+    assert await refused(path, ORIGIN, place.cookie) == page_socket.TOO_MANY
+
+    other = await in_thread(Place, "another-user")
+    assert (await socket("/p/another-user/live/sessions", ORIGIN, other.cookie).connect())[0]
+    await first.close()
+    await open_page(place.sessions())
+    assert await refused(path, ORIGIN, place.cookie) == page_socket.TOO_MANY
+
+
+async def test_a_refused_socket_counts_for_nobody(place):
+    for _ in range(3):
+        await refused("/p/default-project/live/nonsense", ORIGIN, place.cookie)
+
+    assert not page_socket._sockets
+
+
+async def test_a_flood_of_acknowledgements_draws_nothing(place, open_page, monkeypatch):
+    """Only commits and a page that fell behind make the server draw, whatever a page sends."""
+    page = await open_page(place.sessions())
+    drawn = []
+    for name in ("draw", "whole_pages"):
+        monkeypatch.setattr(project_topic, name, drawn.append)
+    for number in range(500):
+        await page.socket.send_to(json.dumps({"ack": number}))
+        await page.socket.send_to('{"subscribe":"sessions"}')
+    assert await page.socket.receive_nothing(0.3)
+
+    assert drawn == []

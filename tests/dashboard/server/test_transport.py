@@ -4,13 +4,13 @@ import asyncio
 import logging
 import socket
 import struct
-from time import monotonic
 
 import pytest
 from twisted.internet import asyncioreactor, protocol, tcp
 from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 
 from dashboard.server.transport import EagerTransport
+from tests.support.wait import until
 
 MUCH = bytes(range(256)) * 32 * 1024  # 8 MiB: more than the kernel buffers at once
 
@@ -52,10 +52,7 @@ class Line:
         return self.served.transport
 
     def until(self, holds):
-        deadline = monotonic() + 20
-        while not holds():
-            assert monotonic() < deadline
-            self.soon()
+        until(lambda: holds() or self.soon(), poll_s=0)
 
     def do(self, work):
         """Run `work` in the event loop, as a server does."""

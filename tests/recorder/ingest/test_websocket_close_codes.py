@@ -7,7 +7,7 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 
 from recorder.access import tokens
-from recorder.ingest import writer
+from recorder.ingest import rate_limit, writer
 from recorder.journal.read import texts
 from recorder.models import JournalEvent
 from tests.support.build import agent_end, agent_start, line, turn_start
@@ -163,3 +163,27 @@ async def test_a_revoked_token_ends_the_connection(token, monkeypatch):
         await database_sync_to_async(tokens.revoke)(token)
 
         assert await client.code() == 4401
+
+
+@pytest.mark.parametrize(
+    "frame", [{"op": "x"}, {"op": "flush"}, {"op": "hello", "v": 1}, {"op": "events", "first": 0, "n": 0}]
+)
+async def test_a_flood_of_frames_without_events_ends_the_connection(token, frame, monkeypatch):
+    monkeypatch.setattr(rate_limit, "monotonic", lambda: 100.0)
+    monkeypatch.setattr(rate_limit, "ALLOWANCE", 5)
+    async with Client(token) as client:
+        for _ in range(7):
+            await client.send_frame(frame)
+
+        answers, code = await client.until_closed()
+        assert code == 4429
+        assert answers <= 6
+
+
+async def test_frames_with_events_cost_no_allowance(token, monkeypatch):
+    monkeypatch.setattr(rate_limit, "ALLOWANCE", 5)
+    async with Client(token) as client:
+        await client.hello()
+        for number in range(20):
+            await client.send(number, line({"type": "Note", "n": number}))
+            assert (await client.receive())["upto"] == number
