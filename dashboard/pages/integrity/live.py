@@ -1,16 +1,16 @@
-"""Live panels of the integrity page: the counts, and either all groups or the first page of one list."""
+"""Live panels of the integrity page: the tiles, and either all groups or the first page of one list."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
-from dashboard.pages.integrity import queries
-from dashboard.pages.integrity.groups import groups
 from dashboard.pages.integrity.params import LISTS, Filters
+from dashboard.pages.integrity.queries import lists
+from dashboard.pages.integrity.queries.groups import groups
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -22,30 +22,31 @@ if TYPE_CHECKING:
 
 SOON_MS = 2_000
 
-COUNTS = Panel("integrity/counts", queries.counts, min_interval_ms=SOON_MS)
+
+@lru_cache(maxsize=64)  # the same object for all viewers of one address: it is drawn once for them
+def counts_panel(filters: Filters) -> Panel:
+    """Return the panel of the tiles."""
+    return Panel("integrity/counts", partial(lists.counts, filters), min_interval_ms=SOON_MS)
 
 
-@cache
-def groups_panel(name: str) -> Panel:
-    """Return the panel of the groups of one list."""
-    return Panel(f"integrity/{name}", partial(groups, name), min_interval_ms=SOON_MS)
-
-
-@lru_cache(maxsize=64)  # the same object for all viewers of one address, so that it is drawn once for them
-def list_panel(name: str, reason: str) -> Panel:
-    """Return the panel of the first page of one list."""
-    return Panel(f"integrity/{name}-list", partial(_first_pages, name, reason), min_interval_ms=SOON_MS)
-
-
-def _first_pages(name: str, reason: str, projects: Collection[int]) -> Mapping[int, queries.ListPage]:
-    return {pk: queries.list_page(pk, slug, name, reason) for pk, slug in queries.slugs(projects).items()}
-
-
-def panels(filters: Filters) -> list[Panel]:
-    """Return the panels of an address below the counts, those that change."""
+@lru_cache(maxsize=64)
+def panels(filters: Filters) -> Sequence[Panel]:
+    """Return the panels of an address below the tiles, those that change."""
     if not filters.list:
-        return [groups_panel(name) for name in LISTS]
-    return [list_panel(filters.list, filters.reason)] if filters.before is None else []
+        return [
+            Panel(f"integrity/{name}", partial(groups, name, filters), min_interval_ms=SOON_MS)
+            for name in LISTS
+        ]
+    return [list_panel(filters)] if filters.before is None else []
+
+
+def list_panel(filters: Filters) -> Panel:
+    """Return the panel of the first page of one list."""
+    return Panel(f"integrity/{filters.list}-list", partial(_first_pages, filters), min_interval_ms=SOON_MS)
+
+
+def _first_pages(filters: Filters, projects: Collection[int]) -> Mapping[int, lists.ListPage]:
+    return {pk: lists.list_page(pk, slug, filters) for pk, slug in lists.slugs(projects).items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class IntegrityPage:
     filters: Filters
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        return [(panel, [self.project]) for panel in (COUNTS, *panels(self.filters))]
+        return [(panel, [self.project]) for panel in (counts_panel(self.filters), *panels(self.filters))]
 
 
 def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:

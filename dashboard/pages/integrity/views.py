@@ -6,18 +6,13 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.http import require_safe
 
-from dashboard.pages.integrity import queries
-from dashboard.pages.integrity.live import COUNTS, list_panel, panels
-from dashboard.pages.integrity.params import Filters
+from dashboard.pages.integrity.live import counts_panel, list_panel, panels
+from dashboard.pages.integrity.params import FILTERS, LISTS, Filters
+from dashboard.pages.integrity.queries import lists
+from dashboard.pages.integrity.queries.groups import menus
 from dashboard.security.access import member
 from dashboard.web import links
 from recorder.models import Project
-
-TITLES = {
-    "rejected": "Rejected lines",
-    "orphans": "Orphan events",
-    "inconsistencies": "Inconsistencies",
-}
 
 
 @require_safe
@@ -25,13 +20,16 @@ TITLES = {
 def index(request: HttpRequest, project: Project) -> HttpResponse:
     """Show rejected lines, orphan events and inconsistencies: by reason, or one list of them."""
     filters = Filters.parse(request.GET)
+    offered = menus(project.pk, filters)
     context = {
         "project": project,
         "page": "integrity",
         "filters": filters,
-        "title": TITLES.get(filters.list, "Integrity"),
-        "reason": queries.reason_label(filters.list, filters.reason) if filters.list else "",
-        "counts": COUNTS.draw([project.pk])[project.pk],
+        "groups_url": filters.but(list="", reason=()).query,
+        "title": LISTS.get(filters.list, "Integrity"),
+        "bar": FILTERS.bar(filters, links.integrity(project.slug), offered),
+        "has_filters": filters.is_narrow or any(menu.options for menu in offered),
+        "counts": counts_panel(filters).draw([project.pk])[project.pk],
         "panels": [_older(project, filters)] if filters.before else _drawn(project, filters),
         "ws_url": links.live(project.slug, "integrity", **filters.pairs()),
     }
@@ -44,5 +42,4 @@ def _drawn(project: Project, filters: Filters) -> list[str]:
 
 def _older(project: Project, filters: Filters) -> str:
     """Return a further page of a list, which does not change."""
-    page = queries.list_page(project.pk, project.slug, filters.list, filters.reason, filters.before)
-    return list_panel(filters.list, filters.reason).fragment(project.pk, page)
+    return list_panel(filters).fragment(project.pk, lists.list_page(project.pk, project.slug, filters))

@@ -9,11 +9,13 @@ from typing import Generic, TypeAlias, TypeVar
 
 from django.db.models import BinaryField, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Substr
+from django.utils import timezone
 
-from dashboard.pages.integrity.params import Filters
+from dashboard.pages.integrity.params import LISTS, Filters
 from dashboard.web import links
+from dashboard.web.time_range import time_range
 from recorder.core.content.text import clean
-from recorder.models import Anomaly, EventRecord, JournalEvent, Project, QuarantinedLine
+from recorder.models import Anomaly, EventRecord, JournalEvent, Producer, Project, QuarantinedLine
 
 PAGE = 50
 SHOWN_BYTES = 300
@@ -77,8 +79,19 @@ class Source(Generic[M]):
     reason: str  # lookup of the reason
     at: str  # lookup of the time at which a row was recorded
     producer: str  # lookup of the producer's primary key
+    producer_name: str  # lookup of its name
     detailed: Callable[[QuerySet[M]], QuerySet[M]]  # with what `shown` reads
     shown: Callable[[str, M], Row]  # slug of the project, row
+
+    def matching(self, project: int, filters: Filters) -> QuerySet[M]:
+        """Return the rows that match the filters, unordered."""
+        rows = self.rows(project).filter(**time_range(filters, timezone.now()).within(self.at))
+        if filters.reason:
+            rows = rows.filter(**{f"{self.reason}__in": filters.reason})
+        if filters.producer:
+            named = Producer.objects.filter(project=project, name__in=filters.producer)
+            rows = rows.filter(**{f"{self.producer}__in": named.values("pk")})
+        return rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,27 +100,47 @@ class ListPage:
 
     rows: Sequence[Row]
     older_url: str  # the next page; "" on the last one
+    cleared: str  # link to the list without filters, "" if there are none
+
+
+@dataclass(frozen=True, slots=True)
+class Tile:
+    """The number of rows of one list under the filters, and the link to them."""
+
+    label: str
+    count: int
+    url: str
+    is_current: bool
 
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """Numbers of rows in the three lists; root of the panel integrity/counts."""
+    """The tiles of the three lists; root of the panel integrity/counts."""
 
-    rejected: int
-    orphans: int
-    inconsistencies: int
+    tiles: Sequence[Tile]
+    cleared: str  # link to the page without filters, "" if there are none
 
     @property
-    def is_clean(self) -> bool:
-        return not self.rejected and not self.orphans and not self.inconsistencies
+    def is_empty(self) -> bool:
+        """Return whether no list has a row under the filters; an open list says so itself."""
+        return not any(tile.count or tile.is_current for tile in self.tiles)
 
 
-def counts(projects: Collection[int]) -> Mapping[int, Counts]:
-    """Return the counts of projects. Four queries for one project."""
-    return {
-        project: Counts(**{name: source.rows(project).count() for name, source in SOURCES.items()})
-        for project in slugs(projects)
-    }
+def counts(filters: Filters, projects: Collection[int]) -> Mapping[int, Counts]:
+    """Return the tiles of projects. Four queries for one project."""
+    return {project: Counts(_tiles(project, filters), cleared(filters)) for project in slugs(projects)}
+
+
+def _tiles(project: int, filters: Filters) -> Sequence[Tile]:
+    return [
+        Tile(
+            label=LISTS[name],
+            count=source.matching(project, filters).count(),
+            url=filters.but(list="" if name == filters.list else name).query,
+            is_current=name == filters.list,
+        )
+        for name, source in SOURCES.items()
+    ]
 
 
 def slugs(projects: Collection[int]) -> Mapping[int, str]:
@@ -115,18 +148,21 @@ def slugs(projects: Collection[int]) -> Mapping[int, str]:
     return dict(Project.objects.filter(pk__in=projects).values_list("pk", "slug"))
 
 
-def list_page(project: int, slug: str, name: str, reason: str = "", before: int | None = None) -> ListPage:
-    """Return a page of the list `name`, newest first; only rows with `reason`, unless it is "". One query."""
-    source = SOURCES[name]
-    rows = source.detailed(source.rows(project))
-    if reason:
-        rows = rows.filter(**{source.reason: reason})
-    if before is not None:
-        rows = rows.filter(pk__lt=before)
+def list_page(project: int, slug: str, filters: Filters) -> ListPage:
+    """Return a page of the list that the filters name, newest first. One query."""
+    source = SOURCES[filters.list]
+    rows = source.detailed(source.matching(project, filters))
+    if filters.before is not None:
+        rows = rows.filter(pk__lt=filters.before)
     found = list(rows.order_by("-pk")[: PAGE + 1])
     on_page = [source.shown(slug, row) for row in found[:PAGE]]
-    older = Filters(list=name, reason=reason, before=on_page[-1].pk).query if len(found) > PAGE else ""
-    return ListPage(on_page, older)
+    older = filters.but(before=on_page[-1].pk).query if len(found) > PAGE else ""
+    return ListPage(on_page, older, cleared(filters))
+
+
+def cleared(filters: Filters) -> str:
+    """Return the link without filters and with all times, "" if there are neither."""
+    return Filters(list=filters.list).query if filters.is_narrow else ""
 
 
 def reason_label(name: str, reason: str) -> str:
@@ -192,6 +228,7 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         "code",
         "received_at",
         "producer",
+        "producer__name",
         lambda rows: (
             rows.select_related("producer")
             .defer("raw")
@@ -204,15 +241,19 @@ SOURCES: Mapping[str, Source] = {  # type: ignore[type-arg]
         "type",
         "journal__received_at",
         "journal__producer",
+        "journal__producer__name",
         lambda rows: rows.select_related("journal__producer").defer("journal__own", "journal__pieces"),
         _orphan,
     ),
     "inconsistencies": Source(
-        lambda project: Anomaly.objects.filter(project=project).annotate(producer_key=_of_event("producer")),
+        lambda project: Anomaly.objects.filter(project=project).annotate(
+            producer_key=_of_event("producer"), producer_name=_of_event("producer__name")
+        ),
         "kind",
         "at",
         "producer_key",
-        lambda rows: rows.select_related("session").annotate(producer_name=_of_event("producer__name")),
+        "producer_name",
+        lambda rows: rows.select_related("session"),
         _inconsistency,
     ),
 }
