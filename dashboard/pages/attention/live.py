@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from dashboard.live.panel import Panel
 from dashboard.pages.attention.params import Params
-from dashboard.pages.attention.queries.ended_sessions import FailuresOf, finished
-from dashboard.pages.attention.queries.waiting import WaitingAfter
+from dashboard.pages.attention.queries.ended_sessions import FailuresOf, FinishedOf
+from dashboard.pages.attention.queries.waiting import WaitingOf
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from recorder.pubsub.invalidation import Invalidation
 
 SOON_MS = 1_000
-FINISHED = Panel("attention/finished", finished, min_interval_ms=SOON_MS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,10 +32,13 @@ class AttentionPage:
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         wanted: DirtyPanels = []
         if touched is None or touched.sessions:
-            waiting = Panel("attention/waiting", WaitingAfter(self.params.waiting), min_interval_ms=SOON_MS)
-            wanted += [(waiting, [self.project]), (FINISHED, [self.project])]
+            for part, query in (
+                ("waiting", WaitingOf(self.params)),
+                ("finished", FinishedOf(self.params.but())),
+            ):
+                wanted.append((Panel(f"attention/{part}", query, min_interval_ms=SOON_MS), [self.project]))
         if touched is None or touched.sessions or self.user in touched.people:
-            failed = FailuresOf(self.project, self.params.failed)
+            failed = FailuresOf(self.project, self.params)
             wanted.append((Panel("attention/failed", failed, min_interval_ms=SOON_MS), [self.user]))
         return wanted
 

@@ -1,18 +1,24 @@
-"""Query parameters of the attention page: where its lists of questions and of failures start."""
+"""Query parameters of the attention page: filters, and where the lists of questions and failures start."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 
+from dashboard.web.filters import Filter, Page
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.query_params import whole_number
+from dashboard.web.query_params import Address, Reading, whole_number
+from recorder.core.formats.registry import SOURCES
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
 LATEST = Order("last_event_at")
+FILTERS = Page(
+    filters=(Filter("agent", "agent"), Filter("source", "source")),
+    keeps=(),
+)
 _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
 
 
@@ -36,21 +42,41 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Params:
-    """The query string; invalid parameters are ignored."""
+class Params(Address):
+    """The query string: sessions of these agents and sources only, and positions in two lists."""
 
-    waiting: int | None = None
+    agent: tuple[str, ...] = ()
+    source: tuple[str, ...] = ()
+    waiting: int | None = None  # the approval after which the list of questions starts
     failed: Place | None = None
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
     def parse(cls, query: QueryDict) -> Params:
-        """Parse a query string."""
-        return cls(whole_number(query.get("waiting", "")), _place(query.get("failed", "")))
+        """Parse a query string; an invalid filter becomes a note, an invalid position is ignored."""
+        read = Reading(query)
+        return cls(
+            agent=read.values("agent"),
+            source=read.values("source", SOURCES),
+            waiting=whole_number(query.get("waiting", "")),
+            failed=_place(query.get("failed", "")),
+            notes=tuple(read.notes),
+        )
 
-    def pairs(self) -> dict[str, str]:
-        """Return names and values of the query string."""
-        given = {"waiting": self.waiting, "failed": self.failed}
-        return {name: str(value) for name, value in given.items() if value is not None}
+    def but(self, **changes: Any) -> Params:
+        """Return a copy with `changes`, both lists at their start."""
+        return replace(self, **{"waiting": None, "failed": None} | changes)
+
+    @property
+    def positions(self) -> list[tuple[str, str]]:
+        """Return the parameters that are no filters, as fields of a form."""
+        places = {"waiting": self.waiting, "failed": self.failed}
+        return [(name, str(place)) for name, place in places.items() if place is not None]
+
+    @property
+    def has_sessions(self) -> bool:
+        """Return whether the filters select sessions."""
+        return bool(self.agent or self.source)
 
 
 def _place(text: str) -> Place | None:

@@ -11,12 +11,14 @@ from functools import partial
 from urllib.parse import urlencode
 
 from django.db import close_old_connections
+from django.http import QueryDict
 from django.template.loader import render_to_string
 
 from dashboard.lifecycle.events import Frame, LifecycleEvent
 from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, key
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
+from dashboard.pages.attention.params import Params
 from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
 from recorder.database.errors import STORE_ERRORS
 from recorder.ingest.auth import Receive, Scope, Send
@@ -44,29 +46,34 @@ class Row:
 async def feed(scope: Scope, receive: Receive, send: Send) -> None:
     """Stream to one open page until it disconnects."""
     query = urlencode({"project": scope["url_route"]["kwargs"]["slug"]}).encode()
-    await lifecycle({**scope, "query_string": query}, receive, send, serialize=_rows_as_sse)
+    params = Params.parse(QueryDict(scope["query_string"]))
+    serialize = partial(_rows_as_sse, params)
+    await lifecycle({**scope, "query_string": query}, receive, send, serialize=serialize)
 
 
-async def _rows_as_sse(events: Sequence[LifecycleEvent]) -> bytes:
+async def _rows_as_sse(params: Params, events: Sequence[LifecycleEvent]) -> bytes:
     if not events:
         return b""
     await asyncio.sleep(GATHER_S)
-    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_drawn, events[-SHOWN:]))
+    html = await asyncio.get_running_loop().run_in_executor(DRAWING, partial(_drawn, params, events[-SHOWN:]))
     lines = "".join(f"data: {line}\n" for line in html.splitlines())
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(events: Sequence[LifecycleEvent]) -> str:
+def _drawn(params: Params, events: Sequence[LifecycleEvent]) -> str:
+    """Return the rows of the events that the filters select."""
     close_old_connections()
     try:
-        named = sessions_by_id(events[0].project, {str(event.frame["session_id"]) for event in events})
+        session_ids = {str(event.frame["session_id"]) for event in events}
+        named = sessions_by_id(events[0].project, session_ids, params)
     except STORE_ERRORS:
         log.warning("the sessions of lifecycle events could not be read for the attention feed")
         named = {}
     finally:
         close_old_connections()
     rows = [row(event.frame, named.get(str(event.frame["session_id"]))) for event in events]
-    return render_to_string("attention/feed_rows.html", {"rows": rows})
+    shown = [each for each in rows if each.session or not params.has_sessions]
+    return render_to_string("attention/feed_rows.html", {"rows": shown}) if shown else ""
 
 
 def row(frame: Frame, session: FeedSession | None) -> Row:

@@ -24,7 +24,7 @@ def test_a_silent_session_becomes_stale_on_open_pages_and_returns_with_its_next_
 
     title = page.locator(".session-title .pill").first
     title.get_by_text("Stale").wait_for()
-    assert "no sign of life for" in page.locator(".session-title").inner_text()
+    assert "no events for" in page.locator(".session-title").inner_text()
     listed.locator(".session-row[data-state=stale]").wait_for()
     listed.get_by_text("No running sessions").wait_for()
 

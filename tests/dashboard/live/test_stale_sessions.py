@@ -53,14 +53,14 @@ async def test_a_session_page_becomes_stale_and_live_again(place, running, open_
     assert "Stale" not in page.shown.root.html()
 
     clock.ahead = HOUR
-    await shows(page, "no sign of life for")
+    await shows(page, "no events for")
     await page.agree()
     assert 'class="nav-empty"' in page.shown.root.html()
     assert "status-running" not in page.shown.root.html()
 
     clock.ahead = timedelta()
     await in_thread(place.feed, running.progress("t1", "38 of 212"))
-    await shows(page, "no sign of life for", until=False)
+    await shows(page, "no events for", until=False)
     await page.agree()
     assert "Stale" not in page.shown.root.html()
 
@@ -72,7 +72,7 @@ async def test_a_page_opened_on_a_stale_session_is_live_again_with_its_next_even
     first = await in_thread(lambda: LoopRecord.objects.earliest("pk"))
     clock.ahead = HOUR
     page = await open_page(f"/p/{place.project.slug}/sessions/{first.session_id}/loops/{first.pk}")
-    assert "no sign of life for" in page.shown.root.html()
+    assert "no events for" in page.shown.root.html()
 
     clock.ahead = timedelta()
     await in_thread(place.feed, running.progress("t1", "38 of 212"))
@@ -94,9 +94,9 @@ async def test_the_list_and_attention_become_stale_and_live_again(place, open_pa
     clock.ahead = 2 * HOUR
     for page in pages:
         await page.agree()
-        assert "no sign of life" not in page.shown.root.html()
+        assert "no events for" not in page.shown.root.html()
     clock.ahead = 25 * HOUR
-    await shows(pages[0], "Stale, no sign of life for")
+    await shows(pages[0], "Stale, no events for")
     await shows(pages[1], "1 stale session")
     for page in pages:
         await page.agree()
@@ -105,7 +105,7 @@ async def test_the_list_and_attention_become_stale_and_live_again(place, open_pa
     await in_thread(
         place.feed, {**loop.approval("t1", "rm"), "type": "ApprovalResolved", "decision": "granted"}
     )
-    for page, words in zip(pages, ("no sign of life", "stale session"), strict=True):
+    for page, words in zip(pages, ("no events for", "stale session"), strict=True):
         await shows(page, words, until=False)
         await page.agree()
 

@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dashboard.notifications.queries import waiting as notified
-from dashboard.pages.attention.queries.waiting import WaitingAfter
+from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.queries.waiting import WaitingOf
 from dashboard.pages.sessions.params import Filters
 from dashboard.pages.sessions.queries.facets import views
 from dashboard.pages.sessions.queries.figures import figures
@@ -52,7 +53,7 @@ def at(past):
 
 
 def session(project, kind, past, received_at=None):
-    """Record a session whose last sign of life is `past` ago; return its key."""
+    """Record a session whose last event was `past` ago; return its key."""
     name = f"s{next(numbers)}"
     loop, when = f"{name}.a.1", at(past)
     ask = build.ours("ApprovalRequested", loop_id=loop, session_id=name, kind="command", command="ls") | when
@@ -131,7 +132,7 @@ def shown(project, client):
         now = timezone.now()
         tabs = {view.label: view.count.value for view in views(project.pk, Filters(), now)}
         tiles = figures(project.pk, Filters(), now)
-        open_approvals = WaitingAfter(None)([project.pk])[project.pk]
+        open_approvals = WaitingOf(Params())([project.pk])[project.pk]
         items = client.get("/api/v1/sessions?project=default").json()["items"]
         by_param = {
             word: {
@@ -169,7 +170,7 @@ def test_an_imported_run_of_february_that_never_ended_is_stale_at_once(project, 
 
     assert shown() == {"live": [], "stale": [pk]}
     page = client.get("/p/default/sessions").content.decode()
-    assert "Stale, no sign of life for" in page
+    assert "Stale, no events for" in page
     assert 'data-state="stale"' in page
     assert "No running sessions" in page
 
@@ -237,9 +238,9 @@ def test_the_past_is_decided_by_the_clock_of_its_moment(project, client, get, sh
     assert get(f"sessions/{name}")["stale"] is True
     assert get(f"sessions/{name}", at=event)["stale"] is False
     page = f"/p/default/sessions/{pk}"
-    assert "no sign of life for" in client.get(page).content.decode()
+    assert "no events for" in client.get(page).content.decode()
     past = client.get(f"{page}?at={event}").content.decode()
-    assert "no sign of life for" not in past
+    assert "no events for" not in past
     assert 'class="status status-running"' in past
     assert is_stale(Session.objects.get())
 
@@ -261,7 +262,7 @@ def test_a_compaction_and_a_tool_that_run_in_a_stale_session_are_stale(project, 
         page = client.get(f"/p/default/sessions/{session}{tab}").content.decode()
         assert "status-stale" in page
         assert 'class="status status-running"' not in page
-        assert page.count("data-start") == 1  # of the time without a sign of life
+        assert page.count("data-start") == 1  # of the time without events
 
 
 @pytest.mark.sqlite

@@ -6,11 +6,12 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Q
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from dashboard.live.paged_list import Count, count
-from dashboard.pages.attention.params import Place
+from dashboard.pages.attention.params import Params, Place
+from dashboard.pages.attention.queries.filters import selected
 from dashboard.shared import attention
 from dashboard.web import links
 from dashboard.web.keyset import Cursor
@@ -44,7 +45,8 @@ class Failures:
     rows: Sequence[Ended]
     total: Count
     unseen: Count
-    more: Place | None
+    more_url: str  # the next page, "" on the last one
+    first_url: str
     newest: Cursor | None  # of all failures: "mark all" leaves later ones unread
     seen_url: str
 
@@ -61,57 +63,71 @@ class FailuresOf:
     """Query of the panel attention/failed of one project; its keys are users."""
 
     project: int
-    after: Place | None
+    params: Params
 
     def __call__(self, users: Collection[int]) -> Mapping[int, Failures]:
         """Return the page of each user. Five queries per user."""
         slug = Project.objects.values_list("slug", flat=True).get(pk=self.project)
-        return {user: _failures(self.project, slug, user, self.after) for user in users}
+        return {user: _failures(self.project, slug, user, self.params) for user in users}
 
 
-def _failures(project: int, slug: str, user: int, after: Place | None) -> Failures:
-    failed = attention.failed(project, timezone.now())
+def _failures(project: int, slug: str, user: int, params: Params) -> Failures:
+    failed, after = _of_filters(project, attention.failed(project, timezone.now()), params), params.failed
     rows = failed.annotate(has_seen=attention.is_read_by(user)).only(*COLUMNS)
     if after is not None:
         rows = rows.filter(_after(after))
     found = [(each, each.has_seen) for each in rows.order_by("has_seen", "-last_event_at", "-pk")[: PAGE + 1]]
     shown = found[:PAGE]
+    more = _end(shown) if len(found) > PAGE else None
     newest = failed.order_by("-last_event_at").values_list("last_event_at", "pk").first()
     return Failures(
         [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
         total=count(failed, COUNT_MAX),
         unseen=count(failed.filter(~attention.is_read_by(user)), COUNT_MAX),
-        more=_end(shown) if len(found) > PAGE else None,
+        more_url=params.but(failed=more).query if more else "",
+        first_url=params.but().query,
         newest=Cursor(*newest) if newest else None,
         seen_url=links.mark_failures_read(slug),
     )
 
 
-def finished(projects: Collection[int]) -> Mapping[int, Finished]:
-    """Return the sessions that finished lately. Two queries for one project."""
-    now = timezone.now()
-    slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
-    return {pk: Finished(_finished(pk, slug, now)) for pk, slug in slugs}
+@dataclass(frozen=True, slots=True)
+class FinishedOf:
+    """Query of the panel attention/finished with these filters."""
+
+    params: Params
+
+    def __call__(self, projects: Collection[int]) -> Mapping[int, Finished]:
+        """Return the sessions that finished lately. Two queries for one project."""
+        now = timezone.now()
+        slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
+        return {pk: Finished(_finished(pk, slug, self.params, now)) for pk, slug in slugs}
 
 
-def failed_loops(project: int, user: int, *, upto: Cursor) -> Sequence[int]:
-    """Return the failed loops, up to a time, that are unread by the user. One query."""
-    return _unseen(project, user, Q(last_event_at__lte=upto.at))
+def failed_loops(project: int, user: int, params: Params, *, upto: Cursor) -> Sequence[int]:
+    """Return the failed loops of the filters, up to a time, that are unread by the user. One query."""
+    return _unseen(project, user, Q(last_event_at__lte=upto.at), params)
 
 
 def failed_loop(project: int, user: int, session: int) -> Sequence[int]:
     """Return the failed loop of a session unless the user has read it. One query."""
-    return _unseen(project, user, Q(pk=session))
+    return _unseen(project, user, Q(pk=session), Params())
 
 
-def _unseen(project: int, user: int, which: Q) -> Sequence[int]:
-    failed = attention.failed(project, timezone.now()).filter(which, ~attention.is_read_by(user))
+def _unseen(project: int, user: int, which: Q, params: Params) -> Sequence[int]:
+    failed = _of_filters(project, attention.failed(project, timezone.now()), params)
+    failed = failed.filter(which, ~attention.is_read_by(user))
     return list(failed.order_by("-last_event_at").values_list("head_id", flat=True)[:MARKED_MAX])
 
 
-def _finished(project: int, slug: str, now: datetime) -> Sequence[Ended]:
-    rows = attention.ended(project, attention.FINISHED, now).order_by("-last_event_at", "-pk").only(*COLUMNS)
-    return [_ended(slug, each) for each in rows[:FINISHED_MAX]]
+def _finished(project: int, slug: str, params: Params, now: datetime) -> Sequence[Ended]:
+    rows = _of_filters(project, attention.ended(project, attention.FINISHED, now), params)
+    latest = rows.order_by("-last_event_at", "-pk").only(*COLUMNS)
+    return [_ended(slug, each) for each in latest[:FINISHED_MAX]]
+
+
+def _of_filters(project: int, sessions: QuerySet[Session], params: Params) -> QuerySet[Session]:
+    return sessions.filter(pk__in=selected(project, params)) if params.has_sessions else sessions
 
 
 def _after(place: Place) -> Q:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.queries.filters import selected
 from recorder.models import Session
 
 
@@ -16,8 +18,10 @@ class FeedSession:
     agent: str
 
 
-def sessions_by_id(project: int, session_ids: Collection[str]) -> Mapping[str, FeedSession]:
-    """Return the sessions by session id. One query."""
+def sessions_by_id(project: int, session_ids: Collection[str], params: Params) -> Mapping[str, FeedSession]:
+    """Return the sessions that the filters select by session id. One query, two with filters."""
     found = Session.objects.filter(project=project, session_id__in=session_ids)
+    if params.has_sessions:
+        found = found.filter(pk__in=selected(project, params))
     named = found.values_list("session_id", "title", "agent_id")
     return {key: FeedSession(title or key, agent) for key, title, agent in named}

@@ -9,6 +9,8 @@ from datetime import datetime
 from django.utils import timezone
 
 from dashboard.live.paged_list import Count, count
+from dashboard.pages.attention.params import Params
+from dashboard.pages.attention.queries.filters import selected
 from dashboard.rendering import approvals
 from dashboard.shared import attention
 from dashboard.shared.session_state import stale
@@ -58,35 +60,40 @@ class Waiting:
 
     rows: Sequence[Question]
     total: Count
-    more: int | None  # primary key after which the next page starts
-    stale: Count  # sessions without a sign of life, whose approvals are not listed
+    more_url: str  # the next page, "" on the last one
+    first_url: str
+    stale: Count  # sessions without recent events, whose approvals are not listed
     stale_url: str
 
 
 @dataclass(frozen=True, slots=True)
-class WaitingAfter:
-    """Query of the panel attention/waiting: the page after an approval, or the first."""
+class WaitingOf:
+    """Query of the panel attention/waiting: the page that the parameters select."""
 
-    after: int | None
+    params: Params
 
     def __call__(self, projects: Collection[int]) -> Mapping[int, Waiting]:
         """Return the page of each project. Five queries for one project."""
         slugs = Project.objects.filter(pk__in=projects).values_list("pk", "slug")
-        return {pk: _waiting(pk, slug, self.after) for pk, slug in slugs}
+        return {pk: _waiting(pk, slug, self.params) for pk, slug in slugs}
 
 
-def _waiting(project: int, slug: str, after: int | None) -> Waiting:
-    now = timezone.now()
+def _waiting(project: int, slug: str, params: Params) -> Waiting:
+    now, after = timezone.now(), params.waiting
     unresolved, silent = attention.waiting(project, now), Session.objects.filter(stale(now), project=project)
+    if params.has_sessions:
+        wanted = selected(project, params)
+        unresolved, silent = unresolved.filter(session__in=wanted), silent.filter(pk__in=wanted)
     rows = unresolved.select_related("session", "loop").only(*COLUMNS).order_by("pk")
     found = list((rows if after is None else rows.filter(pk__gt=after))[: PAGE + 1])
     shown, tools = found[:PAGE], _tools(found[:PAGE])
     return Waiting(
         [_question(slug, each, tools.get((each.loop_id or 0, each.tool_call_id), "")) for each in shown],
         count(unresolved, COUNT_MAX),
-        shown[-1].pk if len(found) > PAGE else None,
+        params.but(waiting=shown[-1].pk).query if len(found) > PAGE else "",
+        params.but().query,
         count(silent, COUNT_MAX),
-        links.sessions(slug, view="stale"),
+        links.sessions(slug, view="stale", agent=params.agent, source=params.source),
     )
 
 

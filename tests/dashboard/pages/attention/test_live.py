@@ -16,6 +16,7 @@ def count(page):
 
 
 async def test_an_open_page_shows_new_questions_failures_and_finished_sessions(place, open_page):
+    await in_thread(place.feed, *build.small_loop("old.a.1"))  # the menus offer its agent
     page = await open_page(ATTENTION)
     for events in (approval_request("s"), failing("t"), finishing("u"), [build.agent_end("s.a.1")]):
         await in_thread(place.feed, *events)

@@ -20,13 +20,13 @@ END = {**START, "type": "turn-finished"}
 class Feed:
     """The feed as a page has it open."""
 
-    def __init__(self, *headers, path=PATH, method="GET"):
+    def __init__(self, *headers, path=PATH, method="GET", query=b""):
         scope = {
             "type": "http",
             "method": method,
             "path": path,
             "raw_path": path.encode(),
-            "query_string": b"",
+            "query_string": query,
         }
         self._page = ApplicationCommunicator(application, {**scope, "headers": list(headers)})
 
@@ -47,7 +47,7 @@ class Feed:
         text = ""
         while text.count("<li") < number:
             text += (await self._page.receive_output(5))["body"].decode()
-        assert all(re.match(r"event: rows$|data: |$", line) for line in text.split("\n"))
+        assert all(re.match(r"event: rows$|data: |: $|$", line) for line in text.split("\n"))
         return [f"<li{each}" for each in text.replace("\ndata: ", "\n").split("<li")[1:]]
 
     async def silence(self):
@@ -64,7 +64,7 @@ async def test_lifecycle_events_are_rendered_in_order(place):
 
     types = [re.search("<code>(.*?)</code>", each)[1] for each in (started, requested, ended)]
     assert types == ["turn-started", "approval-requested", "turn-finished"]
-    assert ["data-quiet" in each for each in (started, requested, ended)] == [True, False, True]
+    assert ['class="dim"' in each for each in (started, requested, ended)] == [True, False, True]
     assert "pending approval" in ended
     assert "Tidy &lt;i&gt;up&lt;/i&gt; now" in started
     assert "&lt;b&gt;coder&lt;/b&gt;" in started
@@ -112,3 +112,16 @@ def test_a_row_shows_the_glyph_and_text_of_its_event(frame, glyph, words, is_qui
     drawn = row(frame, None)
 
     assert (drawn.glyph, drawn.words, drawn.is_quiet) == (glyph, words, is_quiet)
+
+
+async def test_the_feed_shows_what_the_filters_select(place):
+    asks = build.ours("ApprovalRequested", "s.a.1", kind="command", command="rm")
+    other = build.ours("ApprovalRequested", "t.a.1", kind="command", command="rm")
+    query = b"agent=coder"
+    async with Feed(HOST, place.cookie, query=query) as feed:
+        await in_thread(place.feed, build.agent_start("t.a.1", agent_id="other"), other)
+        await in_thread(place.feed, build.agent_start("s.a.1", agent_id="coder"), asks)
+        rows = await feed.rows(2)
+        assert all("coder" in row for row in rows)
+        assert "approval-requested" in rows[1]
+        await feed.silence()
