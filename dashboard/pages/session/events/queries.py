@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any, Literal
+from typing import Any
 
 from django.db.models import (
     BigIntegerField,
@@ -25,6 +25,7 @@ from django.db.models import (
 from django.db.models.functions import Coalesce
 
 from dashboard.pages.session.events.bodies import Object, decode
+from dashboard.pages.session.events.filters import DELTA, SESSION, EventFilters
 from dashboard.pages.session.events.summaries import summary, tick
 from dashboard.web import links
 from recorder.core.content.text import clean
@@ -36,10 +37,7 @@ from recorder.models import EventRecord, JournalEvent, ToolCall, Turn
 PAGE = 100
 SUMMED_BYTES = 256 * 1024  # larger lines are listed without a summary
 DELTAS_SHOWN = 500
-DELTA = "MessageUpdate"
 
-Kind = Literal["", "turns", "tools", "errors"]
-KINDS: tuple[Kind, ...] = ("", "turns", "tools", "errors")
 TYPES = {
     "turns": ("AgentStart", "AgentEnd", "TurnStart", "TurnRequest", "TurnEnd"),
     "tools": ("ToolExecutionStart", "ToolExecutionUpdate", "ToolExecutionEnd", "ProgressMessage"),
@@ -103,17 +101,23 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Scope:
-    """Selects the events of a list: of one loop, or with `loop` 0 of a whole session, and of a kind."""
+    """Selects the events of a list: of a loop, or with `loop` 0 of a session; of some kinds and types."""
 
     session: int
     loop: int
-    kind: Kind = ""
+    kinds: tuple[str, ...] = ()  # any of KINDS
+    types: tuple[str, ...] = ()
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.kinds or self.types)
 
     @property
     def rows(self) -> QuerySet[EventRecord]:
         found = EventRecord.objects.exclude(type=DELTA).exclude(origin=ORIGIN_TRANSLATED)
         found = found.filter(loop=self.loop) if self.loop else found.filter(session=self.session)
-        return found.filter(_of_kind(self.kind))
+        found = found.filter(type__in=self.types) if self.types else found
+        return found.filter(_of_kinds(self.kinds))
 
     @property
     def container(self) -> str:
@@ -122,6 +126,11 @@ class Scope:
     def __call__(self, pks: Collection[int]) -> Mapping[int, EventRow]:
         """Return the rows among `pks` that are in this list; the query of the panel session/events/event."""
         return rows(self, pks)
+
+
+def scope_of(session: int, loop: int, filters: EventFilters) -> Scope:
+    """Return the list that the filters select: of the loop, or of all loops."""
+    return Scope(session, 0 if filters.scope == SESSION else loop, filters.kind, filters.type)
 
 
 def window(
@@ -200,7 +209,7 @@ def _previous(scope: Scope) -> Coalesce:
 
 def _deltas(scope: Scope) -> Coalesce | Value:
     """Count the deltas between an event and the previous one; 0 in filtered lists, which have gaps anyway."""
-    if scope.kind:
+    if scope.is_filtered:
         return Value(0)
     between = EventRecord.objects.filter(
         _same(scope), type=DELTA, pk__lt=OuterRef("pk"), pk__gt=OuterRef("previous")
@@ -208,11 +217,15 @@ def _deltas(scope: Scope) -> Coalesce | Value:
     return _or_zero(between.order_by().values("type").annotate(n=Count("pk")).values("n"))
 
 
-def _of_kind(kind: Kind) -> Q:
-    if not kind:
-        return Q()
-    if kind != "errors":
-        return Q(type__in=TYPES[kind])
+def _of_kinds(kinds: Collection[str]) -> Q:
+    """Return the condition that an event is of one of the kinds; without kinds every event is."""
+    where = Q()
+    for kind in kinds:
+        where |= Q(type__in=TYPES[kind]) if kind in TYPES else _is_error()
+    return where
+
+
+def _is_error() -> Q:
     failed_tools = ToolCall.objects.filter(state="failed", end_event__isnull=False, end_event=OuterRef("pk"))
     failed_turns = Turn.objects.exclude(error="").filter(end_event=OuterRef("pk"))
     return Q(type__in=FAILURES) | Q(Exists(failed_tools)) | Q(Exists(failed_turns))
