@@ -8,6 +8,8 @@ from typing import Literal, Protocol
 
 from dashboard.comparison.turn_table import ROWS, Chunk, Table
 
+LEAST, MOST = 2, 4  # sessions, or loops of one, that can be compared
+
 
 class Link(Protocol):
     """Return the query string of the same page from another row, or in another mode."""
@@ -26,11 +28,11 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnSection:
-    """The turns of branches or of sessions side by side; root of comparison/turns.html and rows.html."""
+    """The turns of branches, sessions or loops side by side; root of comparison/turns.html and rows.html."""
 
     table: Table
-    what: Literal["branch", "session"]
-    count: int  # branches or sessions
+    what: Literal["branch", "session", "loop"]
+    count: int  # of columns
     is_only_differences: bool
     link: Link
 
@@ -45,7 +47,7 @@ class TurnSection:
 
     @property
     def several(self) -> str:
-        return {"branch": "branches", "session": "sessions"}[self.what]
+        return {"branch": "branches", "session": "sessions", "loop": "loops"}[self.what]
 
     @property
     def extents(self) -> Sequence[Choice]:

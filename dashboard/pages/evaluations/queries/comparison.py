@@ -5,16 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
+from dashboard.comparison.config_differences import SettingsSection, differences
 from dashboard.comparison.queries import turns_of_loops
 from dashboard.comparison.turn_section import Choice, TurnSection
 from dashboard.comparison.turn_table import Branch as Turns
 from dashboard.comparison.turn_table import Step, table
-from dashboard.pages.evaluations.config_differences import Difference, differences
 from dashboard.pages.evaluations.detail_params import ANSWERS, Params
 from dashboard.pages.evaluations.queries.answers import Answer, answers
 from dashboard.pages.evaluations.queries.groups import Branch, Group, groups
 from dashboard.pages.evaluations.results import Figures, Row, results
-from dashboard.shared.config_diff import Setting
 from dashboard.shared.usage_bar import kinds
 from recorder.core.records import Json
 
@@ -29,8 +28,7 @@ class Comparison:
     shown: Collection[int]
     is_settled: bool  # a branch was selected
     is_win: bool  # False for a fallback selection
-    differing: Sequence[Difference]
-    equal: Sequence[Setting]
+    settings: SettingsSection
     results: Sequence[Row]
     answers: Sequence[Answer | None]
     turns: TurnSection
@@ -68,7 +66,7 @@ class Tables:
 def comparison(group: Group, params: Params) -> Comparison:
     """Return the comparison of a group's branches. Three queries in addition to those of the group."""
     branches = _chosen(group, params)
-    differing, equal_settings = differences([_snapshot(branch) for branch in branches])
+    differing, equal_settings = differences([[_snapshot(branch)] for branch in branches])
     compared = _turns(branches)
     return Comparison(
         pk=group.record.pk,
@@ -77,8 +75,7 @@ def comparison(group: Group, params: Params) -> Comparison:
         shown=[branch.number for branch in branches],
         is_settled=group.winner is not None,
         is_win=group.record.verdict != "fallback",
-        differing=differing,
-        equal=equal_settings,
+        settings=SettingsSection("Config", differing, equal_settings, columns=len(branches) + 1),
         results=results(
             [
                 _figures(*pair)

@@ -12,24 +12,12 @@ from dashboard.pages.session.tree.row_facts import CompactionCounts, Facts
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import OF_LOOP, Chip
 from dashboard.shared.costs import COST, NOTHING, Cost
-from dashboard.shared.session_state import OPEN, end_of_loop, is_stale_loop
+from dashboard.shared.loop_state import kind_of, state_of, title_of
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
+from dashboard.shared.session_state import end_of_loop, is_stale_loop
 from dashboard.web import links
 from recorder.models import LoopRecord
 
-KINDS = {
-    "Initial": ("Initial", "message-square"),
-    "Default": ("Continue", "corner-down-right"),
-    "Compaction": ("Compaction", "fold-vertical"),
-    "Rerun": ("Rerun", "rotate-ccw"),
-    "Branch": ("Branch", "git-branch"),
-}
-ROLES = {
-    "branch": ("Branch", "git-branch"),
-    "judge": ("Judge", "scale"),
-    "compaction": ("Compaction", "fold-vertical"),
-    "sub_agent": ("Sub-agent", "bot"),
-}
 STATE = ("status", "outcome", "role", "continuation_kind", "is_selected", "loop_id", "title", "activity")
 COUNTS = (
     "run",
@@ -47,13 +35,6 @@ SHOWN = (
     *(*STATE, *COUNTS, *COST, *OF_LOOP, "last_event_at"),
     *("session__project__slug", *OF_SESSION, "group__status"),
 )
-ENDS = {
-    "failed": "failed",
-    "cancelled": "cancelled",
-    "limit": "limit",
-    "rejected": "rejected",
-    "aborted": "aborted",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,28 +139,6 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
     )
 
 
-def kind_of(loop: LoopRecord) -> tuple[str, str]:
-    """Return the kind of a loop in words, and its icon."""
-    if loop.is_selected:
-        return "Winner", "git-branch"
-    return ROLES.get(loop.role) or KINDS.get(loop.continuation_kind, KINDS["Initial"])
-
-
-def state_of(loop: LoopRecord, *, is_waiting: bool = False) -> str:
-    """Return the state shown for a loop: that of its session if it is stale; else how it ended."""
-    if is_waiting or is_stale_loop(loop):
-        return "stale" if is_stale_loop(loop) else "waiting"
-    if loop.status in OPEN:
-        return loop.status
-    if loop.outcome in ENDS:
-        return ENDS[loop.outcome]
-    if loop.is_selected:
-        return "winner"
-    if loop.role == "compaction" and loop.status == "completed":
-        return "compaction"
-    return loop.status
-
-
 def _note(loop: LoopRecord) -> str:
     if loop.status == "pending" and loop.group is not None and loop.group.status != "running":
         return "never started"
@@ -209,10 +168,3 @@ def _is_same_prompt(loop: LoopRecord, facts: Facts) -> bool:
     if not loop.branch_index or loop.is_selected or not loop.title:
         return False
     return facts.first_prompts.get(loop.group_id or 0) == loop.title
-
-
-def title_of(loop: LoopRecord) -> str:
-    """Return the prompt of a loop, else its activity; of a pending loop its id."""
-    if loop.title or loop.status == "pending":
-        return loop.title or loop.loop_id
-    return loop.activity or "No prompt"

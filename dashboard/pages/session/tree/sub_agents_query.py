@@ -15,9 +15,8 @@ from typing import Any
 
 from django.db.models import QuerySet, Sum
 
-from dashboard.pages.session.tree.rows import state_of
 from dashboard.shared.compiled_query import compiled
-from dashboard.shared.config_labels import NOBODY, OF_LOOP, Chip, answered_by, chips_of
+from dashboard.shared.config_labels import NO_ANSWER, OF_LOOP, Chip, answered_by, chips_of
 from dashboard.shared.costs import (
     COST,
     NOTHING,
@@ -26,6 +25,7 @@ from dashboard.shared.costs import (
     loops_with_sub_agents,
     sessions_with_sub_agents,
 )
+from dashboard.shared.loop_state import state_of
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import end_of_loop, end_of_session, state_of_session
 from dashboard.web import links
@@ -193,7 +193,7 @@ def _rows(found: Mapping[int, _AgentLink], times: Mapping[int | None, int]) -> M
     rows = {}
     for key, link in found.items():
         child = recorded.get(link.child or 0)
-        used = answered.get(link.child or 0, NOBODY).chips(named)
+        used = answered.get(link.child or 0, NO_ANSWER).chips(named)
         if child is None:
             rows[key] = ChildRow(link.session_id, link.tool_name)
         elif times[child.session_id] == 1:

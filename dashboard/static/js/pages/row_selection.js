@@ -52,7 +52,7 @@ if (form) {
   });
 
   addEventListener("key", (event) => {
-    const box = document.activeElement.closest("[role=row]")?.querySelector("[data-select]");
+    const box = document.activeElement.closest("[role=row], [role=treeitem]")?.querySelector("[data-select]");
     if (event.detail != "x" || !box) return;
     event.preventDefault();
     toggle(box.value);
@@ -62,7 +62,7 @@ if (form) {
     if (event.key == "Escape" && !event.defaultPrevented && !event.target.matches("[type=search]")) select([]);
   });
 
-  // The sessions in the order in which they were selected, also those of other pages: the first is the base.
+  // The rows in the order in which they were selected, also those of other pages: the first is the base.
   form.addEventListener("submit", (event) => {
     event.preventDefault();
     if (selected.length > 1) location.assign(`${form.action}?${new URLSearchParams(selected.map((id) => ["of", id]))}`);

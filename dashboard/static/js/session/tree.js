@@ -23,7 +23,7 @@
     for (const item of all) {
       if (item !== stop || item.tabIndex) item.tabIndex = item === stop ? 0 : -1;
       item.dataset.keep = "tabindex aria-expanded";
-      for (const a of item.querySelectorAll('a:not([tabindex="-1"])')) {
+      for (const a of item.querySelectorAll(':is(a, input):not([tabindex="-1"])')) {
         a.tabIndex = -1;
         a.dataset.keep = "tabindex";
       }
@@ -72,6 +72,7 @@
     event.preventDefault();
     find(event.key.toLowerCase(), event.target);
   };
+  const isLetter = (event) => /^\S$/.test(event.key) && tree.contains(event.target) && isAt(event);
   tree.addEventListener("keydown", (event) => {
     if (!isAt(event)) return;
     if (/^\S$/.test(event.key) && typed && Date.now() - typedAt < 700) return type(event);
@@ -79,10 +80,8 @@
     event.preventDefault();
     keys[event.key](event.target);
   });
-  // A letter that is no shortcut starts a type-ahead search.
-  addEventListener("keydown", (event) => {
-    if (!event.defaultPrevented && /^\S$/.test(event.key) && tree.contains(event.target) && isAt(event)) type(event);
-  });
+  // A letter that is no shortcut starts a type-ahead search. The listener of shortcuts may come after this one.
+  addEventListener("keydown", (event) => isLetter(event) && setTimeout(() => event.defaultPrevented || type(event)));
   addEventListener("key", (event) => {
     if (!letters[event.detail] || !current()) return;
     event.preventDefault();

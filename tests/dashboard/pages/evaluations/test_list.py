@@ -98,6 +98,14 @@ def test_filters_are_in_the_query_string(three, see, query, expected):
     assert expected or "No matching evaluations." in page.text
 
 
+@pytest.mark.parametrize("query", ["", "?verdict=judged", "?winner={one}", "?verdict=rule&verdict=fallback"])
+def test_the_number_of_evaluations_is_that_of_the_rows(three, see, query):
+    page = see(f"/p/default/evaluations{query.format(one=ModelConfig.objects.get(model='model-1').key)}")
+    rows = len(found(page))
+    assert rows
+    assert f"1 to {rows} of {rows} evaluation" in page.text
+
+
 @pytest.mark.parametrize(
     ("query", "expected"),
     [("config={haiku}", 1), ("config={sonnet}", 1), ("winner={sonnet}", 1), ("winner={one}", 0)],
@@ -113,6 +121,7 @@ def test_filters_find_the_configs_of_all_turns(feed, see, query, expected):
     options = [e.attributes.get("value") for e in page.root.walk() if e.tag in ("option", "input")]
     assert set(keys.values()) <= set(options)
     rows = [e for e in page.root.walk() if e.id.startswith("evaluations-row-")]
+    assert len(rows) == expected
     assert all('title="Branch 2: claude-haiku-4-5, claude-sonnet-4-5"' in row.html() for row in rows)
 
 

@@ -1,6 +1,5 @@
 """Comparison of two to four sessions: figures, differences, turns."""
 
-import re
 from html import unescape
 
 import pytest
@@ -9,9 +8,10 @@ from django.test.utils import CaptureQueriesContext
 
 from dashboard.comparison import queries as turns_queries
 from dashboard.comparison.turn_table import MINUS
-from dashboard.pages.sessions.queries import compare
+from dashboard.pages.compare import figures as compare
 from dashboard.shared.costs import Cost
 from recorder.models import LoopRecord, Project, Session
+from tests.dashboard.pages.compare.conftest import row
 from tests.support import build
 from tests.support.small_loop import Loop
 
@@ -99,13 +99,6 @@ def test_queries_depend_on_sessions_and_not_on_turns(client, see, feed):
         client.get(addresses((first, second)))
 
     assert len(more) == len(few)
-
-
-def row(html, name):
-    """Return the texts of the cells of a row."""
-    found = re.search(rf"<tr[^>]*>\s*<th scope=\"row\">{re.escape(name)}</th>(.*?)</tr>", html, re.S)[1]
-    cells = re.findall(r"<td[^>]*>(.*?)</td>", found, re.S)
-    return [" ".join(unescape(re.sub(r"<[^>]+>", " ", cell)).split()) for cell in cells]
 
 
 def test_figures_have_difference_and_ratio_to_the_first(client, see, feed):

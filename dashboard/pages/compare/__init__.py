@@ -1,0 +1,1 @@
+"""The comparison of sessions, and of loops of one session."""
