@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from django.db.models import Model, QuerySet
 from django.utils import timezone
 
-from dashboard.live.panel import Panel
+from dashboard.live.panel import CachedQuery, Panel
 from dashboard.web import links
 from dashboard.web.keyset import RECORDED, Cursor, Order
 from dashboard.web.query_params import Address, whole_number
@@ -108,6 +108,7 @@ class Kind:
     rows: Callable[[int, Collection[int]], Mapping[int, object]]  # project, keys -> roots of the row panels
     sessions: Callable[[Collection[int]], Mapping[int, int]]  # session by row: invalidations name sessions
     comes_with: Callable[[Invalidation], Any]  # truthy if the invalidation may have added rows
+    is_cached: bool = False  # the root of a row is a `dashboard.live.panel.Source` with its key as `pk`
     rows_ms: int = 0
     strip_ms: int = 0
 
@@ -124,7 +125,10 @@ class Fresh:
 @lru_cache(maxsize=256)
 def row_panel(of: Kind, project: int) -> Panel:
     """Return the panel of a project's rows; a row of another project counts as deleted."""
-    return Panel(f"{of.page}/row", partial(of.rows, project), of.rows_ms)
+    rows = partial(of.rows, project)
+    name = f"{of.page}/row"
+    query = CachedQuery(name, rows, lambda roots: {root.pk: root for root in roots}) if of.is_cached else rows
+    return Panel(name, query, of.rows_ms)
 
 
 @lru_cache(maxsize=256)

@@ -32,6 +32,7 @@ SESSIONS = Kind(
     rows=queries.rows,
     sessions=lambda pks: {pk: pk for pk in pks},
     comes_with=attrgetter("new_sessions"),
+    is_cached=True,
 )
 
 

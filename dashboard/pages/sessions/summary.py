@@ -5,21 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 BUCKETS = 24
 LEAST_LOOPS = 4  # fewer loops have no sparkline
 
 
-@dataclass(frozen=True, slots=True)
-class LoopFigures:
-    """Figures of one started loop; the duration of a running loop is None."""
+class LoopFigures(NamedTuple):
+    """Figures of one started loop; the duration of a running loop is None. There are thousands at once."""
 
     session: int
     started_at: datetime
     ended_at: datetime | None
     tokens: int
     duration_ms: int | None
-    silent_since: datetime | None = None  # the last sign of life of a loop that did not end and is stale
+    silent_since: datetime | None = None  # the last event of a loop that did not end and is stale
+
+    def silent(self, since: datetime | None) -> LoopFigures:
+        return self._replace(silent_since=since)
 
     @property
     def until(self) -> datetime | None:

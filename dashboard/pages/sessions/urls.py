@@ -8,5 +8,4 @@ urlpatterns = [
     path("sessions", views.index, name="sessions"),
     path("sessions.csv", views.as_csv, name="sessions-csv"),
     path("sessions.json", views.as_json, name="sessions-json"),
-    path("sessions/compare", views.compare, name="sessions-compare"),
 ]

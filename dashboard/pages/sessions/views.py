@@ -1,24 +1,24 @@
-"""Views of the list of sessions and of the comparison of some."""
+"""Views of the list of sessions, and of its downloads."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from http import HTTPStatus
+from functools import partial
 
 from django.core.handlers.asgi import ASGIRequest
-from django.http import Http404, HttpRequest, HttpResponse, StreamingHttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.http import require_safe
-from django.views.decorators.vary import vary_on_headers
 
+from dashboard.comparison.turn_section import MOST
+from dashboard.live.cached_value import cached
 from dashboard.live.paged_list import OpenList, listing, newest
 from dashboard.pages.sessions import download, queries
-from dashboard.pages.sessions.compare_params import MOST, Params
-from dashboard.pages.sessions.live import SESSIONS, SessionsPage
+from dashboard.pages.sessions.live import FIGURES_MS, SESSIONS, SessionsPage
 from dashboard.pages.sessions.params import FILTERS, SEARCH, Filters
 from dashboard.pages.sessions.queries.download import Downloaded
-from dashboard.security.access import HtmxRequest, member
+from dashboard.security.access import member
 from dashboard.web import links
 from dashboard.web.errors import refused
 from dashboard.web.streaming_response import stream
@@ -34,6 +34,7 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
     found = listing(queries.matching(project.pk, filters, timezone.now()), filters, filters.order)
     rows = OpenList.opened(SESSIONS, project.pk, filters, found.pks, known)
     page = SessionsPage(project.pk, filters.but(), rows)
+    keep = partial(cached, project=project.pk, query=page.filters.query, seconds=FIGURES_MS / 1_000)
     context = {
         "project": project,
         "page": "sessions",
@@ -44,12 +45,12 @@ def index(request: HttpRequest, project: Project) -> HttpResponse:
         "compared_max": MOST,
         "drawn": rows.draw(),
         "scale": page.scale.draw([project.pk])[project.pk],
-        "summary": page.summary.draw([project.pk])[project.pk],
-        "views": page.views.draw([project.pk])[project.pk],
+        "summary": keep("sessions-summary", compute=lambda: page.summary.draw([project.pk])[project.pk]),
+        "views": keep("sessions-views", compute=lambda: page.views.draw([project.pk])[project.pk]),
         "bar": FILTERS.bar(
             filters,
             links.sessions(project.slug),
-            () if not known else queries.menus(project.pk, filters),
+            keep("sessions-menus", compute=lambda: queries.menus(project.pk, filters)) if known else (),
             replace(SEARCH, value=filters.q),
         ),
     }
@@ -68,24 +69,6 @@ def as_csv(request: HttpRequest, project: Project) -> HttpResponseBase:
 def as_json(request: HttpRequest, project: Project) -> HttpResponseBase:
     """Download all sessions that match the query string as JSON."""
     return _download(request, project, download.as_json, "json", "application/json")
-
-
-@require_safe
-@member
-@vary_on_headers("HX-Request")
-def compare(request: HtmxRequest, project: Project) -> HttpResponse:
-    """Show two to four sessions side by side, each one of the project; to htmx, the rows `row` selects."""
-    params = Params.parse(request.GET)
-    context = {"project": project, "page": "sessions", "params": params}
-    if not params.is_comparison:
-        return render(request, "sessions/not_compared.html", context, status=HTTPStatus.BAD_REQUEST)
-    found = queries.rows(project.pk, params.sessions)
-    if len(found) < len(params.sessions):
-        raise Http404
-    comparison = queries.comparison([found[pk] for pk in params.sessions], params)
-    if request.htmx:
-        return render(request, "comparison/loaded_rows.html", {"section": comparison.turns})
-    return render(request, "sessions/compare.html", context | {"comparison": comparison})
 
 
 def _download(

@@ -1,6 +1,5 @@
 """Database queries of the list of sessions, each part in a fixed number of queries."""
 
-from dashboard.pages.sessions.queries.compare import comparison as comparison
 from dashboard.pages.sessions.queries.cost_scale import scales as scales
 from dashboard.pages.sessions.queries.download import chunks as chunks
 from dashboard.pages.sessions.queries.facets import View as View

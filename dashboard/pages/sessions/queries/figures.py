@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import starmap
 from typing import Any
 
 from django.db.models import BigIntegerField, Case, F, Max, Min, Q, QuerySet, Sum, When
 from django.db.models import Count as CountRows
 
-from dashboard.live.paged_list import COUNT_MAX, Count, count
+from dashboard.live.paged_list import COUNT_MAX, Count
 from dashboard.pages.sessions.params import FILTERS, Filters
 from dashboard.pages.sessions.queries.list import few
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
 from dashboard.shared.session_filter import has_failed, matching
-from dashboard.shared.session_state import SHOWN, State, is_stale, live
+from dashboard.shared.session_state import live, stale
 from dashboard.shared.usage_bar import kinds
 from dashboard.web.time_range import time_range
 from recorder.models import LoopRecord, Session, Turn, happened
@@ -49,7 +49,7 @@ class TokenUsage:
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """The tiles. `is_part`: the range has too many sessions, and sums cover only the newest.
+    """The tiles: sums over at most `COUNT_MAX` sessions of the range, the newest.
 
     Tokens and cost are those of the model calls that ended in the range, as on the costs page.
     """
@@ -64,7 +64,6 @@ class Figures:
     unpriced: int
     loops: LoopTotals
     lines: Lines
-    is_part: bool
 
     @property
     def share_failed(self) -> float | None:
@@ -72,12 +71,13 @@ class Figures:
 
 
 def figures(project: int, filters: Filters, now: datetime) -> Figures:
-    """Return the tiles of the sessions that match the filters. Three queries, and up to four more."""
+    """Return the tiles of the sessions that match the filters. Four queries, and up to three more."""
     within = time_range(filters, now)
     pks = few(project, filters, now)
     found = matching(project, filters.wanted(now)) if pks is None else Session.objects.filter(pk__in=pks)
     sessions = found.order_by("-last_event_at", "-pk")
-    sums = _sums(sessions[:COUNT_MAX], live(now))
+    counted, are_all = _counted(sessions)
+    sums = _sums(counted, live(now))
     if within.start and sums["begun"] and sums["begun"] < within.start:
         _subtract_calls(sums, sessions.filter(created_at__lt=within.start), Q(at__lt=within.start))
     if within.end and sums["latest"] and sums["latest"] >= within.end:
@@ -90,13 +90,12 @@ def figures(project: int, filters: Filters, now: datetime) -> Figures:
         running=sums["running"],
         waiting=sums["waiting"],
         failed=sums["failed"],
-        sessions=Count(sums["sessions"]) if sums["sessions"] < COUNT_MAX else count(sessions),
+        sessions=Count(sums["sessions"] if are_all else COUNT_MAX + 1, COUNT_MAX),
         usage=TokenUsage(**{name: int(sums[name] or 0) for name in USAGE}),
         cost_nano=sums["cost_nano"],
         unpriced=sums["unpriced"] or 0,
         loops=totals(measured),
         lines=Lines() if loops is None else lines(loops, within.start, min(now, within.end or now)),
-        is_part=loops is None,
     )
 
 
@@ -106,8 +105,21 @@ def _words(filters: Filters) -> str:
     return f"{words}, filtered" if filters.is_filtered else words
 
 
+def _counted(sessions: QuerySet[Session]) -> tuple[QuerySet[Session], bool]:
+    """Return the newest `COUNT_MAX` sessions, and whether they are all.
+
+    They are chosen by a condition, because a sum over a slice copies its rows.
+    """
+    last = list(sessions.values_list("last_event_at", "pk")[COUNT_MAX - 1 : COUNT_MAX + 1])
+    if len(last) < 2:
+        return sessions, True
+    at, pk = last[0]
+    newest = Q(last_event_at__gt=at) | Q(last_event_at=at, pk__gte=pk)
+    return sessions.filter(newest, last_event_at__gte=at), False
+
+
 def _sums(sessions: QuerySet[Session], is_live: Q) -> dict[str, Any]:
-    return sessions.aggregate(
+    return sessions.order_by().aggregate(
         sessions=CountRows("pk"),
         begun=Min("created_at"),
         latest=Max("last_event_at"),
@@ -149,19 +161,18 @@ def _sums_of_calls(session: str = "") -> dict[str, Sum]:
 
 
 def _loops(sessions: QuerySet[Session], now: datetime) -> list[LoopFigures] | None:
-    """Return the loops of sessions; None if there are too many."""
+    """Return the loops of sessions; None if there are too many. One query, two if a loop has not ended."""
     tokens = F("input_tokens") + F("output_tokens") + F("cache_read_tokens") + F("cache_write_tokens")
     columns = ("session", "started_at", "ended_at", tokens, "duration_ms")
-    state = [f"session__{name}" for name in SHOWN]
-    found = list(_newest(sessions).values_list(*columns, *state)[: LOOPS_MAX + 1])
+    found = list(_newest(sessions).values_list(*columns)[: LOOPS_MAX + 1])
     if len(found) > LOOPS_MAX:
         return None
-    return [_loop(row[: len(columns)], State(*row[len(columns) :]), now) for row in found]
-
-
-def _loop(figures: Sequence[Any], session: State, now: datetime) -> LoopFigures:
-    silent_since = session.last_event_at if is_stale(session, now) else None
-    return LoopFigures(*(*figures, silent_since))
+    loops = list(starmap(LoopFigures, found))
+    if unended := {loop.session for loop in loops if loop.ended_at is None}:
+        silent = Session.objects.filter(stale(now), pk__in=unended)
+        since = dict(silent.values_list("pk", "last_event_at"))
+        loops = [loop if loop.ended_at else loop.silent(since.get(loop.session)) for loop in loops]
+    return loops
 
 
 def _sample(sessions: QuerySet[Session]) -> list[int | None]:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from hashlib import blake2b
+from typing import Any
 
-from django.db.models import F, Min, Sum
+from django.db.models import F, Min, QuerySet, Sum
 
+from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
 from dashboard.shared.session_state import end_of_session, state_of_session
@@ -31,16 +34,23 @@ class Row:
     mix: tuple[tuple[str, int], ...]  # nano-dollars by config, each with its colour
 
     @property
+    def pk(self) -> int:
+        return self.session.pk
+
+    @property
+    def fingerprint(self) -> str:
+        """Return a digest of everything that the row shows; its ages are counted in the browser."""
+        columns = [value for name, value in vars(self.session).items() if not name.startswith("_")]
+        shown = self.slug, self.state, columns, self.configs, self.more_configs, self.mix
+        return blake2b(repr(shown).encode(errors="surrogatepass"), digest_size=20).hexdigest()
+
+    @property
     def title(self) -> str:
         return self.session.title or self.session.session_id
 
     @property
-    def every_config(self) -> tuple[Chip, ...]:
-        return self.configs + self.more_configs
-
-    @property
     def ended_at(self) -> datetime | None:
-        """End of the session, or its last sign of life if it is stale; None while it runs."""
+        """End of the session, or its last event if it is stale; None while it runs."""
         return end_of_session(self.session)
 
     @property
@@ -65,12 +75,11 @@ class Row:
 
 def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
     """Return the rows of the sessions that belong to the project."""
-    sessions = Session.objects.filter(project=project, pk__in=pks).select_related("project")
     costs = cost_by_config(pks)
     used = {session: [config for config, _ in configs] for session, configs in costs.items()}
     chips_by_config = chips({config for configs in used.values() for config in configs})
     found = {}
-    for session in sessions.defer("formation", "summary", "working_dir"):
+    for session in _sessions(project, pks):
         own_chips = chart_chips(
             {config: chips_by_config[config] for config in used[session.pk] if config in chips_by_config}
         )
@@ -95,21 +104,36 @@ def cost_by_config(pks: Collection[int]) -> Mapping[int, list[tuple[int, int]]]:
 
     One query; another one if a loop's turns had several configs or agents.
     """
-    loops = LoopRecord.objects.filter(session__in=pks, config__isnull=False)
-    by_loop = loops.values("session_id", "config_id", "has_switched")
-    columns = ("session_id", "config_id", "nano", "has_switched")
-    sums = by_loop.annotate(first=Min("pk"), nano=Sum("cost_nano")).order_by("first").values_list(*columns)
     costs: dict[int, dict[int, int]] = {pk: {} for pk in pks}
     switched = set()
-    for session, config, nano, has_switched in sums:
+    for session, config, has_switched, _, nano in _of_loops(pks):
         costs[session][config] = costs[session].get(config, 0) + (0 if has_switched else int(nano or 0))
         if has_switched:
             switched.add(session)
     if switched:
-        turns = Turn.objects.filter(loop__session__in=switched, loop__has_switched=True, config__isnull=False)
-        by_turn = turns.values("config_id", of=F("loop__session")).annotate(
-            first=Min("pk"), nano=Sum("cost_nano")
-        )
-        for session, config, nano in by_turn.order_by("first").values_list("of", "config_id", "nano"):
+        for session, config, _, nano in _of_turns(switched):
             costs[session][config] = costs[session].get(config, 0) + int(nano or 0)
     return {session: list(of_session.items()) for session, of_session in costs.items()}
+
+
+@compiled
+def _sessions(project: int, pks: Collection[int]) -> QuerySet[Session]:
+    sessions = Session.objects.filter(project=project, pk__in_list=pks).select_related("project")
+    return sessions.defer("formation", "summary", "working_dir")
+
+
+@compiled
+def _of_loops(sessions: Collection[int]) -> QuerySet[LoopRecord, tuple[Any, ...]]:
+    loops = LoopRecord.objects.filter(session__in_list=sessions, config__isnull=False)
+    sums = loops.values("session_id", "config_id", "has_switched").annotate(first=Min("pk"))
+    columns = ("session_id", "config_id", "has_switched", "first", "nano")
+    return sums.annotate(nano=Sum("cost_nano")).order_by("first").values_list(*columns)
+
+
+@compiled
+def _of_turns(sessions: Collection[int]) -> QuerySet[Turn, tuple[Any, ...]]:
+    ended = Turn.objects.filter(
+        loop__session__in_list=sessions, loop__has_switched=True, config__isnull=False
+    )
+    sums = ended.values("config_id", of=F("loop__session")).annotate(first=Min("pk"), nano=Sum("cost_nano"))
+    return sums.order_by("first").values_list("of", "config_id", "first", "nano")

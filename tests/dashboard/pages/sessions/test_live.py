@@ -1,12 +1,15 @@
 """The open list of sessions: a push equals a reload, and new sessions are counted."""
 
 import re
+from copy import copy
+from dataclasses import fields, replace
 from urllib.parse import urlsplit
 
 import pytest
 from django.http import QueryDict
 
 from dashboard.live.panel import Panel
+from dashboard.pages.sessions import queries
 from dashboard.pages.sessions.live import open_page
 from recorder.models import Project, Session
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
@@ -167,3 +170,39 @@ def test_an_invalid_socket_url_opens_an_empty_page(project, query):
 def test_pages_with_equal_parameters_share_their_panels(project):
     one, two = (open_page(project, None, QueryDict("status=running&newest=1")) for _ in range(2))
     assert one.dirty_panels(None) == two.dirty_panels(None)
+
+
+def test_a_row_is_rendered_again_only_when_it_changed(see, feed, monkeypatch):
+    for name in ("quiet", "busy"):
+        loop = Loop(name)
+        feed(loop.start(), *loop.whole_turn("one"))
+    see()
+    rendered = []
+    render = Panel.fragment
+
+    def fragment(panel, pk, value, **mark):
+        rendered.append((panel.name, pk))
+        return render(panel, pk, value, **mark)
+
+    monkeypatch.setattr(Panel, "fragment", fragment)
+    see()
+    assert not [name for name, _ in rendered if name == "sessions/row"]
+    feed(*loop.whole_turn("two"))
+    assert "2 turns" in see().text
+    busy = Session.objects.get(session_id="busy").pk
+    assert [row for row in rendered if row[0] == "sessions/row"] == [("sessions/row", busy)]
+
+
+def test_every_value_that_a_row_shows_is_in_its_fingerprint(see, feed, project):
+    feed(scenario="03-parallel-judge")
+    (session,) = Session.objects.values_list("pk", flat=True)
+    row = queries.rows(project.pk, [session])[session]
+    parts = {"slug": "other", "state": "stale", "configs": (), "more_configs": row.configs, "mix": ()}
+    assert {field.name for field in fields(row)} == {"session", *parts}
+    changed = [replace(row, **{name: value}).fingerprint for name, value in parts.items()]
+    for column in vars(row.session):
+        if not column.startswith("_"):
+            other = copy(row.session)
+            setattr(other, column, "another value")
+            changed.append(replace(row, session=other).fingerprint)
+    assert len({row.fingerprint, *changed}) == len(changed) + 1 > 20

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from importlib import import_module
 
 import pytest
+from django.core.cache import cache
 
 from recorder.models import Project, Session
 from tests.dashboard.pages.sessions.conftest import TAPES
@@ -195,17 +196,35 @@ def test_an_anonymous_user_is_sent_to_the_sign_in_page(client, project):
 def test_a_page_of_fifty_takes_as_many_queries_as_a_page_of_one(see, feed, client, django_assert_num_queries):
     fill(feed, 1)
     see()
+    cache.clear()
     with django_assert_num_queries(QUERIES):
         see()
     for scenario in SCENARIOS:
         feed(scenario=scenario)
     fill(feed, 60)
     assert len(see().titles) == 50
-    with django_assert_num_queries(QUERIES + 1):  # more than a page: its sessions are counted
+    cache.clear()
+    with django_assert_num_queries(QUERIES + 2):  # sessions beyond the page, and who of the silent is stale
         see()
 
 
-QUERIES = 26
+QUERIES = 30
+
+
+def test_a_page_that_is_opened_again_reads_totals_and_menus_only_after_a_change(
+    see, feed, django_assert_num_queries
+):
+    fill(feed, 3)
+    first = see()
+    with django_assert_num_queries(QUERIES - 12):
+        assert tabs(see()) == tabs(first) == ["3", "0", "0", "0", "0", "0"]
+    feed(*Loop("later").whole("one more"))
+    with django_assert_num_queries(QUERIES):
+        assert tabs(see())[0] == "4"
+
+
+def tabs(page):
+    return re.findall(r'<span class="count number">([\d,+]+)</span>', page.html)
 
 
 def test_the_totals_add_up(see, feed):
@@ -246,6 +265,7 @@ def test_with_too_many_loops_the_newest_are_measured_without_sparklines(see, fee
     reads = import_module("dashboard.pages.sessions.queries.figures")
     monkeypatch.setattr(reads, most, 2)
     monkeypatch.setattr(reads, "SAMPLE", 2)
+    cache.clear()
 
     shown = see()
     assert "Loop time, p95 1m 00s p50 50s" in shown.text

@@ -1,6 +1,7 @@
 """Tiles and tabs of the list follow its filters: each figure is that of the rows which the list shows."""
 
 from datetime import UTC, datetime, timedelta
+from importlib import import_module
 
 import pytest
 from django.http import QueryDict
@@ -76,7 +77,9 @@ def test_the_tiles_are_the_sums_over_the_rows(project, recorded, monkeypatch, ch
 @pytest.mark.parametrize("chosen", FILTERS, ids=str)
 def test_a_tab_counts_the_rows_of_the_list_that_it_opens(project, recorded, monkeypatch, chosen, few):
     monkeypatch.setattr(queries_list, "FEW", few)
-    for view in views(project.pk, Filters(**chosen), NOW):
+    tabs = views(project.pk, Filters(**chosen), NOW)
+    assert tabs
+    for view in tabs:
         opened = Filters.parse(QueryDict(view.href.removeprefix("?")))
         assert view.count.value == matching(project.pk, opened, NOW).count()
         assert opened.but(view="") == Filters(**chosen).but(view="")
@@ -101,3 +104,16 @@ def test_calls_outside_of_a_custom_range_are_not_in_its_money(project, feed):
     assert tokens(10, 0) == 100_000
     assert tokens(70, 20) == 11_000
     assert tokens(28, 20) == 0
+
+
+@pytest.mark.parametrize(("most", "count", "tokens"), [(1, "1+", 10), (2, "2+", 1_010), (4, "4", 321_010)])
+def test_the_tiles_sum_the_newest_sessions_of_more_than_they_count(
+    project, recorded, feed, monkeypatch, most, count, tokens
+):
+    Session.objects.get(session_id="d").delete()
+    feed(*ended("e", hours=1))
+    monkeypatch.setattr(import_module("dashboard.pages.sessions.queries.figures"), "COUNT_MAX", most)
+
+    tiles = figures(project.pk, Filters(), NOW)
+
+    assert (tiles.sessions.text, tiles.usage.total) == (count, tokens)
