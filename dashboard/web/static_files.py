@@ -1,5 +1,7 @@
 """Static files: collected at start if a source changed, without a build step; served by WhiteNoise."""
 
+from __future__ import annotations
+
 import hashlib
 import shutil
 import subprocess
@@ -8,14 +10,16 @@ from collections.abc import Iterator
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.core.files.base import ContentFile, File
 from django.http import HttpRequest, HttpResponse
+from rjsmin import jsmin
 from whitenoise.middleware import WhiteNoiseMiddleware
 from whitenoise.responders import StaticFile
 from whitenoise.storage import CompressedManifestStaticFilesStorage
 
 
 class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  # as below
-    """WhiteNoise's storage, which also hashes the names of imports between the scripts in js/.
+    """WhiteNoise's storage, which also minifies the scripts in js/ and hashes the names of their imports.
 
     Django's own `support_js_module_import_aggregation` parses every script, and fails on comments in htmx.
     """
@@ -25,11 +29,17 @@ class HashedFiles(CompressedManifestStaticFilesStorage):  # type: ignore[misc]  
         (
             "js/*.js",
             (
-                (r"""(?P<matched>from "(?P<url>\./[^"]+)")""", 'from "%(url)s"'),
+                (r"""(?P<matched>from ?"(?P<url>\./[^"]+)")""", 'from "%(url)s"'),
                 (r"""(?P<matched>import\("(?P<url>\./[^"]+)"\))""", 'import("%(url)s")'),
             ),
         ),
     )
+
+    def _save(self, name: str, content: File[bytes]) -> str:
+        if name.startswith("js/"):
+            content.seek(0)
+            content = ContentFile(jsmin(content.read()))
+        return str(super()._save(name, content))
 
 
 class StaticFiles(WhiteNoiseMiddleware):  # type: ignore[misc]  # WhiteNoise ships no types

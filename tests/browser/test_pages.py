@@ -1,17 +1,19 @@
 """Every page in a browser: at every width, without scripts, and with hostile text."""
 
+from urllib.request import Request, urlopen
+
 import pytest
 
 from dashboard.pages.registry import PAGES as REGISTERED
-from tests.browser.pages import PAGES, open_page
+from tests.browser.pages import PAGES
 
 WIDTHS = (390, 768, 1024, 1440)
 PHONE = {"width": 390, "height": 844}
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_text_from_events_runs_no_code(window, addresses, name):
-    watched, page = open_page(window, addresses, name)
+def test_text_from_events_runs_no_code(look, name):
+    watched, page = look(name)
     for summary in page.locator("summary").all():
         if summary.is_visible():
             summary.press("Enter")  # the menu of another one may cover it
@@ -23,9 +25,18 @@ def test_text_from_events_runs_no_code(window, addresses, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_no_page_scrolls_sideways(window, addresses, name):
+def test_own_scripts_of_a_page_take_at_most_12_kb_gzipped(look, name):
+    _, page = look(name)
+    loaded = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    scripts = [Request(url, headers={"Accept-Encoding": "gzip"}) for url in loaded if "/static/js/" in url]
+    assert len(scripts) > 3 or name in ("signin", "missing")
+    assert sum(len(urlopen(script).read()) for script in scripts) <= 12_000
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_no_page_scrolls_sideways(look, name):
     """Only branches side by side may be wider than the window: they scroll with the page."""
-    _, page = open_page(window, addresses, name)
+    _, page = look(name)
     page.evaluate("document.querySelectorAll('.comparison').forEach((table) => table.remove())")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
@@ -84,8 +95,8 @@ def test_clipped_text_has_its_full_text_as_title(window, addresses):
     assert cut.get_attribute("title") == cut.inner_text()
 
 
-def test_no_row_of_the_tree_overflows(window, addresses):
-    _, page = open_page(window, addresses, "session")
+def test_no_row_of_the_tree_overflows(look):
+    _, page = look("session")
     for width in WIDTHS:
         page.set_viewport_size({"width": width, "height": 900})
         over = page.locator(".tree-row").evaluate_all(
@@ -96,10 +107,20 @@ def test_no_row_of_the_tree_overflows(window, addresses):
         assert over == [], width
 
 
+@pytest.fixture(scope="module")
+def pages_without_scripts(browser, server, signed_in):
+    """Return a page with a session and one without, both without scripts."""
+    contexts = [
+        browser.new_context(storage_state=state, java_script_enabled=False) for state in (signed_in, None)
+    ]
+    yield [context.new_page() for context in contexts]
+    for context in contexts:
+        context.close()
+
+
 @pytest.mark.parametrize("name", PAGES)
-def test_a_page_reads_well_without_scripts(window, addresses, name):
-    state = {"state": None} if name == "signin" else {}
-    watched = window(**state, java_script_enabled=False)
-    watched.page.goto(watched._server.url + addresses[name])
-    assert len(watched.page.locator("main").inner_text().split()) > 5
-    assert watched.page.locator("h1").count() == 1
+def test_a_page_reads_well_without_scripts(pages_without_scripts, server, addresses, name):
+    page = pages_without_scripts[name == "signin"]
+    page.goto(server.url + addresses[name])
+    assert len(page.locator("main").inner_text().split()) > 5
+    assert page.locator("h1").count() == 1

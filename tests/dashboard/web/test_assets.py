@@ -55,9 +55,9 @@ def test_repeating_gradients_are_mixed_in_srgb():
     assert all(begin.endswith(" in srgb") for begin in repeating)
 
 
-def test_a_script_imports_others_by_their_hashed_names(tmp_path):
+def test_a_script_is_minified_and_imports_others_by_their_hashed_names(tmp_path):
     scripts = {
-        "js/one.js": 'import { a } from "./two.js";\nimport("./two.js");\n',
+        "js/one.js": '// One.\nimport { a } from "./two.js";\nimport("./two.js");\n',
         "js/two.js": "export const a = 1;\n",
     }
     storage = HashedFiles(location=tmp_path, base_url="/static/")
@@ -69,4 +69,4 @@ def test_a_script_imports_others_by_their_hashed_names(tmp_path):
     two = hashed["js/two.js"].removeprefix("js/")
     assert re.fullmatch(r"two\.[0-9a-f]{12}\.js", two)
     script = (tmp_path / hashed["js/one.js"]).read_text()
-    assert script == f'import {{ a }} from "./{two}";\nimport("./{two}");\n'
+    assert script == f'import{{a}}from"./{two}";import("./{two}");'

@@ -1,19 +1,8 @@
-// Keys within a loop: [ and ] go to the previous and next turn, e to the next error, w to the next winner.
+// Keys of the loop, for which loop.js listens: [ and ] go to the previous and next turn, e to the next error, w to the
+// next winner.
 const pane = document.querySelector("#loop-scroll");
 const HEAD = 40; // height of a turn's sticky header
 const from = (each) => each.getBoundingClientRect().top - pane.getBoundingClientRect().top;
-
-// The URL of a session without a loop shows its default loop; add the loop so that a reload shows the same one.
-if (/\/sessions\/\d+$/.test(location.pathname) && Number(pane?.dataset.loop)) {
-  history.replaceState(
-    history.state,
-    "",
-    `${location.pathname}/loops/${pane.dataset.loop}${location.search}${location.hash}`,
-  );
-}
-
-// On narrow windows the panes are side by side: a URL with a tab of the loop scrolls to the loop.
-if (!location.hash && new URLSearchParams(location.search).has("tab")) document.querySelector("#loop").scrollIntoView();
 
 function turn(step) {
   const heads = [...pane.querySelectorAll(".turn")].map((each) => [each, from(each)]);
@@ -52,9 +41,6 @@ function error() {
   next.querySelector("summary")?.focus({ preventScroll: true });
 }
 
-addEventListener("key", (event) => {
-  const act = { "[": () => turn(-1), "]": () => turn(1), e: error, w: () => jump("w") }[event.detail];
-  if (!act || !pane) return;
-  event.preventDefault();
-  act();
-});
+export function press(key) {
+  ({ "[": () => turn(-1), "]": () => turn(1), e: error, w: () => jump("w") })[key]();
+}

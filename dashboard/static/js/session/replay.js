@@ -1,53 +1,26 @@
-// [data-replay]: seeking in the history of a session. On the live page it opens the page as of an event; there, it
-// morphs the page into that of another event, so open details, scroll position and focus stay. Without this script the
-// steps are links. Events: "replay:seek" requests a URL (its detail), "replay:shown" follows when it is shown,
-// "replay:interrupted" means that the reader seeks.
-import { isPast, show, stops, seekByReader } from "./replay_track.js";
+// [data-replay]: the replay of a session. A page as of an event loads its modules at once, the live page when the
+// pointer or the focus reaches it. Without scripts the steps are links.
+const KEYS = /^( |Home|End|Page(Up|Down)|Arrow(Up|Down|Left|Right))$/;
+const load = async () => (await import("./replay_seek.js")) && (await import("./replay_track.js"));
+const at = (event, what) => event.target.closest?.(what);
 
-const pane = () => document.querySelector("#loop-scroll");
-let busy;
-
-// Shows the session at another URL; a newer call cancels this one.
-async function seek(to) {
-  if (!isPast()) return location.assign(to);
-  busy?.abort();
-  const { signal } = (busy = new AbortController());
-  try {
-    const answer = await fetch(to, { signal });
-    const fresh = new DOMParser().parseFromString(await answer.text(), "text/html");
-    if (!answer.ok || !fresh.querySelector("[data-moment]")) return location.assign(answer.url);
-    const wasAtEnd = !pane() || pane().scrollTop + pane().clientHeight > pane().scrollHeight - 8;
-    const keep = document.querySelector('[id^="session-track-"]')?.id;
-    const main = document.querySelector("#main");
-    Idiomorph.morph(main, fresh.querySelector("#main"), {
-      ignoreActiveValue: true,
-      callbacks: { beforeNodeMorphed: (old) => !keep || old.id != keep },
-    });
-    history.replaceState(history.state, "", answer.url);
-    htmx.process(main);
-    show();
-    if (wasAtEnd && pane()) pane().scrollTop = pane().scrollHeight;
-    dispatchEvent(new Event("replay:shown"));
-  } catch (error) {
-    if (error.name != "AbortError") throw error;
-  }
-}
-
-const player = async (target) => (await import("./player.js")).press(target);
-addEventListener("click", (event) => {
-  if (event.target.closest?.("[data-play], [data-speed]")) player(event.target);
-  const to = event.target.closest?.("[data-seek]");
-  if (!to || event.ctrlKey || event.metaKey || event.shiftKey || !isPast()) return;
+for (const each of document.querySelectorAll("[data-play], [data-speeds]")) each.hidden = false;
+for (const near of ["pointerover", "focusin"]) addEventListener(near, (event) => at(event, "[data-replay]") && load());
+addEventListener("pointerdown", async (event) => {
+  const track = !event.button && at(event, ".replay-track");
+  if (!track) return;
+  let release;
+  addEventListener("pointerup", (last) => (release = last), { once: true });
+  (await load()).grab(track, event, release);
+});
+addEventListener("keydown", async (event) => {
+  if (event.defaultPrevented || !at(event, ".replay-track") || !KEYS.test(event.key)) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
   event.preventDefault();
-  seekByReader(to.href);
+  (await load()).press(event);
 });
-
-addEventListener("replay:seek", (event) => seek(event.detail));
-addEventListener("live:frame", () => {
-  if (!isPast()) return;
-  show();
-  if (location.hash != "#play" || !stops().length) return;
-  history.replaceState(history.state, "", location.pathname + location.search);
-  player();
+addEventListener("click", async (event) => {
+  const button = at(event, "[data-play], [data-speed]");
+  if (button) (await load()) && (await import("./player.js")).press(button);
 });
-show();
+if (document.querySelector("[data-moment]")) load();

@@ -46,37 +46,32 @@ function near(event, all) {
   return all.reduce((best, each) => (Math.abs(each[1] - x) < Math.abs(best[1] - x) ? each : best));
 }
 
-addEventListener("pointerdown", (event) => {
-  const line = event.target.closest?.('[id^="session-track-"]');
+// Moves the head with a pointer that was pressed on the track, and seeks when it is released, or to where it was
+// released while this module loaded.
+export function grab(line, press, release) {
   const all = stops();
-  if (!line || event.button || !all.length) return;
-  line.setPointerCapture(event.pointerId);
-  line.onpointermove = (moved) => moveHead(near(moved, all)[1]);
-  line.onpointerup = line.onpointercancel = (last) => {
+  if (!all.length) return;
+  const end = (last) => {
     line.onpointermove = line.onpointerup = line.onpointercancel = null;
     last.type == "pointerup" ? seekByReader(url(near(last, all)[0])) : show();
   };
-  line.onpointermove(event);
-});
+  if (release) return end(release);
+  line.setPointerCapture(press.pointerId);
+  line.onpointermove = (moved) => moveHead(near(moved, all)[1]);
+  line.onpointerup = line.onpointercancel = end;
+  line.onpointermove(press);
+}
 
-// The first request for an earlier event replays the session on the server: start it when the pointer is near.
-let isNear = false;
-addEventListener("pointerover", (event) => {
-  if (isNear || isPast() || !event.target.closest?.("[data-replay]") || !stops().length) return;
-  isNear = true;
-  fetch(url(stops().at(-1)[0]), { method: "HEAD" });
-});
-
-// Keys of the ARIA slider pattern.
+// Handles a key of the ARIA slider pattern.
 const NEXT = { ArrowRight: 1, ArrowUp: 1, PageUp: 1, ArrowLeft: -1, ArrowDown: -1, PageDown: -1 };
-addEventListener("keydown", (event) => {
-  if (event.defaultPrevented || event.target !== track() || event.ctrlKey || event.metaKey || event.altKey) return;
-  const press = (key) => replay().querySelector(`[data-key="${key}"]`).click();
-  const turn = event.shiftKey || event.key.startsWith("Page") ? "Shift+" : "";
-  if (event.key == " ") press("Space");
-  else if (event.key == "Home") seekByReader(replay().querySelector("[data-first]").dataset.first);
-  else if (event.key == "End" && stops().length) seekByReader(url(stops().at(-1)[0]));
-  else if (NEXT[event.key]) press(`${turn}Arrow${NEXT[event.key] > 0 ? "Right" : "Left"}`);
-  else return;
-  event.preventDefault();
-});
+export function press({ key, shiftKey }) {
+  const click = (name) => replay().querySelector(`[data-key="${name}"]`).click();
+  const turn = shiftKey || key.startsWith("Page") ? "Shift+" : "";
+  if (key == " ") click("Space");
+  else if (key == "Home") seekByReader(replay().querySelector("[data-first]").dataset.first);
+  else if (key == "End" && stops().length) seekByReader(url(stops().at(-1)[0]));
+  else if (NEXT[key]) click(`${turn}Arrow${NEXT[key] > 0 ? "Right" : "Left"}`);
+}
+
+// The first request for an earlier event replays the session on the server: start it, as the pointer is near.
+if (!isPast() && stops().length) fetch(url(stops().at(-1)[0]), { method: "HEAD" });

@@ -1,8 +1,8 @@
 // A key clicks the first element with that [data-key], or focuses it if it is a field. Without such an element the
-// page's modules get the event "key"; preventDefault marks it as handled.
-import { KEYS } from "./keys.js";
+// page's modules get the event "key"; preventDefault marks it as handled. This module is loaded with `async`: it runs
+// before the page is complete, so that no key is lost to a field that is about to have the focus.
+import { focusing, hold, isEarly, whenReady } from "./typing_ahead.js";
 
-const known = new Set(KEYS.map(([, key]) => key));
 const FIELDS = "input:not([data-select]), textarea, select, [contenteditable], dialog[open]";
 let before = ""; // the first key of a sequence: the g of "g s"
 
@@ -40,16 +40,11 @@ addEventListener("keydown", (event) => {
   const key = before + name(event);
   const isMine =
     key.startsWith("Mod+") || (document.documentElement.dataset.keys != "off" && !event.target.closest(FIELDS));
+  if (isMine && !key.startsWith("Mod+") && isEarly()) return hold(event);
   before = isMine && event.key == "g" && !before ? "g " : "";
   if (before) setTimeout(() => (before = ""), 1500);
-  // Enter, Space and arrows keep their native meaning on controls.
-  if (
-    !isMine ||
-    !known.has(key) ||
-    key == "Enter" ||
-    (key == "Space" && event.target.closest("a, button, summary, [role]"))
-  )
-    return;
+  // Enter and Space keep their native meaning on controls.
+  if (!isMine || key == "Enter" || (key == "Space" && event.target.closest("a, button, summary, [role]"))) return;
   if (press(key)) event.preventDefault();
 });
 
@@ -58,6 +53,10 @@ addEventListener("click", async (event) => {
   const opener = event.target.closest("[data-dialog]");
   if (!opener || event.ctrlKey || event.metaKey || event.shiftKey) return;
   event.preventDefault();
-  if (opener.dataset.dialog == "keys") (await import("./keys_help.js")).open();
-  else (await import("./palette.js")).open(opener.href, press);
+  await focusing(async () => {
+    if (opener.dataset.dialog == "keys") (await import("./keys_help.js")).open();
+    else (await import("./palette.js")).open(opener.href, press);
+  });
 });
+
+whenReady(() => press("/"));

@@ -1,5 +1,5 @@
-// All keyboard shortcuts: where each works, the key, what it does.
-export const KEYS = [
+// Returns all keyboard shortcuts: where each works, the key, what it does. Those of pages are read from the document.
+export const keys = () => [
   ["Everywhere", "Mod+k", "Search sessions, evaluations, agents, actions"],
   ["Everywhere", "?", "Keyboard shortcuts"],
   ["Everywhere", "/", "Search on this page"],
@@ -30,7 +30,8 @@ export const KEYS = [
   ["A session", "]", "Next turn"],
   ["A session", "e", "Next error"],
   ["A session", "w", "Next winner"],
-  ["A session", "c", "Compare branches"],
+  ["A session", "x", "Select or deselect the loop"],
+  ["A session", "c", "Compare the selected loops, or branches"],
   ["A session", "y", "Copy the loop's id"],
   ["A session", "f", "Follow the latest"],
   ["A session", "m", "Raw or rendered text"],

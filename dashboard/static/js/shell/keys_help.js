@@ -1,6 +1,6 @@
 // The dialog with all keyboard shortcuts, loaded on first use.
 import { element, modal } from "./dialog.js";
-import { KEYS } from "./keys.js";
+import { keys } from "./keys.js";
 
 const WORDS = {
   Mod: navigator.platform.startsWith("Mac") ? "⌘" : "Ctrl",
@@ -19,7 +19,7 @@ export function open() {
 
 function sheet() {
   const groups = new Map();
-  for (const row of KEYS) groups.set(row[0], [...(groups.get(row[0]) ?? []), row]);
+  for (const row of keys()) groups.set(row[0], [...(groups.get(row[0]) ?? []), row]);
   const parts = [...groups].map(([group, rows]) =>
     element(
       "section",

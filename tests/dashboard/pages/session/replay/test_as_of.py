@@ -1,6 +1,7 @@
 """The session page as of an event equals the page at that time, and does not change later."""
 
 import re
+from itertools import chain
 
 import pytest
 
@@ -40,16 +41,17 @@ def test_the_page_as_of_every_event_is_the_page_at_that_time(feed, see):
     then = {}
     for event in EVENTS:
         feed(event, producer="p")
-        session = Session.objects.get()
-        then[EventRecord.objects.latest("pk").pk] = see(f"/p/default/sessions/{session.pk}").part("main")
+        session, newest = Session.objects.get(), EventRecord.objects.latest("pk")
+        own = f"/p/default/sessions/{session.pk}/loops/{newest.loop_id}"
+        then[newest.pk] = see(own).part("main")
     for pk, text in then.items():
         shown = see(f"/p/default/sessions/{session.pk}?at={pk}").part("main")
         assert words(shown) == words(text)
 
 
 def words(text):
-    """Remove what differs on a page as of an event: the replay position, Follow and Pin."""
-    return " ".join(re.sub(r" Pin(?= )| Follow | 1\S 4\S.*", " ", text).split())
+    """Remove what differs on a page as of an event: the replay position, Follow, Pin and the selection."""
+    return " ".join(re.sub(r" Pin(?= )| Follow | Compare Clear(?= Loops )| 1\S 4\S.*", " ", text).split())
 
 
 @pytest.mark.parametrize("query", ["", "tab=events&", "tab=events&scope=session&", "tab=json&"])
@@ -74,7 +76,7 @@ def test_links_of_a_page_as_of_an_event_keep_the_event(feed, see):
         away = [href for href in own if f"at={event}" not in href and f"from={event}" not in href]
         present = [href.partition("?")[0] for href in away if "at=" not in href]
         live = f"/p/default/sessions/{session.pk}"  # of the navigation, and "go live"
-        assert sorted(present) == [live, live, f"{live}/search"]
+        assert present == [live, live]
 
 
 def test_a_loop_that_had_not_started_is_not_shown(feed, loop, see):
@@ -83,6 +85,18 @@ def test_a_loop_that_had_not_started_is_not_shown(feed, loop, see):
     page = loop(".2", query=f"?at={first}")
     assert "This loop had not started at this point." in page.text
     assert len(page.rows) == 1
+
+
+def test_as_of_an_event_its_own_loop_is_shown(feed, see):
+    branches = ("s.a.1", "s.b.1")
+    both = [[build.agent_start(loop), build.turn_start(loop), build.turn_end(loop)] for loop in branches]
+    feed(build.parallel_start(*branches), *chain(*zip(*both, strict=True)), producer="p")
+    (session,) = Session.objects.all()
+    events = EventRecord.objects.filter(loop__isnull=False)
+    assert len(set(events.values_list("loop_id", flat=True))) == len(branches)
+    for event in events:
+        shown = see(f"/p/default/sessions/{session.pk}?at={event.pk}").html
+        assert f'data-loop="{event.loop_id}"' in shown, event.type
 
 
 def test_the_events_tab_ends_at_the_event(feed, loop):

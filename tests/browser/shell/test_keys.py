@@ -7,7 +7,7 @@ import pytest
 from tests.browser.axe import serious
 from tests.support import build
 
-TAPES = Path(__file__).parents[1] / "tapes" / "phi-core"
+TAPES = Path(__file__).parents[2] / "tapes" / "phi-core"
 CURRENT = "[role=treeitem][tabindex='0']"
 GROUND = """async (each) => {
   await Promise.allSettled(each.getAnimations().map((one) => one.finished));
@@ -158,6 +158,11 @@ def a_session(page, recorded):
     assert page.locator(".parallel-header").get_attribute("aria-expanded") == "true"
     yield "l"
     page.keyboard.press("j")
+    page.keyboard.press("x")
+    page.locator("#loop-selection[data-filled]").wait_for()
+    page.keyboard.press("Escape")
+    page.locator("#loop-selection:not([data-filled])").wait_for(state="attached")
+    yield "x"
     url = page.url
     page.keyboard.press("Enter")
     page.wait_for_url(lambda now: now != url)
@@ -190,7 +195,7 @@ def a_session(page, recorded):
     page.goto(page.url.split("/p/")[0] + recorded["failed"])
     page.locator("[data-connection=live]").wait_for()
     page.keyboard.press("e")
-    assert focused(page, ".tool.is-failed summary")
+    page.locator(".tool.is-failed summary:focus").wait_for()
     page.keyboard.press("e")
     page.wait_for_url("**/loops/*?turn=1#turn-1")
     yield "e"
@@ -210,12 +215,13 @@ def a_session(page, recorded):
     page.locator("[data-follow][aria-pressed=true]").wait_for()
     end = page.evaluate("document.querySelector('#loop-scroll').scrollTop")
     page.keyboard.press("[")
+    page.wait_for_function("(end) => document.querySelector('#loop-scroll').scrollTop < end", arg=end)
     up = page.evaluate("document.querySelector('#loop-scroll').scrollTop")
-    assert up < end
     yield "["
     page.keyboard.press("[")
+    page.wait_for_function("(up) => document.querySelector('#loop-scroll').scrollTop < up", arg=up)
     page.keyboard.press("]")
-    assert page.evaluate("document.querySelector('#loop-scroll').scrollTop") == up
+    page.wait_for_function("(up) => document.querySelector('#loop-scroll').scrollTop == up", arg=up)
     yield "]"
     yield from replay(page)
     page.goto(page.url.split("/p/")[0] + recorded["long"])
