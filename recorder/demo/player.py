@@ -18,6 +18,7 @@ from django.utils import timezone
 from recorder.access import tokens
 from recorder.demo.http_client import HttpClient, HttpClientError
 from recorder.demo.schedule import SECONDS, Moment, moments
+from recorder.demo.scripted_facts import scripted_answer
 from recorder.demo.tape import line
 from recorder.insights.consolidate import consolidate_demo
 from recorder.models import AccessToken, Project
@@ -46,7 +47,7 @@ def stage(project: Project, speed: float | None = 1) -> Iterator[str]:
     token = _issue_token(project, timedelta(seconds=SECONDS / (speed or 1) + GRACE_S))
     try:
         yield token
-        consolidate_demo(project)
+        consolidate_demo(project, scripted_answer)
     finally:
         AccessToken.objects.filter(project=project, key=token.split("_")[1]).delete()
 

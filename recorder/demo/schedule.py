@@ -1,4 +1,4 @@
-"""The demo's schedule: which tapes are played and when each begins. About 150 s, several tapes at a time."""
+"""The demo's schedule: which tapes are played and when each begins. About 128 s, several tapes at a time."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ SCHEDULE = (
     Act("a-coding-agent", 0),
     Act("c-evaluation-with-judge", 6),
     Act("f-waiting-for-approval", 20),
+    Act("m-dependency-updates", 26),
     Act("b-research-with-sub-agents", 30),
     Act("h-continue-rerun-branch", 52, recorded=True),
     Act("e-input-rejected", 62),

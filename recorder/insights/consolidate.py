@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from recorder.core.insights.facts import Passage
 from recorder.core.insights.procedures import procedures
 from recorder.core.insights.solutions import solutions
 from recorder.insights import mark_consolidated, queries, store
-from recorder.insights.extract_facts import FactCounts, ask_all, model
+from recorder.insights.extract_facts import FactCounts, add_recorded, ask_all, model
 from recorder.insights.queries import Loop
 from recorder.insights.store import Lesson
 from recorder.models import Insight, LoopRecord, Project, ReadLoop
 
 BATCH_LOOPS = 5  # in one transaction: the ingest writer waits for it
 DEMO_LOOPS = 100  # more than the demo plays
-PAUSE_S = 0.02  # between two transactions, so that the ingest writer gets the lock
+PAUSE_S = 0.02  # between two transactions
 
 
 @dataclass(slots=True)
@@ -47,17 +48,23 @@ def consolidate(
         _consolidate(each, on_progress, loops, done)
     for number in mark_consolidated.mark(project.pk if project else None, datetime.now(UTC)):
         done.lines += number
-        time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)  # so that the ingest writer gets the lock
     done.facts = ask_all([each.pk for each in projects])
     return done
 
 
-def consolidate_demo(project: Project) -> None:
-    """Consolidate the demo's loops only, without facts. The daily run marks their lines."""
+def consolidate_demo(project: Project, answer_of: Callable[[str, Sequence[Passage]], str]) -> None:
+    """Consolidate the demo's loops only. The daily run marks their lines.
+
+    No model is asked: `answer_of` returns the recorded answer for an agent and the messages of its loop.
+    """
     last = 0
     while batch := queries.unconsolidated(project.pk, last, DEMO_LOOPS):
         last = batch[-1].id
-        store.add(project.pk, [_lesson(loop) for loop in batch if loop.is_demo], with_facts=False)
+        played = [loop for loop in batch if loop.is_demo]
+        store.add(project.pk, [_lesson(loop) for loop in played], with_facts=False)
+        for loop in played:
+            add_recorded(loop, answer_of)
     store.update_parts(project.pk)
 
 
@@ -71,7 +78,7 @@ def _consolidate(
         lessons = [_lesson(loop) for loop in batch]
         done.loops += store.add(project.pk, lessons, with_facts=with_facts)
         on_progress(len(batch), project.slug)
-        time.sleep(PAUSE_S)
+        time.sleep(PAUSE_S)  # so that the ingest writer gets the lock
     store.update_parts(project.pk)
     done.insights += insights.count() - before
 

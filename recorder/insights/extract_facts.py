@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.conf import settings
@@ -67,6 +67,14 @@ def ask_all(projects: Sequence[int]) -> FactCounts | None:
         if counts.unavailable or time.monotonic() > until:
             break
     return counts
+
+
+def add_recorded(loop: Loop, answer_of: Callable[[str, Sequence[Passage]], str]) -> None:
+    """Add the facts of a recorded answer for an agent and the messages of its loop, "" for none, once."""
+    sent = facts.select_passages(_messages(loop.id))
+    if answer := answer_of(loop.agent_id, sent):
+        found = facts.parse_answer(loop.agent_id, answer, sent).found
+        store.add_facts(loop.project, Lesson(loop, found), state="")
 
 
 def _ask(llm: Model, loop: Loop, counts: FactCounts) -> None:

@@ -65,11 +65,11 @@ def add(project: int, lessons: Sequence[Lesson], *, with_facts: bool) -> int:
     return len(ours)
 
 
-def add_facts(project: int, lesson: Lesson) -> None:
-    """Add the facts that the LLM found in a loop, once."""
+def add_facts(project: int, lesson: Lesson, state: str = "wanted") -> None:
+    """Add the facts that a model found in a loop, once: from this state the loop goes to "done"."""
     with transaction.atomic():
         append.lock(project)
-        mine = ReadLoop.objects.filter(loop=lesson.loop.id, facts="wanted")
+        mine = ReadLoop.objects.filter(loop=lesson.loop.id, facts=state)
         if mine.update(facts="done"):
             _add(project, [lesson], is_demo=lesson.loop.is_demo)
 

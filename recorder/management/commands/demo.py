@@ -19,7 +19,7 @@ from recorder.operations import server_info
 class Command(BaseCommand):
     """Sends to the HTTP endpoint, as every agent does."""
 
-    help = "Play about two and a half minutes of agents at work into the running server."
+    help = "Play about two minutes of agents at work into the running server."
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:

@@ -11,11 +11,11 @@ import urllib.request
 from contextlib import closing
 from http.cookiejar import CookieJar
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
 from tests.support.server import ROOT, Server
+from tests.support.wait import until
 
 pytestmark = pytest.mark.slow
 
@@ -101,8 +101,12 @@ def test_a_play_leaves_a_history_and_its_removal_leaves_everything_else(server, 
     found = ask(folder, f"SELECT {totals} FROM recorder_session WHERE is_demo")
     assert found == [(1, 5, 1, 0, 1)]
     assert count(folder, "recorder_anomaly") == 0
-    assert count(folder, "recorder_insight WHERE kind = 'solution' AND is_demo AND worked = 1") == 1
-    assert "edit_file" in visitor.read("/p/default/insights")
+    solved = "SELECT about FROM recorder_insight WHERE kind = 'solution' AND is_demo AND worked = 1"
+    assert sorted(ask(folder, solved)) == [("bash git push",), ("bash pytest",)]
+    shown = visitor.read("/p/default/insights")
+    assert "Repeated procedure: 4 cases in 4 loops" in shown
+    assert "Error with a solution: 1 case" in shown
+    assert "The repository uses pnpm" in shown
     assert count(folder, "recorder_readloop") == count(
         folder, "recorder_looprecord WHERE session_id IN (SELECT id FROM recorder_session WHERE is_demo)"
     )
@@ -119,18 +123,18 @@ def test_the_button_plays_once_however_often_it_is_pressed_and_removing_stops_it
     for _ in range(3):
         answer = visitor.post("/p/default/demo", page)
         assert answer.url == f"{server.url}/p/default/sessions"
-    wait_for(lambda: count(folder) >= 1)
+    until(lambda: count(folder) >= 1)
     assert count(folder, "recorder_producer WHERE is_demo") == 1
 
     with pytest.raises(urllib.error.HTTPError, match="400"):
         visitor.post("/p/default/demo/remove", visitor.read("/p/default/welcome"))
     visitor.post("/p/default/demo/remove", visitor.read("/p/default/welcome"), name="default")
-    wait_for(lambda: "the demo stopped" in server.log())
+    until(lambda: "the demo stopped" in server.log())
     assert count(folder) == 0
     assert count(folder, "recorder_accesstoken WHERE scopes LIKE '%demo'") == 0
 
     visitor.post("/p/default/demo", page)
-    wait_for(lambda: count(folder) >= 1)
+    until(lambda: count(folder) >= 1)
     server.manage("demo", "--remove")
 
 
@@ -143,7 +147,7 @@ def test_a_play_that_is_broken_off_leaves_nothing_running(server, folder):
         stderr=subprocess.DEVNULL,
         preexec_fn=obeying_ctrl_c,  # noqa: PLW1509  one call, and no lock is taken
     )
-    wait_for(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
+    until(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
     playing.send_signal(signal.SIGINT)
 
     assert playing.wait(timeout=30) == 1
@@ -160,10 +164,3 @@ def test_only_a_demo_token_brings_demo_data(server, folder):
     )
     urllib.request.urlopen(request).read()
     assert ask(folder, "SELECT is_demo FROM recorder_session WHERE session_id = 'mine'") == [(0,)]
-
-
-def wait_for(ready, seconds=30):
-    until = monotonic() + seconds
-    while not ready():
-        assert monotonic() < until
-        sleep(0.05)

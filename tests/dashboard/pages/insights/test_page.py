@@ -92,6 +92,17 @@ def test_insights_are_filtered_by_kind_and_agent(see, insights, learn):
     assert len(rows(see("?kind=nonsense&before=c5-5&undo=x&agent="))) == len(rows(see()))
 
 
+@pytest.mark.parametrize(
+    "query", ["", "?agent=writer", "?kind=procedure", "?kind=solution", "?kind=procedure&agent=writer"]
+)
+def test_the_number_of_insights_is_that_of_the_rows(see, insights, learn, query):
+    learn(*(working(f"o{n}.b.1", "search", "note", agent="writer") for n in range(3)))
+    page = see(query)
+    shown = len(rows(page))
+    assert shown
+    assert f"1 to {shown} of {shown} insight" in words(page)
+
+
 def test_an_empty_list_of_facts_explains_the_configuration(see, settings):
     assert "Fact extraction is not configured." in see("?kind=fact")
 
