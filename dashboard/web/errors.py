@@ -1,12 +1,15 @@
 """Error pages: bugs, refused requests, missing pages, an unavailable database. They reveal no details.
 
 A page of a project keeps its navigation for those who may see the project. All others use the request only:
-no database query. So does every page as soon as the navigation cannot be rendered.
+no database query. So does every page as soon as the navigation cannot be rendered. While the database is
+unavailable, visitors with the cookie of a session keep the links to the pages of the URL's project.
 """
 
 import logging
+import re
 from math import ceil
 
+from django.conf import settings
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
@@ -14,6 +17,8 @@ from django.utils.deprecation import MiddlewareMixin
 
 from dashboard.web.appearance import look
 from recorder.database.errors import as_busy
+
+PROJECT = re.compile(r"/p/([-\w]+)/")
 
 log = logging.getLogger(__name__)
 
@@ -74,9 +79,17 @@ def refused(request: HttpRequest, reason: str, status: int = 400) -> HttpRespons
 def _page(request: HttpRequest, status: int, name: str = "", reason: str = "") -> HttpResponse:
     can_repeat = request.method in ("GET", "HEAD")
     shown = {**look(request), "can_repeat": can_repeat, "why": reason}
+    if status == UNAVAILABLE:
+        shown |= {"is_outage": True, "outage_slug": _slug(request)}
     template = f"{name or status}.html"
-    html = "" if status == UNAVAILABLE else _with_navigation(request, template, shown)
+    html = _with_navigation(request, template, shown)
     return HttpResponse(html or render_to_string(template, shown), status=status)
+
+
+def _slug(request: HttpRequest) -> str:
+    """Return the project's name in the URL for a visitor who was signed in, as far as the request tells."""
+    found = PROJECT.match(request.path_info) if settings.SESSION_COOKIE_NAME in request.COOKIES else None
+    return found[1] if found else ""
 
 
 def _with_navigation(request: HttpRequest, template: str, shown: dict[str, object]) -> str:

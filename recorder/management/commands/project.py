@@ -1,4 +1,4 @@
-"""`manage.py project`: make and list projects."""
+"""`manage.py project`: create and list projects."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ NAME = re.compile(r"[a-zA-Z0-9][-\w]{0,63}", re.ASCII)
 
 
 class Command(BaseCommand):
-    help = "Make and list projects."
+    help = "Create and list projects."
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="make a project")
+        create = actions.add_parser("create", help="create a project")
         create.add_argument("name", help="its name in addresses: letters, digits, - and _")
         create.add_argument("--title", default="", help="its name on pages")
-        actions.add_parser("list", help="show all projects")
+        actions.add_parser("list", help="list all projects")
 
     def handle(self, *_: Any, action: str, **options: Any) -> None:
         if action == "create":
@@ -39,4 +39,4 @@ class Command(BaseCommand):
         _, is_new = Project.objects.get_or_create(slug=name, defaults={"title": title})
         if not is_new:
             raise CommandError(f"There is a project {name!r} already.")
-        self.stdout.write(f"Made the project {name}.")
+        self.stdout.write(f"Created the project {name}.")

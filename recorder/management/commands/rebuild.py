@@ -16,9 +16,9 @@ from recorder.projection.rebuild import BodiesPruned, rebuild
 
 
 class Command(BaseCommand):
-    """One transaction a project: stopped in the middle, everything is as it was."""
+    """One transaction for each project: an interrupted rebuild changes nothing."""
 
-    help = "Derive sessions, loops, turns and all the rest again from the journal. Stop the server first."
+    help = "Derive all records again from the journal. Stop the server first."
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 
     def add_arguments(self, parser: CommandParser) -> None:

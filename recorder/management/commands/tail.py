@@ -16,7 +16,7 @@ from recorder.operations import server_info
 
 
 class Command(BaseCommand):
-    help = "Send the lines of a growing JSONL file, or of a pipe, as they come."
+    help = "Send the lines of a growing JSONL file, or of a pipe, as they are written."
     requires_system_checks: list[str] = []  # it needs no database, and the server may be on another machine
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -27,7 +27,7 @@ class Command(BaseCommand):
         """Send lines until the end of the input or a signal."""
         options = tail.Options(**{field.name: given[field.name] for field in fields(tail.Options)})
         if options.format not in SENT:
-            raise CommandError(f"the format is not known; these are: {', '.join(SENT)}")
+            raise CommandError(f"unknown format; valid formats: {', '.join(SENT)}")
         options = replace(
             options,
             url=options.url or server_info.address(),

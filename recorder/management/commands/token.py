@@ -1,4 +1,4 @@
-"""`manage.py token`: make, list and revoke the tokens that machines sign in with."""
+"""`manage.py token`: create, list and revoke access tokens."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from recorder.models import AccessToken, Project
 
 
 class Command(BaseCommand):
-    help = "Make, list and revoke access tokens."
+    help = "Create, list and revoke access tokens."
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 
     def add_arguments(self, parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ class Command(BaseCommand):
         create.add_argument("--project", default="default")
         create.add_argument("--scopes", default="ingest,read", help="comma-separated: ingest, read")
         create.add_argument("--name", default="", help="what it is for")
-        listed = actions.add_parser("list", help="show all tokens")
+        listed = actions.add_parser("list", help="list tokens")
         listed.add_argument("--project")
         revoke = actions.add_parser("revoke", help="revoke a token, given in full or by its name")
         revoke.add_argument("token", metavar="TOKEN_OR_NAME")

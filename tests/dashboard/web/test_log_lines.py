@@ -7,7 +7,7 @@ from django.contrib.auth.models import User
 from django.test import Client
 
 from dashboard.web.log_lines import without_traceback
-from recorder.access import signin_links
+from recorder.access import signin_links, tokens
 from recorder.models import Membership, Project
 
 HANDLER = next(
@@ -45,6 +45,47 @@ def test_a_refused_post_to_a_sign_in_link_does_not_log_the_link(db, caplog, meth
     (line,) = lines(caplog)
     assert "/signin/[hidden]" in line
     assert secret not in line
+
+
+@pytest.mark.parametrize("after", ["/", "//x", "%2F", "?next=/", ";x", "\u202e"])
+@pytest.mark.parametrize("host", ["testserver", "evil.test"])
+def test_no_spelling_of_a_refused_link_is_logged(db, caplog, after, host):
+    secret = signin_links.issue(User.objects.create_user("ada"))
+
+    answer = Client(enforce_csrf_checks=True).post(f"/signin/{secret}{after}", HTTP_HOST=host)
+
+    assert answer.status_code in (400, 403, 404)
+    found = lines(caplog)
+    assert found
+    assert not [line for line in found if secret in line or "Traceback" in line]
+
+
+@pytest.mark.parametrize("scopes", [None, ["ingest"]], ids=["no token", "wrong scope"])
+def test_a_refused_request_to_the_read_api_is_at_most_one_line(client, db, caplog, scopes):
+    project = Project.objects.create(slug="default")
+    headers = {"Authorization": f"Bearer {tokens.issue(project, 'agent', scopes)}"} if scopes else {}
+
+    answer = client.get("/api/v1/sessions", headers=headers)
+
+    assert answer.status_code == (403 if scopes else 401)
+    found = lines(caplog)
+    assert len(found) <= 1
+    assert not [line for line in found if "\n" in line or "lsk_" in line]
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["costs/prices", "costs/prices/withdraw", "costs/reprice", "settings/title", "settings/tokens", "demo"],
+)
+def test_what_a_viewer_may_not_do_is_one_line_each(client, db, caplog, path):
+    project = Project.objects.create(slug="default")
+    viewer = User.objects.create_user("vera")
+    Membership.objects.create(project=project, user=viewer, role=Membership.Role.VIEWER)
+    client.force_login(viewer)
+
+    assert client.post(f"/p/{project.slug}/{path}").status_code == 403
+    (line,) = lines(caplog)
+    assert "\n" not in line
 
 
 def test_a_used_link_is_not_logged(client, db, caplog):

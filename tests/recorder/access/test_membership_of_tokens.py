@@ -1,12 +1,13 @@
 """The tokens of a member end when the membership does, whatever ended it."""
 
 import pytest
+from channels.db import database_sync_to_async
 from django.contrib.auth.models import User
 from django.db import connection
 
 from recorder.access import tokens
 from recorder.models import AccessToken, Membership, Project
-from tests.support.endpoint_clients import post
+from tests.support.endpoint_clients import Client, post
 
 ENDINGS = {
     "membership": lambda user: user.memberships.get().delete(),
@@ -81,3 +82,14 @@ def test_a_superuser_needs_no_membership(project):
 
     User.objects.filter(pk=root.pk).update(is_superuser=False)
     assert not valid(token)
+
+
+@pytest.mark.parametrize("ending", ["membership", "user", "disabled"])
+async def test_an_open_ingest_socket_of_a_removed_member_ends(project, ada, monkeypatch, ending):
+    monkeypatch.setattr("recorder.ingest.websocket.RECHECK_S", 0.05)
+    mine = await database_sync_to_async(tokens.issue)(project, "mine", ["ingest"], user=ada)
+    async with Client(mine) as client:
+        await client.hello()
+        await database_sync_to_async(ENDINGS[ending])(ada)
+
+        assert await client.code() == 4401
