@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from ninja import Schema
+from pydantic import BaseModel
 
 from dashboard.api.schemas import Page
 from dashboard.shared.session_json.schemas import Config
 
 
-class StandingItem(Schema):
+class StandingItem(BaseModel):
     """A config's rank among configs that ran the same tasks; only judged groups count.
 
     Rates are null without a judged group, costs when no part has a price; `unpriced` is true when some parts

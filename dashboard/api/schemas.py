@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import date
 from typing import Any, Literal
 
-from ninja import Schema
+from pydantic import BaseModel
 
 from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage
 from dashboard.shared.session_json.schemas import Config, LoopItem, Moment, SessionItem
@@ -38,7 +38,7 @@ class Judge(Metered):
     loop: int
 
 
-class GroupItem(Schema):
+class GroupItem(BaseModel):
     id: int
     session_id: str
     status: str
@@ -77,7 +77,7 @@ class UsageRow(Money):
     p95_ms: int | None
 
 
-class CompactionItem(Schema):
+class CompactionItem(BaseModel):
     """A compaction. before and after are as reported by the event; `sent_*` are of the next request."""
 
     id: int
@@ -98,7 +98,7 @@ class CompactionItem(Schema):
     ended_at: Moment | None
 
 
-class ApprovalItem(Schema):
+class ApprovalItem(BaseModel):
     id: int
     approval_id: str | None
     session_id: str
@@ -117,7 +117,7 @@ class ApprovalItem(Schema):
     is_inferred: bool
 
 
-class QuarantineItem(Schema):
+class QuarantineItem(BaseModel):
     """A rejected line; `raw` is its beginning, undecodable bytes replaced."""
 
     id: int
@@ -131,7 +131,7 @@ class QuarantineItem(Schema):
     received_at: Moment
 
 
-class Page(Schema):
+class Page(BaseModel):
     next: str | None
     total: int
 

@@ -59,7 +59,7 @@ class Verdict:
 
 
 RUNNING = Verdict("running", "The context is being compacted now.", "running")
-STALE = Verdict("stale", "The compaction has not ended, and the session has no sign of life.")
+STALE = Verdict("stale", "The compaction has not ended, and the session has no recent events.")
 CUT = Verdict("cut", "The compaction was interrupted: the recording continues or ends without its end event.")
 
 

@@ -24,12 +24,12 @@ class Row:
 
 
 ROWS = (
-    Row(REQUESTED, "waiting", "The agent is stalled on you", "Waits for your approval"),
-    Row("turn-finished, finish", "completed", "Done, come and look", "Finished"),
+    Row(REQUESTED, "waiting", "An agent waits for an approval", "Waits for your approval"),
+    Row("turn-finished, finish", "completed", "A turn has finished", "Finished"),
     Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {REQUESTED}"),
-    Row("turn-finished, error", "error", "It stopped on an error", "Failed"),
-    Row("turn-finished, abort", "aborted", "Stopped by a person, or cut off"),
-    Row("turn-started", "running", "Not a moment for attention"),
+    Row("turn-finished, error", "error", "A turn ended with an error", "Failed"),
+    Row("turn-finished, abort", "aborted", "A turn was cancelled or cut off"),
+    Row("turn-started", "running", "A turn has started"),
 )
 POLICY = {row.key: row for row in ROWS}
 

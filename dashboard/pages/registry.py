@@ -15,6 +15,7 @@ from dashboard.pages.attention.urls import urlpatterns as attention_urls
 from dashboard.pages.compactions import detail_live as compaction_detail
 from dashboard.pages.compactions import list_live as compactions_list
 from dashboard.pages.compactions.urls import urlpatterns as compactions_urls
+from dashboard.pages.compare.urls import urlpatterns as compare_urls
 from dashboard.pages.costs import live as costs_live
 from dashboard.pages.costs.urls import urlpatterns as costs_urls
 from dashboard.pages.demo.urls import urlpatterns as demo_urls
@@ -111,6 +112,10 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="search",
         urls=search_urls(lambda: PAGES),
+    ),
+    Page(
+        name="compare",
+        urls=compare_urls,
     ),
     Page(
         name="demo",

@@ -50,9 +50,11 @@ def amount_step(least: float) -> int:
     return next(n * power for n in (1, 2, 5, 10) if n * power >= whole)
 
 
-def time_step(least: timedelta) -> timedelta:
-    """Return the smallest round time that is at least `least`, and at least a microsecond."""
-    return timedelta(microseconds=_time_step(least / timedelta(microseconds=1)))
+def time_step(least: float) -> int:
+    """Return the smallest round time that is at least `least`, and at least 1, in microseconds."""
+    if least <= SECOND:
+        return amount_step(least)
+    return next((step for step in TIME_STEPS if step >= least), DAY * amount_step(least / DAY))
 
 
 def amounts_up_to(highest: int, most: int) -> list[int]:
@@ -90,7 +92,8 @@ def time_ticks(segments: Sequence[Segment], width: float) -> list[TimeTick]:
     segments may be shorter than the first step. Cost: linear in the number of segments for each step tried.
     """
     shown = sum(segment.end - segment.start for segment in segments) * SECOND
-    step, found = _time_step(shown / TIME_TICKS), _multiples(segments, _time_step(shown / TIME_TICKS), width)
+    step = time_step(shown / TIME_TICKS)
+    found = _multiples(segments, step, width)
     while len(found) < 2 and step > 1 and shown:
         step = _finer(step)
         found = _multiples(segments, step, width)
@@ -109,13 +112,6 @@ def _multiples(segments: Sequence[Segment], step: int, width: float) -> list[Tim
             if not last or (tick.time > last.time and tick.x - last.x >= APART * width):
                 found.append(tick)
     return found
-
-
-def _time_step(least: float) -> int:
-    """Return a round number of microseconds that is at least `least`."""
-    if least <= SECOND:
-        return amount_step(least)
-    return next((step for step in TIME_STEPS if step >= least), DAY * amount_step(least / DAY))
 
 
 def _finer(step: int) -> int:

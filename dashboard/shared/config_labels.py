@@ -46,7 +46,7 @@ class AnsweredBy:
         return tuple(named[pk] for pk in self.configs if pk in named)
 
 
-NOBODY = AnsweredBy((), ())
+NO_ANSWER = AnsweredBy((), ())
 
 
 def chips(configs: Collection[int]) -> Mapping[int, Chip]:

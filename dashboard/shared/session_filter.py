@@ -55,7 +55,7 @@ TOKENS = Case(  # as `dashboard.shared.usage_bar.kinds` adds them up
 
 @dataclass(frozen=True, slots=True)
 class Lasted:
-    """Minimum duration, from start to end or last sign of life, or until `now` while it runs."""
+    """Minimum duration, from start to end or last event, or until `now` while it runs."""
 
     least: timedelta
     now: datetime
@@ -143,7 +143,8 @@ def has_failed() -> Q:
 
 def is_settled_root() -> Q:
     """Return the condition that a session is no sub-agent and has no open approval."""
-    return Q(waiting=0) & ~Q(head__role="sub_agent")
+    sub_agents = LoopRecord.objects.filter(pk=OuterRef("head"), role="sub_agent")
+    return Q(waiting=0) & ~Q(Exists(sub_agents))  # a join would read the loop of every session
 
 
 def _configs(project: int, wanted: Wanted) -> QuerySet[ModelConfig]:

@@ -186,7 +186,7 @@ def elapsed(started: datetime | None, ended: datetime | None = None) -> SafeStri
 @register.simple_tag
 def silence(last_event_at: datetime) -> SafeString:
     """Say how long nothing happened; the page counts up from the last event."""
-    return format_html("no sign of life for {}", elapsed(last_event_at))
+    return format_html("no events for {}", elapsed(last_event_at))
 
 
 @register.simple_tag

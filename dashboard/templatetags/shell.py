@@ -1,6 +1,5 @@
 """Template tags of the shell: projects of the user, live sessions, attention count."""
 
-import re
 from collections.abc import Sequence
 
 from django import template
@@ -10,9 +9,8 @@ from django.http import HttpRequest
 from dashboard.security import access
 from dashboard.shared.attention import Count, Counts
 from dashboard.shell.live import LIVE_NOW, attention_of
+from dashboard.web.errors import PROJECT
 from recorder.models import Project
-
-PROJECT = re.compile(r"/p/([-\w]+)/")
 
 register = template.Library()
 

@@ -29,7 +29,7 @@ NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200
 
 # Threads of their own: the shared one of Django and Channels is blocked by one slow page.
-_EXECUTOR = ThreadPoolExecutor(max_workers=2, thread_name_prefix="door")
+_EXECUTOR = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ingest")
 
 
 class NoToken(Exception):
@@ -37,12 +37,12 @@ class NoToken(Exception):
 
 
 class WrongScope(Exception):
-    """A good token that may not do this."""
+    """A valid token without the required scope."""
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave to record into a project."""
+    """Permission to record into a project."""
 
     project: int
     token: int
@@ -50,7 +50,7 @@ class Grant:
 
 
 async def authenticate(headers: Headers) -> Grant:
-    """Return what the bearer token allows. Raises NoToken, WrongScope or Busy."""
+    """Return the grant of the bearer token. Raises NoToken, WrongScope or Busy."""
     given = header(headers, b"authorization")
     bearer = tokens.bearer(given) if given is not None else None
     if bearer is None:
@@ -59,21 +59,21 @@ async def authenticate(headers: Headers) -> Grant:
 
 
 async def in_thread(run: Callable[[], T]) -> T:
-    """Run a query off the event loop. Raises Busy when the database cannot answer."""
+    """Run a query off the event loop. Raises Busy if the database is unavailable."""
     return await asyncio.get_running_loop().run_in_executor(_EXECUTOR, _run_query, run)
 
 
 def header(headers: Headers, name: bytes) -> str | None:
-    """Return a header that came once; None if it did not come, "" if it came twice."""
+    """Return a header that was sent once; None if it is missing, "" if it was sent twice."""
     found = [value.decode("utf-8", "replace") for key, value in headers if key == name]
     return None if not found else found[0].strip() if len(found) == 1 else ""
 
 
 def format_of(query: bytes) -> str:
-    """Return the format that the query names. Raises ValueError if it is not understood."""
+    """Return the format that the query names. Raises ValueError for an unknown one."""
     named = parse_qs(query.decode("latin-1"), keep_blank_values=True).get("format", ["native"])[-1]
     if named not in SENT:
-        raise ValueError(f"the format is not known; these are: {', '.join(SENT)}")
+        raise ValueError(f"unknown format; valid formats: {', '.join(SENT)}")
     return named
 
 
@@ -99,4 +99,4 @@ def _run_query(run: Callable[[], T]) -> T:
         raise
     finally:
         if connection.vendor != "sqlite":
-            connection.close()  # back to the pool; to open SQLite's anew would cost more than the query
+            connection.close()  # back to the pool; opening SQLite's again would cost more than the query

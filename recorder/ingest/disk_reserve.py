@@ -1,6 +1,6 @@
-"""A file that holds disk space back: given up when the disk is full, so that pages and pruning still write.
+"""A file that reserves disk space: deleted when the disk is full, so that pages and pruning can still write.
 
-While it is given up no event is taken; it is made again as soon as there is room for it.
+While it is deleted no event is accepted; it is created again as soon as there is room for it.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Reserve:
         self.is_kept = False
 
     def keep(self) -> bool:
-        """Make the file if it is not there; say whether it is."""
+        """Create the file if it is missing; return whether it exists."""
         disk = shutil.disk_usage(self._path.parent)
         size = min(RESERVE_BYTES, disk.total // SHARE)
         if self._path.exists() and self._path.stat().st_size >= size:
@@ -35,16 +35,16 @@ class Reserve:
         return self.is_kept
 
     def make_room(self) -> bool:
-        """Give the reserve up if the disk is full already; say whether there is room to open a database."""
+        """Delete the file if the disk is full; return whether there is room to open a database."""
         if shutil.disk_usage(self._path.parent).free < MARGIN_BYTES and self._path.exists():
             self.give_up()
         return shutil.disk_usage(self._path.parent).free >= MARGIN_BYTES // SHARE
 
     def give_up(self) -> None:
-        """Free the space for those who need little of it."""
+        """Delete the file, for writers that need little space."""
         self.is_kept = False
         self._path.unlink(missing_ok=True)
-        log.warning("the disk of %s is full: no event is taken until there is room", self._path.parent)
+        log.warning("the disk of %s is full: no event is accepted until there is room", self._path.parent)
 
     def _make(self, size: int) -> bool:
         try:
@@ -52,6 +52,6 @@ class Reserve:
                 os.posix_fallocate(file.fileno(), 0, size)
         except OSError as error:
             self._path.unlink(missing_ok=True)
-            log.warning("no disk space can be held back: %s", error.strerror)
+            log.warning("no disk space can be reserved: %s", error.strerror)
             return False
         return True

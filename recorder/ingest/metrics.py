@@ -1,4 +1,4 @@
-"""What this process has counted since it started, in the text format of Prometheus."""
+"""Counters of this process since its start, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
 
 @dataclass(eq=False, slots=True)
 class Counter:
-    """A number that only grows."""
+    """A number that only increases."""
 
     name: str
     help: str
@@ -31,7 +31,7 @@ class Counter:
 
 @dataclass(eq=False, slots=True)
 class Histogram:
-    """How many durations were at most so long."""
+    """Number of durations up to each of the bounds `SECONDS`."""
 
     name: str
     help: str
@@ -56,19 +56,19 @@ class Histogram:
 
 
 ACCEPTED = Counter("loopscope_events_accepted_total", "Lines stored.")
-REJECTED = Counter("loopscope_events_rejected_total", "Lines refused for good and quarantined.")
-DUPLICATES = Counter("loopscope_events_duplicate_total", "Lines that were stored already.")
-REDRAWS = Counter("loopscope_redraws_total", "Panels drawn for open pages.")
-COMMITS = Histogram("loopscope_commit_seconds", "From the first line of a group that is read to its commit.")
+REJECTED = Counter("loopscope_events_rejected_total", "Lines rejected and quarantined.")
+DUPLICATES = Counter("loopscope_events_duplicate_total", "Lines that were already stored.")
+REDRAWS = Counter("loopscope_redraws_total", "Panels rendered for open pages.")
+COMMITS = Histogram("loopscope_commit_seconds", "Time from reading the first line of a group to its commit.")
 
 
 def gauge(name: str, help_: str, value: float) -> list[str]:
-    """Return the lines of a figure that goes up and down."""
+    """Return the lines of a gauge."""
     return [*_head(name, help_, "gauge"), f"{name} {value:g}"]
 
 
 def text(gauges: Iterable[list[str]]) -> str:
-    """Return everything that is counted, and the gauges."""
+    """Return all metrics of the process, and the given gauges."""
     counted = [each.lines() for each in (ACCEPTED, REJECTED, DUPLICATES, REDRAWS, COMMITS)]
     return "".join(f"{line}\n" for lines in (*counted, *gauges) for line in lines)
 

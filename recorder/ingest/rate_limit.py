@@ -1,6 +1,7 @@
-"""How much one access token may send for long: beyond it a sender gets a delay to wait, and nothing is lost.
+"""Limits on the sustained rate of an access token, and of frames without an event on one socket.
 
-Counted in each process; used on the event loop alone.
+Beyond the rate of its token a sender is asked to wait, and nothing is stored; a socket without allowance is
+closed. Counted in each process; used on the event loop only.
 """
 
 from __future__ import annotations
@@ -14,10 +15,32 @@ from recorder.ingest.writer import writer
 from recorder.journal.batch import Batch, Receipt
 
 BURST_S = 10.0  # of the rate may come at once
+ALLOWANCE, ALLOWANCE_PER_S = 200, 10  # frames
+
+
+class Allowance:
+    """How many frames without events a client may send: a burst, and then a few a second."""
+
+    def __init__(self) -> None:
+        self._left = float(ALLOWANCE)
+        self._refilled_at = monotonic()
+
+    def spend(self) -> bool:
+        """Take one frame; return whether it was allowed."""
+        self._left -= 1
+        if self._left < 0:  # only then is the clock read
+            now = monotonic()
+            self._left = min(ALLOWANCE, self._left + ALLOWANCE_PER_S * (now - self._refilled_at))
+            self._refilled_at = now
+        return self._left >= 0
+
+    def give(self) -> None:
+        """Allow one frame more: the client was sent something that it answers."""
+        self._left = min(ALLOWANCE, self._left + 1)
 
 
 class Rates:
-    """For each token the time until which it has used up its rate."""
+    """For each token the time until which its rate is used up."""
 
     def __init__(self, events_s: int, bytes_s: int) -> None:
         self._events_s, self._bytes_s = events_s, bytes_s
@@ -42,7 +65,11 @@ rates = Rates(settings.LOOPSCOPE_LIMITS["token_events_s"], settings.LOOPSCOPE_LI
 
 
 async def submit(batch: Batch) -> Receipt:
-    """Write a batch if its token may send now. Raises Gap, Superseded or Busy: nothing is stored."""
+    """Write a batch if its token is within its rate; return the receipt.
+
+    Raises:
+        Gap, Superseded, Mixed or Busy: nothing is stored.
+    """
     rates.ask(batch.token)
     receipt = await writer().submit(batch)
     rates.count(batch)

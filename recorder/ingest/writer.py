@@ -131,7 +131,7 @@ class Writer:
             self._break(str(broken))
         except Exception:
             log.exception("a bug of ours ended the writing thread")
-            self._break("the writing thread is gone: nothing can be stored until a new start")
+            self._break("the writer thread has ended: nothing can be stored until a restart")
         finally:
             poller.close()
             connection.close()
@@ -163,7 +163,7 @@ class Writer:
             except queue.Empty:
                 return group
         if group:
-            self._jobs.put(None)  # the end came behind a group: write it first, then read the end again
+            self._jobs.put(None)  # the end came after a group: write the group first, then read the end again
             return group
         return None
 

@@ -27,7 +27,7 @@ from recorder.pubsub.invalidation import Invalidation
 
 log = logging.getLogger(__name__)
 
-GROUP = "bells"
+GROUP = "invalidations"
 BEAT_S = 1.0
 SEND_S = 2.0  # timeout of one message; a slower Redis counts as unavailable
 SILENCE_S = 4.0  # without any message, our own included: the connection is lost, whatever its state
@@ -108,7 +108,7 @@ class RedisRelay:
 
     def _message(self, touched: Invalidation | None) -> dict[str, Any]:
         content = touched.message() if touched else None
-        return {"type": "bell", "node": self._node, "number": self._number, "bell": content}
+        return {"type": "invalidation", "node": self._node, "number": self._number, "content": content}
 
     async def _receive_all(self) -> None:
         """Receive until cancelled: every error is logged and retried, as nothing would restart this task."""
@@ -129,7 +129,7 @@ class RedisRelay:
             await asyncio.sleep(AGAIN_S)
 
     async def _receive(self) -> None:
-        channel = await asyncio.wait_for(self._layer.new_channel("bells"), SEND_S)
+        channel = await asyncio.wait_for(self._layer.new_channel(GROUP), SEND_S)
         await asyncio.wait_for(self._layer.group_add(GROUP, channel), SEND_S)
         if self._is_cut:
             log.warning("Redis answers again: every open page is redrawn")
@@ -143,5 +143,5 @@ class RedisRelay:
         missed = self._gaps.has_missed(message["node"], message["number"], now)
         if self._gaps.has_lost_one(now) or missed:
             invalidation.publish_gap()
-        if message["bell"] is not None and message["node"] != self._node:
-            invalidation.publish_here(Invalidation.of(message["bell"]))
+        if message["content"] is not None and message["node"] != self._node:
+            invalidation.publish_here(Invalidation.of(message["content"]))

@@ -19,7 +19,7 @@ from dataclasses import dataclass
 from typing import Generic, Protocol, TypeVar
 
 from django.db.models import Model, QuerySet
-from ninja import Schema
+from pydantic import BaseModel
 
 from dashboard.api.params import ById, OfSessions
 from dashboard.api.schemas import Page
@@ -55,7 +55,7 @@ class ListEndpoint(Generic[Params, Rows, Row, Items]):
     response: Callable[..., Items]
     rows: Callable[[Project, Params], Rows]
     cut: Callable[[Rows, Params], Slice[Row]]
-    items: Callable[[Project, Params, Sequence[Row]], Sequence[Schema]]
+    items: Callable[[Project, Params, Sequence[Row]], Sequence[BaseModel]]
 
     def page(self, project: Project, params: Params) -> Items:
         """Return the page that `params` select, at most `params.limit` items, in the order of the list."""

@@ -248,7 +248,7 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         session=session,
         loop=loop,
         tab=page.tab,
-        scope=events_queries.Scope(session, 0 if page.is_whole else loop, page.kind),
+        scope=events_queries.scope_of(session, loop, page.events),
         first=whole_number(params.get("first", "")) or 0,
         last=whole_number(params.get("last", "")),
         at=page.tree,

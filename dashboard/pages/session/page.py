@@ -91,7 +91,7 @@ def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
 
 def listing(session: Session, loop: int, params: Params) -> RenderedPage:
     """Return a page of events."""
-    scope = queries.Scope(session.pk, 0 if params.is_whole else loop, params.kind)
+    scope = queries.scope_of(session.pk, loop, params.events)
     window = queries.window(scope, before=params.before, after=params.after, around=params.around)
     first, last = (window.pks[0], window.pks[-1]) if window.pks else (0, None)
     page = SessionPage(
@@ -115,9 +115,7 @@ def listing(session: Session, loop: int, params: Params) -> RenderedPage:
 
 def address(session: Session, loop: int, params: Params, **change: int) -> str:
     """Return the URL of another page of the same list."""
-    query: dict[str, str | int] = {"tab": params.tab, "kind": params.kind}
-    query["scope"] = "session" if params.is_whole else ""
-    return links.loop(session.project.slug, session.pk, loop, **query, **change)
+    return links.loop(session.project.slug, session.pk, loop, **params.events.pairs(), **change)
 
 
 def _drawn(page: SessionPage, least: int = 1) -> Mapping[str, list[str]]:
@@ -170,8 +168,9 @@ def socket(session: Session, shown: RenderedPage, params: Params) -> str:
         session=page.session,
         loop=page.loop or "",
         tab=page.tab,
-        kind=params.kind,
-        scope="session" if params.is_whole else "",
+        kind=params.events.kind,
+        type=params.events.type,
+        scope=params.events.scope,
         first=page.first or "",
         last="" if page.last is None else page.last,
         tree="" if page.at is None else page.at,

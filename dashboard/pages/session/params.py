@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Literal
 
-from dashboard.pages.session.events.queries import KINDS, Kind
+from dashboard.pages.session.events.filters import SESSION, EventFilters
 from dashboard.web.query_params import whole_number
+
+if TYPE_CHECKING:
+    from django.http import QueryDict
 
 Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]
@@ -24,8 +26,7 @@ class Params:
     """
 
     tab: Tab = "conversation"
-    kind: Kind = ""
-    is_whole: bool = False  # events of the whole session
+    events: EventFilters = field(default_factory=EventFilters)
     before: int | None = None
     turn: int | None = None  # numbered from 1
     after: int | None = None
@@ -38,13 +39,12 @@ class Params:
     tree: int | None = None  # the loop around which the tree is shown
 
     @classmethod
-    def parse(cls, params: Mapping[str, str]) -> Params:
+    def parse(cls, params: QueryDict) -> Params:
         """Parse a query string."""
-        tab, kind, of = params.get("tab", ""), params.get("kind", ""), params.get("of", "")
+        tab, of = params.get("tab", ""), params.get("of", "")
         return cls(
             tab=tab if tab in TABS else "conversation",
-            kind=kind if kind in KINDS else "",
-            is_whole=params.get("scope") == "session",
+            events=EventFilters.parse(params) if tab == "events" else EventFilters(),
             before=whole_number(params.get("before", "")),
             turn=whole_number(params.get("turn", "")),
             after=whole_number(params.get("after", "")),
@@ -56,6 +56,11 @@ class Params:
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),
         )
+
+    @property
+    def is_whole(self) -> bool:
+        """Return whether the events of the whole session are listed."""
+        return self.events.scope == SESSION
 
 
 def _zoom(text: str) -> tuple[float, float] | None:

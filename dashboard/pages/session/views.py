@@ -10,11 +10,13 @@ from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
 
+from dashboard.comparison.turn_section import MOST
 from dashboard.pages.session import as_of, page
 from dashboard.pages.session.conversation import folded_calls_query
 from dashboard.pages.session.conversation.fold_calls import Stretch
 from dashboard.pages.session.conversation.items import raw_items
 from dashboard.pages.session.events import lookup, loop_json, queries
+from dashboard.pages.session.events.filters import FILTERS, SESSION, menus
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
 from dashboard.security.access import HtmxRequest, may, member, require
@@ -26,7 +28,6 @@ from recorder.operations import retention_pins
 from recorder.projection.as_of import NotOfSession
 
 PLAIN = "text/plain; charset=utf-8"
-KIND_WORDS = (("", "All"), ("turns", "Turns"), ("tools", "Tools"), ("errors", "Errors"))
 
 
 def gone_if_pruned(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
@@ -86,7 +87,7 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
 def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]:
     """Return the template context with all panels rendered; the template runs no queries."""
     if loop is None:
-        loop = header_session.default_loop(found.pk)
+        loop = header_session.default_loop(found.pk, params.at)
     elif params.at is not None and not header_session.has_loop(found.pk, loop):
         loop = None
     shown = (
@@ -103,6 +104,7 @@ def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]
         "shown": shown,
         "earlier": shown.earlier,
         "drawn": shown.drawn,
+        "compared_max": MOST,
         "ws_url": page.socket(found, shown, params),
         "tab": "" if params.tab == "conversation" else params.tab,
     }
@@ -117,16 +119,12 @@ def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]
 
 
 def _filters(found: Session, loop: int, params: Params) -> dict[str, object]:
-    slug = found.project.slug
-    scope = "session" if params.is_whole else ""
-    kind = params.kind
+    slug, filters = found.project.slug, params.events
+    path = links.as_of(slug, found.pk, None, loop=loop)
     return {
-        "kinds": [
-            (words, links.loop(slug, found.pk, loop, tab="events", scope=scope, kind=name), name)
-            for name, words in KIND_WORDS
-        ],
-        "loop_url": links.loop(slug, found.pk, loop, tab="events", kind=kind),
-        "session_url": links.loop(slug, found.pk, loop, tab="events", kind=kind, scope="session"),
+        "bar": FILTERS.bar(filters, f"{path}#loop", menus(filters)),
+        "loop_url": path + filters.but(scope="").query,
+        "session_url": path + filters.but(scope=SESSION).query,
         "lines_url": links.session_lines(slug, found.session_id, envelope="1" if found.pruned_on else ""),
     }
 

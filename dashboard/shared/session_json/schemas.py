@@ -5,8 +5,7 @@ from __future__ import annotations
 from datetime import UTC, date, datetime
 from typing import Annotated, Any, Literal
 
-from ninja import Schema
-from pydantic import Field, PlainSerializer
+from pydantic import BaseModel, Field, PlainSerializer
 
 from dashboard.shared.session_json.money_fields import WithSubAgents
 
@@ -24,7 +23,7 @@ Moment = Annotated[
 ]
 
 
-class Config(Schema):
+class Config(BaseModel):
     """A model config; `label` is its name on pages."""
 
     key: str
@@ -38,7 +37,7 @@ class LoopConfig(Config):
     snapshot: Any
 
 
-class ChildRef(Schema):
+class ChildRef(BaseModel):
     """A tool call that ran a sub-agent; `loop` is null until the child's loop is recorded."""
 
     tool_call_id: str
@@ -89,7 +88,7 @@ class LoopItem(WithSubAgents):
     url: str
 
 
-class Parent(Schema):
+class Parent(BaseModel):
     """The loop that spawned a session as a sub-agent."""
 
     session_id: str | None

@@ -161,22 +161,40 @@ def _loop_object(recorded: RecordedLoop, children: list[str], options: Options) 
 
 def _turns(recorded: RecordedLoop, bodies: dict[int, Body], options: Options) -> list[TurnObject]:
     inputs: dict[Turn, list[Json]] = {}
+    results: dict[Turn, list[Json]] = {}
+    has_results = recorded.loop.session.source == "phi-core"  # on TurnEnd, as far as there are any
     for entry in recorded.entries:
         turn, message = entry.record.turn, entry.body.get("message")
-        if (
-            turn is not None
-            and entry.record.type == "MessageEnd"
-            and messages.role_of(message) != "assistant"
-        ):
+        if turn is None:
+            continue
+        if entry.record.type == "MessageEnd" and messages.role_of(message) != "assistant":
             inputs.setdefault(turn, []).append(phi_session_bodies.message(message))
+        elif entry.record.type == "ToolExecutionEnd" and not has_results:
+            results.setdefault(turn, []).append(_tool_result(entry))
     return [
-        _turn(turn, bodies, inputs.get(turn, []), options)
+        _turn(turn, bodies, inputs.get(turn, []), results.get(turn, []), options)
         for turn in recorded.turns
         if turn.state == "done" and turn.start_event is not None
     ]
 
 
-def _turn(turn: Turn, bodies: dict[int, Body], inputs: list[Json], options: Options) -> TurnObject:
+def _tool_result(entry: Entry) -> Json:
+    """Return the end of a tool call as the message with its result, which other runtimes do not send."""
+    body, at = entry.body, entry.record.occurred_at
+    result = body.get("result")
+    return {
+        "role": "toolResult",
+        "toolCallId": body.get("tool_call_id"),
+        "toolName": body.get("tool_name"),
+        "content": result.get("content", []) if isinstance(result, dict) else [],
+        "isError": body.get("is_error") is True,
+        "timestamp": int(at.timestamp() * 1000) if at is not None else 0,
+    }
+
+
+def _turn(
+    turn: Turn, bodies: dict[int, Body], inputs: list[Json], results: list[Json], options: Options
+) -> TurnObject:
     start, end = bodies.get(turn.start_event or 0, {}), bodies.get(turn.end_event or 0, {})
     request = bodies.get(turn.request_event or 0)
     made: TurnObject = {
@@ -186,7 +204,8 @@ def _turn(turn: Turn, bodies: dict[int, Body], inputs: list[Json], options: Opti
         "input_messages": inputs,
         "output_message": phi_session_bodies.message(end.get("message")),
         "tool_results": [
-            _stamped(turn, result) for result in messages.iter_messages(end.get("tool_results"))
+            _stamped(turn, result)
+            for result in (list(messages.iter_messages(end.get("tool_results"))) or results)
         ],
         "started_at": messages.text_field(start, "timestamp") or stamp(turn.started_at),
         "ended_at": messages.text_field(end, "timestamp")

@@ -8,12 +8,13 @@ from datetime import datetime
 
 from django.db.models import QuerySet
 
-from dashboard.pages.session.tree.rows import OF_SESSION, kind_of, state_of, title_of
+from dashboard.pages.session.tree.rows import OF_SESSION
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
 from dashboard.shared.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
 from dashboard.shared.cost_breakdown import BROKEN_DOWN, Breakdown, breakdown
+from dashboard.shared.loop_state import kind_of, state_of, title_of
 from dashboard.shared.session_state import end_of_loop
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links

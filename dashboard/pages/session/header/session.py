@@ -15,7 +15,7 @@ from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.core.content.labels import metadata_of, tags_of
-from recorder.models import LoopRecord, Pin, Session, ToolCall
+from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall
 
 STATE = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
 LABELS = ("tags", "metadata")
@@ -237,9 +237,19 @@ def _with_loop(project: int, pk: int, loop: int) -> QuerySet[Session]:
     )
 
 
-def default_loop(session: int) -> int | None:
-    """Return the default loop of a session: the newest running loop, else the last one started by a user."""
-    return next(iter(_default_loop(session)), None)
+def default_loop(session: int, at: int | None = None) -> int | None:
+    """Return the default loop of a session: the newest running loop, else the last one started by a user.
+
+    As of an event it is the event's own loop, if the session has it.
+    """
+    own = _loop_of_event(at, session) if at is not None else []
+    return next(iter(own or _default_loop(session)), None)
+
+
+@compiled
+def _loop_of_event(event: int, session: int) -> QuerySet[EventRecord, int]:
+    events = EventRecord.objects.filter(pk=event, loop__session=session)
+    return events.values_list("loop_id", flat=True)
 
 
 @compiled
