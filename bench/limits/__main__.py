@@ -1,4 +1,4 @@
-"""CPU time and event loop pauses of the worst request to each endpoint that strangers and tokens reach.
+"""CPU time and event loop pauses of the worst request to each endpoint, with and without a token.
 
 python -m bench.limits [--only NAME] [--database postgres://…]
 
@@ -94,7 +94,7 @@ class Pauses:
             self._line.send(b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
             self._line.read_response()
             self.longest_s = max(self.longest_s, time.perf_counter() - began)
-            time.sleep(0.002)
+            time.sleep(0.002)  # the sampling interval
 
 
 def main() -> None:
@@ -120,7 +120,7 @@ class Cost:
 def measure(target: Place, attack: Attack, share: float) -> Cost:
     """Run an attack at a share of its full size."""
     with Pauses(target.port) as pauses:
-        time.sleep(SETTLE_S)
+        time.sleep(SETTLE_S)  # until what the attack before left is done
         pauses.longest_s, before = 0.0, target.cpu_s()
         sent, answer = attack(target, share)
         cpu_s = target.cpu_s() - before
@@ -172,7 +172,7 @@ def _body(content: Callable[[int], bytes], size: int, **headers: str) -> Attack:
 
 
 def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, headers: str = "") -> Attack:
-    """Return an attack that gets a path again and again; `{session}` and `{page}` stand for recorded ones."""
+    """Return an attack that gets a path repeatedly; `{session}` and `{page}` become recorded ones."""
 
     def attack(target: Place, share: float) -> tuple[int, str]:
         found = path.format(session=target.session, page=target.page)
@@ -185,7 +185,7 @@ def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, head
 
 
 def _subscribe(target: Place, share: float) -> tuple[int, str]:
-    """Open event streams side by side, then store a batch that each of them is told of."""
+    """Open event streams side by side, then store a batch that each of them reports."""
     request = (
         f"GET /api/v1/lifecycle HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {target.token}\r\n\r\n"
     ).encode()
@@ -215,7 +215,7 @@ def _page_socket(target: Place, share: float) -> tuple[int, str]:
         status, _ = line.read_response()
         line.send(content)
         _send(target, b"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n")
-        time.sleep(SETTLE_S)
+        time.sleep(SETTLE_S)  # until the frames are refused: nothing is answered
     return len(content), str(status)
 
 
@@ -267,7 +267,6 @@ def _events(size: int) -> bytes:
 
 WORDS = "+".join(f"{letter * 20}" for letter in "abcdefgh")  # as many as a query may have
 MODELS = "&".join(f"model={'m' * 100}{number}" for number in range(50))  # as many as a filter may have
-HEADERS = f"X-Long: {'x' * 8_000}\r\n" + "X-More: 1\r\n" * 300
 
 ATTACKS: dict[str, Attack] = {
     "ingest: events of unknown type": _body(_events, 4 * MIB),

@@ -14,6 +14,8 @@ from tests.browser.chromium import ARGS
 from tests.browser.played_socket import open_page  # noqa: F401  a fixture
 from tests.support.server import Server
 
+VIEWPORT = {"width": 1280, "height": 720}
+DEFAULT_MEDIA = dict.fromkeys(("media", "color_scheme", "reduced_motion"), "null")
 WATCH = """window.violations = [];
 addEventListener("securitypolicyviolation", (event) => {
   violations.push(`${event.violatedDirective} ${event.blockedURI}`);
@@ -121,6 +123,14 @@ class Watched:
             self.page.locator("[data-connection=live]").wait_for()
         return self.page
 
+    def renew(self, **media) -> None:
+        """Forget what a test before has left: its faults, the width and the media, and what pages stored."""
+        self.faults.clear()
+        self.page.set_viewport_size(VIEWPORT)
+        self.page.emulate_media(**DEFAULT_MEDIA | media)
+        if self.page.url != "about:blank":
+            self.page.evaluate("localStorage.clear(); sessionStorage.clear()")
+
     def violations(self) -> list[str]:
         return self.page.evaluate("window.violations")
 
@@ -146,3 +156,26 @@ def window(browser, server, signed_in):
     yield window
     for each in windows:
         each.context.close()
+
+
+@pytest.fixture(scope="module")
+def shared_window(browser, server, signed_in):
+    """One window for all tests of a module; `look` renews it."""
+    watched = Watched(browser, server, signed_in)
+    yield watched
+    watched.context.close()
+
+
+@pytest.fixture
+def look(shared_window, window, addresses):
+    """Return a function that opens a page by its name, and returns the window and the page.
+
+    For tests that only look at pages: all use one window, as a new one takes more CPU time than a page.
+    """
+
+    def look(name, **media):
+        watched = window(state=None) if name == "signin" else shared_window
+        watched.renew(**media)
+        return watched, watched.open(addresses[name])
+
+    return look

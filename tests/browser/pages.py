@@ -29,7 +29,7 @@ ADDRESSES = {
 }
 OF_RECORDS = (
     *("session", "failed", "tree", "running", "past", "timeline", "events", "json"),
-    *("evaluation", "compaction", "passes", "session-search", "two-sessions"),
+    *("evaluation", "compaction", "passes", "session-search", "compare", "loops"),
 )
 PAGES = [*ADDRESSES, *OF_RECORDS]
 
@@ -61,6 +61,7 @@ def _of_records(server: Server) -> dict[str, str]:
     hostile = [each for each in loops if each["session_id"] == HOSTILE]
     one, other = (each["url"].rpartition("/")[2] for each in (session, tree))
     first = hostile[0]["url"]
+    compared = "&".join(f"of={loop['url'].rpartition('/')[2]}" for loop in hostile[:3])
     return {
         "session": session["url"],
         "failed": next(each["url"] for each in loops if each["loop_id"] == "spent.0"),
@@ -74,7 +75,8 @@ def _of_records(server: Server) -> dict[str, str]:
         "compaction": f"{session['url']}/compactions/{shortened['id']}",
         "passes": f"{first}?tab=compactions",
         "session-search": f"{session['url']}/search?q=img",
-        "two-sessions": f"/p/default/sessions/compare?of={one}&of={other}",
+        "compare": f"/p/default/sessions/compare?of={one}&of={other}",
+        "loops": f"{session['url']}/compare?{compared}",
     }
 
 
@@ -109,10 +111,3 @@ def learning() -> Iterator[dict]:
             yield build.tool_start(loop, call, name, {"path": MARKUP + name})
             yield build.tool_end(loop, call, name, is_error=is_error) | {"result": f"error {MARKUP}"}
         yield build.agent_end(loop)
-
-
-def open_page(window, addresses, name, **options):
-    """Open a page; `signin` without a session."""
-    state = {"state": None} if name == "signin" else {}
-    watched = window(**state, **options)
-    return watched, watched.open(addresses[name])

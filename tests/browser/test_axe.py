@@ -3,12 +3,12 @@
 import pytest
 
 from tests.browser.axe import COLOURS, RULES, serious
-from tests.browser.pages import PAGES, open_page
+from tests.browser.pages import PAGES
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_axe_finds_nothing_serious(window, addresses, name):
-    _, page = open_page(window, addresses, name, reduced_motion="reduce")
+def test_axe_finds_nothing_serious(look, name):
+    _, page = look(name, reduced_motion="reduce")
     found = []
     for width in (390, 1440):
         page.set_viewport_size({"width": width, "height": 900})

@@ -1,5 +1,7 @@
 """Text stays readable on narrow screens and with long names."""
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 
 from tests.support import build
@@ -59,6 +61,32 @@ def test_on_a_phone_every_menu_and_the_time_range_open_inside_of_the_window(wind
         assert box["x"] + box["width"] <= PHONE["width"]
         page.keyboard.press("Escape")
         assert menu.get_attribute("open") is None
+
+
+RANGED = ("sessions", "costs", "evaluations", "compactions", "leaderboard", "integrity")
+
+
+@pytest.mark.usefixtures("recorded")
+@pytest.mark.parametrize("name", RANGED)
+def test_on_a_phone_a_long_custom_range_is_not_cut(window, name):
+    now = datetime.now(UTC)
+    start, end = now - timedelta(days=64), now + timedelta(days=300)
+    query = f"since={start:%Y-%m-%d}T10:59:59Z&until={end:%Y-%m-%d}T10:59:59Z"
+    page = window(viewport=PHONE, timezone_id="UTC").open(f"/p/default/{name}?{query}")
+    button = page.locator(".filter-menu summary", has_text=" to ")
+    assert f"{start.day} {start:%b}" in button.inner_text()
+    assert f"{end.day} {end:%b}" in button.inner_text()
+    box = button.bounding_box()
+    assert box["x"] >= 0
+    assert box["x"] + box["width"] <= PHONE["width"]
+    for part in (button, *button.locator("*").all()):
+        assert part.evaluate(
+            "each => each.scrollWidth <= each.clientWidth || getComputedStyle(each).display == 'inline'"
+        )
+    button.click()
+    popover = page.locator(".range-form").bounding_box()
+    assert popover["x"] >= 0
+    assert popover["x"] + popover["width"] <= PHONE["width"]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ import re
 import shutil
 import sys
 import tempfile
-import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -21,9 +20,9 @@ from tests.faults.outages import until_served
 from tests.faults.support.compare_ledgers import Outcome, compare
 from tests.faults.support.producers import at_work, stop
 from tests.support.server import Server
+from tests.support.wait import until
 
 PRODUCERS = 8
-LONGEST_S = 60.0
 FAILS = {
     "sync": ("fdatasync", "fdatasync:error=EIO:when={n}"),
     "io": ("pwrite64,pread64", "pwrite64,pread64:error=EIO:when={n}..{m}"),
@@ -80,10 +79,7 @@ def run(folder: Path, kind: str, after: int, seed: int) -> Course:
 
 
 def _until_it_failed(trace: Path) -> None:
-    deadline = time.monotonic() + LONGEST_S
-    while "(INJECTED)" not in trace.read_text(errors="replace"):
-        assert time.monotonic() < deadline, "no call failed"
-        time.sleep(0.1)
+    until(lambda: "(INJECTED)" in trace.read_text(errors="replace"), "no call failed")
 
 
 def _read(trace: Path) -> tuple[int, int]:

@@ -26,14 +26,12 @@ from tests.faults.support.compare_ledgers import Outcome, compare
 from tests.faults.support.producers import Producer, at_work, stop
 from tests.faults.support.services import Postgres, Service
 from tests.support.server import Server
+from tests.support.wait import until
 
 PRODUCERS = 8
 BEFORE_S = 2.0
-FELT_S = 60.0
-RETURN_S = 30.0
 MIB = 1024 * 1024
 FULL_AGAIN_S = 5.0  # checkpoints of its log free space, so some more events are stored
-LET_GO_S = 10
 DISK_BYTES = 256 * MIB
 LEFT_BYTES = MIB // 4
 
@@ -113,10 +111,8 @@ def mounted(image: Path, place: Path) -> Iterator[None]:
 
 def _let_go(place: Path) -> None:
     """Unmount it; a killed process may hold a file for a moment longer on a busy machine."""
-    deadline = time.monotonic() + LET_GO_S
-    while subprocess.run(["umount", place], check=False).returncode:
-        assert time.monotonic() < deadline, f"{place} is still held"
-        time.sleep(0.1)  # polled: nothing reports it
+    unmount = ["umount", place]
+    until(lambda: not subprocess.run(unmount, check=False).returncode, f"{place} is still held", poll_s=0.1)
 
 
 @contextmanager
@@ -166,7 +162,7 @@ def _ready_while(server: Server, well_s: float) -> int:
     """Return the status of `/readyz` once it is not 200, or after `well_s` seconds."""
     deadline = time.monotonic() + well_s
     while (reported := status(server, "/readyz")) == 200 and time.monotonic() < deadline:
-        time.sleep(0.1)  # polled
+        time.sleep(0.05)  # polled: the server commits again by itself
     return reported
 
 
@@ -176,24 +172,29 @@ def _acks(producers: list[Producer]) -> int:
 
 def _until_felt(server: Server, why: str = "") -> None:
     """Wait until the server reports that it cannot commit, and the reason `why`."""
-    began = time.monotonic()
-    while (reported := _readiness(server)) == "ok" or (why and reported != why):
-        assert time.monotonic() - began < FELT_S, "the outage has no effect"
-        time.sleep(0.1)  # polled
+
+    def is_felt() -> bool:
+        reported = _readiness(server)
+        return reported != "ok" and why in {"", reported}
+
+    until(is_felt, "the outage has no effect")
 
 
 def until_served(producers: list[Producer]) -> int:
     """Wait until each producer has an acknowledgement again; return how often one was refused before it."""
-    began = time.monotonic()
-    waiting = {producer: (producer.acks, producer.refusals) for producer in producers}
-    most = 0
-    while waiting:
-        assert time.monotonic() - began < RETURN_S, "a producer is not served again"
-        time.sleep(0.05)  # polled: nothing reports it
-        for producer, (acks, refusals) in list(waiting.items()):
+    before = {producer: (producer.acks, producer.refusals) for producer in producers}
+    waiting, most = set(producers), 0
+
+    def are_served() -> bool:
+        nonlocal most
+        for producer in list(waiting):
+            acks, refusals = before[producer]
             most = max(most, producer.refusals - refusals)
             if producer.acks > acks:
-                del waiting[producer]
+                waiting.remove(producer)
+        return not waiting
+
+    until(are_served, "a producer is not served again")
     return most
 
 

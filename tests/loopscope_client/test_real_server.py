@@ -5,12 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from time import monotonic, sleep
 
 import pytest
 
 from loopscope_client import Client
 from tests.support.server import Server
+from tests.support.wait import until
 
 ROOT = Path(__file__).parents[2]
 LONG_S = 60
@@ -32,13 +32,6 @@ def events(server, session):
 
 def steps(session, count, start=0):
     return [{"type": "Step", "session_id": session, "n": n} for n in range(start, start + count)]
-
-
-def wait_for(is_so):
-    until = monotonic() + LONG_S
-    while not is_so():
-        assert monotonic() < until
-        sleep(0.05)
 
 
 def begin(session):
@@ -129,7 +122,7 @@ def test_a_file_is_followed_by_one_process_until_a_signal(server, tmp_path):
     with subprocess.Popen(
         command, cwd=ROOT, env=server.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as first:
-        wait_for(lambda: "followed" in {i["session_id"] for i in server.read("/api/v1/sessions")["items"]})
+        until(lambda: "followed" in {i["session_id"] for i in server.read("/api/v1/sessions")["items"]})
 
         second = subprocess.run(
             command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False

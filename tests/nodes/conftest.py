@@ -10,7 +10,8 @@ from django.db import connection
 
 from tests.faults.support.databases import fresh
 from tests.nodes.cut_proxy import Cut
-from tests.nodes.nodes import Nodes, project, until
+from tests.nodes.nodes import Nodes, project
+from tests.support.wait import until
 
 HAS_BOTH = connection.vendor == "postgresql" and bool(settings.REDIS_URL)
 

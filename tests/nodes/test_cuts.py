@@ -1,14 +1,14 @@
-"""Redis or PostgreSQL gone for a while: nothing acknowledged is lost, and pages mend by themselves."""
+"""Redis or PostgreSQL unavailable for a while: nothing acknowledged is lost, and pages recover unaided."""
 
 from time import monotonic
 
-from recorder.pubsub.redis_relay import SEND_S
 from tests.faults.support import producer_stream
 from tests.nodes.conftest import hears
-from tests.nodes.nodes import Reader, post, until
+from tests.nodes.nodes import Reader, post
 from tests.support.build import agent_start
+from tests.support.wait import until
 
-RETURN_S = 5.0  # within which an open page equals a fresh one
+POSTS = 100
 LINES = producer_stream.lines("p", 0, 300)
 
 
@@ -21,22 +21,27 @@ def test_nodes_start_at_once_and_without_redis_and_say_so(cluster):
 def test_redis_away_delays_no_answer_and_pages_are_true_when_it_is_back(cluster, nodes):
     (here, there), redis = nodes, cluster.redis
     reader, token = Reader(here), there.token
+    reachable_s = posts_s(there, token, 0)
     redis.hang()
     with reader.look() as page:
         page.next()
-        waits = []
-        for number in range(100):
-            began = monotonic()
-            assert post(there, token, LINES[number : number + 1], number)[0] == 200
-            waits.append(monotonic() - began)
-        assert max(waits) < SEND_S, "an answer waited for Redis"
+        hanging_s = posts_s(there, token, POSTS)
+        assert hanging_s < 10 * reachable_s, "answers waited for Redis"
 
         redis.mend()
-        until(lambda: hears(here) and hears(there), RETURN_S)
+        until(lambda: hears(here) and hears(there))
         with reader.look() as new:
             fresh_page = new.next()
         if page.frames[-1] != fresh_page:
-            page.until(lambda body: body == fresh_page, RETURN_S)
+            page.until(lambda body: body == fresh_page)
+
+
+def posts_s(node, token, first):
+    """Send a hundred lines one after the other; return how long the answers took in all."""
+    began = monotonic()
+    for number in range(first, first + POSTS):
+        assert post(node, token, LINES[number : number + 1], number)[0] == 200
+    return monotonic() - began
 
 
 def test_a_cut_that_redis_itself_forgets_is_noticed(cluster, nodes):
@@ -47,7 +52,7 @@ def test_a_cut_that_redis_itself_forgets_is_noticed(cluster, nodes):
         redis.cut()
         agent.send(agent_start("missed.a.1"))
         redis.mend()
-        page.until(lambda body: "missed" in body, 2 * RETURN_S)
+        page.until(lambda body: "missed" in body)
 
 
 def test_postgresql_away_is_answered_busy_and_nothing_acknowledged_is_lost(cluster, nodes):
@@ -64,7 +69,7 @@ def test_postgresql_away_is_answered_busy_and_nothing_acknowledged_is_lost(clust
         assert (status, answer["code"]) == (503, "busy")
     base.mend()
 
-    until(lambda: post(here, token, LINES[20:40], 20, producer)[0] == 200, RETURN_S)
-    until(lambda: post(there, token, LINES[:1], 0, producer)[0] == 200, RETURN_S)
+    until(lambda: post(here, token, LINES[20:40], 20, producer)[0] == 200)
+    until(lambda: post(there, token, LINES[:1], 0, producer)[0] == 200)
     answer = post(there, token, LINES[:40], 0, producer)[1]
     assert (answer["upto"], answer["duplicates"], acked) == (39, 40, 19)

@@ -16,7 +16,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from pathlib import Path
-from time import monotonic, sleep
+
+from tests.support.wait import until
 
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
@@ -126,12 +127,11 @@ class Environment:
         assert status == 0, log.read_text()
 
     def _sign_in_link(self, process: subprocess.Popen[bytes], log: Path) -> str:
-        deadline = monotonic() + START_S
-        while not (found := re.search(r"http://\S+/signin/\S+", log.read_text())):
+        def printed() -> re.Match[str] | None:
             assert process.poll() is None, log.read_text()
-            assert monotonic() < deadline, log.read_text()
-            sleep(0.1)
-        return found[0]
+            return re.search(r"http://\S+/signin/\S+", log.read_text())
+
+        return until(printed, log.read_text, longest_s=START_S)[0]
 
 
 class Visitor:

@@ -103,6 +103,13 @@ class Client:
         assert message["type"] == "websocket.close", message
         return message["code"]
 
+    async def until_closed(self):
+        """Return the number of frames that the server sends before it closes, and the close code."""
+        frames = 0
+        while (message := await self._socket.receive_output(10))["type"] == "websocket.send":
+            frames += 1
+        return frames, message["code"]
+
     async def hello(self, producer="p", v=1):
         await self.send_frame({"op": "hello", "v": v, "producer": producer})
         return await self.receive()

@@ -14,16 +14,15 @@ import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from time import monotonic, sleep
 from urllib.parse import urlsplit
 from uuid import uuid4
 
 from websockets.sync.client import connect
 
 from tests.support.first_start import copy_start, started_folder
+from tests.support.wait import until
 
 ROOT = Path(__file__).parents[2]
-START_S = 60
 # Recorded streams have fixed times, of which the latest are months ago.
 NEVER_STALE = {"LOOPSCOPE_STALE_S": "0", "LOOPSCOPE_STALE_WAITING_S": "0"}
 NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
@@ -82,11 +81,13 @@ class Server:
 
     def wait_until_it_answers(self) -> None:
         assert self._process is not None
-        deadline = monotonic() + START_S
-        while not self._answers():
-            assert self._process.poll() is None, f"the server ended:\n{self.log()}"
-            assert monotonic() < deadline, f"the server does not answer:\n{self.log()}"
-            sleep(0.05)
+        process = self._process
+
+        def answers() -> bool:
+            assert process.poll() is None, f"the server ended:\n{self.log()}"
+            return self._answers()
+
+        until(answers, lambda: f"the server does not answer:\n{self.log()}")
 
     def kill(self) -> None:
         """Kill it and all its children, as a crash would."""

@@ -10,6 +10,7 @@ import re
 from datetime import UTC, datetime, timedelta
 from decimal import Decimal
 from hashlib import sha256
+from itertools import chain
 
 from django.apps import apps
 from django.contrib.auth.models import User
@@ -39,7 +40,7 @@ from recorder.models import (
 from recorder.operations import retention, retention_pins
 from recorder.operations.integrity_check import findings
 from recorder.pricing import backfill, price_book
-from recorder.projection.export import phi_text, raw_lines
+from recorder.projection.export import phi_session, phi_text, raw_lines
 from tests.recorder.insights.fixtures import learned, working
 from tests.support.foreign_tapes import TAPES, tape
 from tests.support.project_digest import records
@@ -176,6 +177,7 @@ def _project(project: Project) -> dict[str, object]:
         "retention_days": project.retention_days,
         "api": {path: _listed(project, path) for path in LISTS},
         "exports": _exports(project),
+        "exports_of_0_2": _exports_of_0_2(project),
         "lines": {producer.name: _lines(producer) for producer in Producer.objects.filter(project=project)},
         "prices": list(
             Price.objects.filter(project=project).order_by("pk").values_list("model", "provider", "is_own")
@@ -219,6 +221,18 @@ def _exports(project: Project) -> dict[str, list[str]]:
         ]
         for session in Session.objects.filter(project=project).order_by("session_id")
     }
+
+
+def _exports_of_0_2(project: Project) -> dict[str, str]:
+    """Return the hashes of phi-core sessions as 0.2.0 wrote them: without results that only tools sent."""
+    exports = {}
+    for session in Session.objects.filter(project=project, pruned_on=None).exclude(source="phi-core"):
+        export = phi_session(session)
+        for turn in chain.from_iterable(loop["turns"] for loop in export["loops"]):
+            turn["tool_results"] = []
+        text = json.dumps(export, indent=2, ensure_ascii=False)
+        exports[session.session_id] = sha256(text.encode()).hexdigest()
+    return exports
 
 
 def _hash(export) -> str:

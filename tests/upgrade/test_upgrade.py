@@ -11,6 +11,8 @@ from tests.upgrade.databases import DESCRIPTIONS, FILES, FOLDER, description, re
 VERSIONS = sorted(path for path in FOLDER.iterdir() if re.fullmatch(r"\d+\.\d+\.\d+", path.name))
 DATABASE = settings.DATABASES["default"]
 VENDOR = "sqlite" if "sqlite" in DATABASE["ENGINE"] else "postgresql"
+# The session of cagent with a compaction that cost something, and the sums of compactions.
+BILLED_COMPACTION = re.compile("5b1c9e0a-2f57-4a0e-9c55-0d6f2f3a7c01|^Spending .* compaction ")
 pytestmark = [pytest.mark.slow, pytest.mark.postgres]
 
 
@@ -63,12 +65,21 @@ def comparable(described):
     return described
 
 
+def with_exports_of_0_2(described):
+    """Put back the exports of other runtimes as 0.2.0 wrote them, without results that only tools sent."""
+    for project in described["projects"].values():
+        for session, export in project["exports_of_0_2"].items():
+            project["exports"][session][1] = export
+    return described
+
+
 def test_nothing_is_lost(upgraded):
     version, copy = upgraded
     then = description(version, VENDOR)
 
     assert len(then["projects"]["default"]["exports"]) > 20
-    changes = lost(comparable(then), comparable(copy.step("describe")))
+    now = copy.step("describe")
+    changes = lost(comparable(then), comparable(with_exports_of_0_2(now)))
     # 0.2.0 answered a total also where the runtime had sent none, and no parent in another session.
     corrected = re.compile(r"/(total_tokens: \d+ became None|parent_loop: None became \d+)$")
     assert [change for change in changes if not corrected.search(change)] == []
@@ -77,7 +88,11 @@ def test_nothing_is_lost(upgraded):
 def test_records_are_what_the_journal_says_and_recording_goes_on(upgraded):
     _, copy = upgraded
 
-    assert copy.step("rebuild") == {"changed": {"default": [], "opened": []}, "damaged": []}
+    found = copy.step("rebuild")
+
+    # What compactions of cagent cost was not recorded before 0.3: a rebuild adds their loops.
+    default = [record for record in found["changed"].pop("default") if not BILLED_COMPACTION.search(record)]
+    assert (default, found) == ([], {"changed": {"opened": []}, "damaged": []})
 
     exports = copy.step("resume")
     assert exports["opened"] == exports["whole"]

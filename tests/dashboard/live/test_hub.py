@@ -15,6 +15,7 @@ from dashboard.live.viewer import WINDOW_FRAMES, DirtyPanels, Viewer
 from dashboard.pages.welcome.queries import First
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation
+from tests.support.wait import LONGEST_S
 
 PROJECT = 7
 
@@ -94,7 +95,7 @@ def open_page(hub):
 
 
 async def until(true: Callable[[], object]) -> None:
-    async with asyncio.timeout(5):
+    async with asyncio.timeout(LONGEST_S):
         while not true():  # noqa: ASYNC110  frames arrive by callback, as a real viewer's do
             await asyncio.sleep(0.002)
 
@@ -175,7 +176,7 @@ async def test_fast_panels_do_not_wait_for_slow_ones(hub, open_page):
     await until(lambda: calm.frames and quick.frames)
 
     def take_long():
-        time.sleep(2 * TICK_S)
+        time.sleep(2 * TICK_S)  # longer than the interval of redraws
         hub.invalidate(touched(2))
 
     slow.after = take_long
@@ -187,6 +188,7 @@ async def test_fast_panels_do_not_wait_for_slow_ones(hub, open_page):
 async def test_no_panel_is_sent_while_the_whole_page_is_rendered(hub, open_page):
     drawn = Drawn()
     drawn.after = lambda: (
+        # longer than the interval of redraws
         (time.sleep(2 * TICK_S), hub.invalidate(touched(1))) if drawn.times[1] == 1 else None
     )
     browser = open_page(Sessions(drawn.panel, [1, 2]))

@@ -140,15 +140,26 @@ def test_a_form_without_a_csrf_token_is_answered_with_navigation_theme_and_advic
     assert 'data-theme="dark"' in html
 
 
-def test_without_the_database_an_error_page_has_no_navigation(settings, db):
+def test_without_the_database_an_error_page_keeps_the_links_and_reads_nothing(
+    settings, db, django_assert_num_queries
+):
     settings.ROOT_URLCONF = __name__
-    project, user = Project.objects.create(slug="default"), User.objects.create_user("reader")
-    project.memberships.create(user=user)
-    client = Client()
-    client.force_login(user)
+    request = RequestFactory().get("/p/default/absent")
+    request.COOKIES[settings.SESSION_COOKIE_NAME] = "of nobody"
+    with django_assert_num_queries(0):
+        answer = DatabaseUnavailable(lambda _: None).process_exception(request, OperationalError("x"))
+    html = answer.content.decode()
+    assert answer.status_code == 503
+    assert 'href="/p/default/costs"' in html
+    assert 'href="/p/default/integrity"' in html
+    assert not INLINE.search(html)
 
-    answer = client.get("/p/default/absent")
-    assert (answer.status_code, "nav-list" in answer.content.decode()) == (503, False)
+
+@pytest.mark.parametrize("path", ["/p/default/absent", "/absent", "/p/<b>/absent"])
+def test_without_the_database_a_visitor_without_a_session_sees_no_navigation(db, path):
+    request = RequestFactory().get(path)
+    answer = DatabaseUnavailable(lambda _: None).process_exception(request, OperationalError("x"))
+    assert "nav-list" not in answer.content.decode()
 
 
 def test_a_bug_in_the_navigation_does_not_hide_the_error(settings, db, monkeypatch):

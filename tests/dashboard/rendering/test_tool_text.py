@@ -13,8 +13,6 @@ from hypothesis import strategies as st
 from dashboard.rendering import ansi, images, tool_text
 from tests.dashboard.page_model import parse
 
-TAG = re.compile(r"<[^>]*>")
-
 
 def shown(html):
     """Return the text that a browser would show."""

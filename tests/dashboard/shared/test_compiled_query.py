@@ -38,12 +38,14 @@ def every(number: int, wanted: Collection[int]) -> QuerySet[LoopRecord, tuple[in
 
 @compiled
 def longer(turns: int) -> QuerySet[LoopRecord, int]:
-    return LoopRecord.objects.filter(turns__gt=F("run") + turns).values_list("pk", flat=True)
+    return LoopRecord.objects.filter(turns__gt=F("run") + turns).order_by("pk").values_list("pk", flat=True)
 
 
 @compiled
 def since(moment: datetime) -> QuerySet[Session, str]:
-    return Session.objects.filter(last_event_at__gte=moment).values_list("session_id", flat=True)
+    return (
+        Session.objects.filter(last_event_at__gte=moment).order_by("pk").values_list("session_id", flat=True)
+    )
 
 
 @pytest.fixture

@@ -40,19 +40,19 @@ def proxy(to: int, faults: Callable[[], Fault]) -> Iterator[int]:
     port: list[int] = []
 
     async def serve() -> None:
-        async def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-            with suppress(asyncio.CancelledError):  # the proxy ends: asyncio would call that an error
-                await _pass(to, faults(), reader, writer)
+        def accept(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+            connection = loop.create_task(_pass(to, faults(), reader, writer))
+            connection.add_done_callback(lambda _: writer.close())  # a task cancelled early runs no `finally`
 
         server = await asyncio.start_server(accept, "127.0.0.1", 0)
         port.append(server.sockets[0].getsockname()[1])
         started.set()
         await stop.wait()
         server.close()
-        others = asyncio.all_tasks() - {asyncio.current_task()}
-        for task in others:
-            task.cancel()
-        await asyncio.gather(*others, return_exceptions=True)
+        while others := asyncio.all_tasks() - {asyncio.current_task()}:  # an accept under way starts another
+            for task in others:
+                task.cancel()
+            await asyncio.gather(*others, return_exceptions=True)
 
     thread = threading.Thread(target=loop.run_until_complete, args=(serve(),))
     thread.start()

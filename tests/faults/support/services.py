@@ -10,12 +10,12 @@ import subprocess
 import tempfile
 from collections.abc import Sequence
 from pathlib import Path
-from time import monotonic, sleep
 from types import TracebackType
 
 import psycopg
 
-START_S = 30.0
+from tests.support.wait import until
+
 POSTGRES_USER = "postgres"  # the server refuses to run as root
 
 
@@ -37,13 +37,13 @@ class Service:
 
     def start(self) -> None:
         """Start it, and return when it answers."""
-        deadline = monotonic() + START_S
         self._launch()
-        while not self._answers():
-            assert monotonic() < deadline, (self.folder / "log").read_text()
-            sleep(0.1)
-            if self._process is not None and self._process.poll() is not None:
-                self._launch()  # children of the killed process were still running
+        until(self._has_started, (self.folder / "log").read_text, poll_s=0.05)
+
+    def _has_started(self) -> bool:
+        if self._process is not None and self._process.poll() is not None:
+            self._launch()  # children of the killed process were still running
+        return self._answers()
 
     def _launch(self) -> None:
         with (self.folder / "log").open("ab") as log:

@@ -1,13 +1,14 @@
 """The fault proxy makes the faults of its settings and no others."""
 
+import asyncio
+import gc
 import socket
 import threading
-import time
 
 import pytest
 
 from tests.faults.support.proxy import Fault, proxy
-from tests.nodes.nodes import until
+from tests.support.wait import until
 
 SENT = bytes(range(256)) * 40
 
@@ -59,11 +60,13 @@ def test_what_is_not_cut_arrives_whole(echo, fault):
     assert through(echo[0], fault) == (SENT, None)
 
 
-def test_a_delay_and_a_rate_take_their_time(echo):
-    started = time.monotonic()
-    through(echo[0], Fault(delay_s=0.05, rate=len(SENT) * 5))
+def test_each_chunk_waits_for_the_delay_and_the_rate_in_both_directions(echo, monkeypatch):
+    waits, wait = [], asyncio.sleep
+    monkeypatch.setattr(asyncio, "sleep", lambda seconds: waits.append(seconds) or wait(0))
+    assert through(echo[0], Fault(delay_s=3, rate=len(SENT) * 5)) == (SENT, None)
 
-    assert time.monotonic() - started >= 0.05 + 0.2
+    assert len(waits) >= 2
+    assert sum(waits) == pytest.approx(3 * len(waits) + 2 * 0.2)
 
 
 @pytest.mark.parametrize("ending", ["close", "reset"])
@@ -78,6 +81,24 @@ def test_a_half_open_connection_says_nothing_more(echo):
     back, error = through(echo[0], Fault(cut_after=1000, ending="silence"), wait_s=0.5)
 
     assert (len(back), error) == (1000, TimeoutError)
+
+
+def test_a_proxy_that_ends_while_it_connects_closes_the_connection(echo, monkeypatch):
+    connecting = threading.Event()
+
+    async def connect(*_to):
+        connecting.set()
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(asyncio, "open_connection", connect)
+    with socket.socket() as line:
+        line.settimeout(5)
+        with proxy(echo[0], Fault) as at:
+            line.connect(("127.0.0.1", at))
+            connecting.wait()
+
+        assert line.recv(1) == b""
+    gc.collect()  # an unclosed stream would warn here, and not in whichever test is the next
 
 
 def test_answers_are_swallowed(echo):

@@ -155,6 +155,7 @@ def test_clock_skew_changes_only_times():
 def test_a_session_is_the_sum_of_its_loops(tape):
     play = Play(*events(tape), FLUSH)
 
+    assert play.of(Session)
     for session in play.of(Session):
         loops = [loop for loop in play.of(Loop) if loop.session is session]
         for name in ("input_tokens", "output_tokens", "turns", "tool_calls", "errors", "compactions"):

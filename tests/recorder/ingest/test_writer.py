@@ -1,4 +1,4 @@
-"""The writer: many doors, one thread, groups, and an answer for each batch alone."""
+"""The writer: batches of many connections, one thread, groups, and an answer for each batch."""
 
 import asyncio
 import threading
@@ -150,8 +150,8 @@ async def test_a_bug_that_ends_the_writing_thread_ends_the_process(project, writ
     ended = []
     writer.when_broken = ended.append
     monkeypatch.setattr(writing.Attempts, "write", None)
-    for _ in range(2):  # who waited, and who comes later
+    for _ in range(2):  # a waiting batch, and a later one
         with pytest.raises(Busy):
             await writer.submit(batch(project, 0, LINES))
     await asyncio.to_thread(writer.close)
-    assert ["the writing thread is gone" in why for why in ended] == [True]
+    assert ["the writer thread has ended" in why for why in ended] == [True]

@@ -1,4 +1,4 @@
-"""The journal is append-only: whoever tries to change a line is refused by the database."""
+"""The journal is append-only: the database rejects every change of a line."""
 
 from datetime import UTC, date, datetime
 
@@ -10,8 +10,8 @@ from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal import append, immutability
 from recorder.journal.read import texts
 from recorder.models import JournalEvent, Producer, Project
+from tests.recorder.journal.tamper import tampering
 from tests.support.build import agent_end, agent_start, line
-from tests.support.tamper import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

@@ -1,4 +1,4 @@
-"""Lines go into the journal in pieces and come out whole, however they were sent and whatever failed."""
+"""Lines are restored byte for byte, however they were sent and whatever failed."""
 
 from datetime import timedelta
 
@@ -14,8 +14,8 @@ from recorder.journal.read import texts
 from recorder.models import JournalEvent, Project
 from recorder.operations.integrity_check import findings
 from tests.phi_core.scenarios import FOLDER
+from tests.recorder.journal.tamper import tampering
 from tests.support.long_loop import LongLoop
-from tests.support.tamper import tampering
 
 pytestmark = pytest.mark.django_db(transaction=True)
 

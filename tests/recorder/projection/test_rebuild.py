@@ -1,4 +1,4 @@
-"""Rebuild, check and prune: records are an index over the journal, and one can see when they are not."""
+"""Rebuild, check and prune: records are derived from the journal, and inconsistencies are reported."""
 
 import json
 from datetime import timedelta
@@ -27,8 +27,8 @@ from recorder.models import (
     Turn,
 )
 from recorder.operations.integrity_check import findings
+from tests.recorder.journal.tamper import tampering
 from tests.support.project_digest import digest
-from tests.support.tamper import tampering
 
 PHI_CORE = Path(__file__).parents[2] / "tapes" / "phi-core"
 SCENARIOS = sorted(path.name.removesuffix(".events.jsonl") for path in PHI_CORE.glob("*.events.jsonl"))

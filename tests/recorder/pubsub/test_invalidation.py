@@ -1,4 +1,4 @@
-"""The doorbell: what it says, how it adds up, and what other processes commit."""
+"""Invalidations: their content, how they are merged, and those of commits of other processes."""
 
 import json
 import subprocess
@@ -143,7 +143,7 @@ def test_a_line_whose_invalidation_was_lost_is_published_by_the_next_poll(
         watch.poll()
         commit()
     watch.poll()
-    assert not invalidations, "its bell may still be on its way"
+    assert not invalidations, "its invalidation may still arrive"
     watch.poll()
     watch.close()
 
@@ -196,13 +196,13 @@ def test_a_config_that_another_process_saw_first_is_named_once(project, invalida
 
 @pytest.fixture
 def alone(monkeypatch):
-    """No Redis: what others commit is found at the first look."""
+    """Disable Redis: commits of other processes are found by the first poll."""
     monkeypatch.setattr(settings, "REDIS_URL", "")
 
 
 @pytest.fixture
 def missed(monkeypatch):
-    """Return how often every open page was to be drawn anew."""
+    """Return how often all open pages were to be rendered again."""
     redraws = []
     monkeypatch.setattr(invalidation, "_gap_subscribers", [lambda: redraws.append(1)])
     return lambda: len(redraws)
@@ -218,7 +218,7 @@ def lines_of(*producers):
 
 @contextmanager
 def slow(project, lines):
-    """Record lines in a process of its own that waits before it commits."""
+    """Record lines in another process, which waits before it commits."""
     words = [str(project.pk), *(each.decode() for each in lines)]
     command = [sys.executable, "-c", SLOW, *words]
     with subprocess.Popen(
@@ -234,7 +234,7 @@ def slow(project, lines):
 
 
 def address():
-    """Return where the database of the tests is."""
+    """Return the URL of the test database."""
     named = connection.settings_dict
     if connection.vendor == "sqlite":
         return f"sqlite:///{named['NAME']}"
@@ -250,6 +250,6 @@ def environment():
 
 
 def elsewhere(project, lines, producer="elsewhere"):
-    """Record lines in a process of its own."""
+    """Record lines in another process."""
     words = [str(project.pk), producer, *(each.decode() for each in lines)]
     subprocess.run([sys.executable, "-c", ELSEWHERE, *words], env=environment(), check=True)

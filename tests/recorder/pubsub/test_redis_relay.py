@@ -1,4 +1,4 @@
-"""Bells between nodes: what one says the others hear; a hole in the numbers, or silence, tells of misses."""
+"""Invalidations between nodes: all arrive, and a gap in the numbers, or silence, is reported as a loss."""
 
 import asyncio
 from contextlib import suppress
@@ -57,14 +57,14 @@ def test_an_invalidation_passes_redis_unchanged():
 
 async def test_invalidations_of_a_node_are_sent_to_all(relay):
     layer = get_channel_layer()
-    ear = await layer.new_channel("ear")
-    await layer.group_add(GROUP, ear)
+    channel = await layer.new_channel("channel")
+    await layer.group_add(GROUP, channel)
 
     relay.carry(SAMPLE)
-    while not (envelope := await asyncio.wait_for(layer.receive(ear), 10))["bell"]:
+    while not (envelope := await asyncio.wait_for(layer.receive(channel), 10))["content"]:
         pass
 
-    assert Invalidation.of(envelope["bell"]) == SAMPLE
+    assert Invalidation.of(envelope["content"]) == SAMPLE
 
 
 async def test_invalidations_of_another_node_are_published_here(relay, heard):
@@ -74,9 +74,9 @@ async def test_invalidations_of_another_node_are_published_here(relay, heard):
 async def test_messages_that_cannot_be_sent_or_decoded_do_not_end_the_relay(relay, heard, caplog):
     await received(heard)
 
-    relay.carry("no bell at all")
+    relay.carry("no invalidation")
     await logged(caplog, "cannot be sent")
-    await get_channel_layer().group_send(GROUP, {"type": "bell", "of": "another release"})
+    await get_channel_layer().group_send(GROUP, {"type": "invalidation", "of": "another release"})
     await logged(caplog, "cannot be decoded")
     await logged(caplog, "answers again")
 
@@ -103,9 +103,9 @@ def heard():
 
 
 async def received(heard):
-    """Say a bell as another node would until it rings here; return what rang."""
+    """Publish an invalidation as another node would until it arrives here; return what arrived."""
     for number in range(1, 100):
-        message = {"type": "bell", "node": "other", "number": number, "bell": SAMPLE.message()}
+        message = {"type": "invalidation", "node": "other", "number": number, "content": SAMPLE.message()}
         await get_channel_layer().group_send(GROUP, message)
         with suppress(TimeoutError):
             return await asyncio.wait_for(heard.get(), 0.1)

@@ -42,6 +42,10 @@ def request(address, **headers):
     return RequestFactory().post("/signin", REMOTE_ADDR=address, headers=headers)
 
 
+def tried(name, address):
+    return RequestFactory().post("/signin", {"username": name}, REMOTE_ADDR=address)
+
+
 @pytest.mark.parametrize("name", SPELLINGS)
 def test_every_spelling_counts_as_one_account(name):
     assert account_of(name) == "ada"
@@ -91,6 +95,22 @@ def test_the_table_is_bounded_and_the_oldest_count_gives_way():
     assert len(table) == 100
     assert table.count(("999", "")) == 2
     assert table.count(("0", "")) == 1
+
+
+def test_a_flood_of_names_from_one_address_fills_no_table_and_evicts_no_count():
+    assert throttle.tries_left(tried("ada", "10.0.0.2"))
+    allowed = [throttle.tries_left(tried(f"user{each}", "10.0.0.1")) for each in range(1_000)]
+
+    assert allowed.count(True) == ADDRESS_TRIES
+    assert len(attempts) <= 3 + 1 + 2 * ADDRESS_TRIES
+    assert attempts.count(("ada", "")) == 2
+
+
+def test_a_long_name_is_counted_at_a_bounded_length():
+    for name in ("x" * 100_000, "\ufdfa" * 50_000):  # the second is 18 characters each when normalised
+        throttle.tries_left(tried(name, "10.0.0.1"))
+
+    assert max(len(account) for account, _ in attempts._counts) <= throttle.NAME_CHARS
 
 
 def test_counts_end_after_the_window(monkeypatch):

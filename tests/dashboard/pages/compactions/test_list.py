@@ -71,6 +71,28 @@ def test_filters_are_in_the_query_string(feed, see, query, expected):
 
 
 @pytest.mark.parametrize(
+    "query", ["", "?agent=agent-a", "?config={opus}", "?session={first}", "?config={opus}&agent=agent-a"]
+)
+def test_tile_and_sums_count_the_rows_of_the_list(feed, see, query):
+    feed(tape="06")
+    feed(*whole(1), *whole(2, "claude-opus-4-6"))
+    opus = ModelConfig.objects.get(model="claude-opus-4-6").key
+    page = see(f"/p/default/compactions{query.format(opus=opus, first=Session.objects.earliest('pk').pk)}")
+    rows = len(found(page))
+    assert rows
+    assert f"Compactions {rows} in " in page.text
+    assert f"1 to {rows} of {rows} compaction" in page.text
+    assert sums(page, "By config") == sums(page, "By agent") == rows
+
+
+def sums(page, label):
+    """Return the sum of the compactions in a table."""
+    (table,) = [e for e in page.root.walk() if e.attributes.get("aria-label") == label]
+    body = next(e for e in table.walk() if e.tag == "tbody")
+    return sum(int(row.elements[1].children[0]) for row in body.elements)
+
+
+@pytest.mark.parametrize(
     ("model", "agent", "expected"),
     [
         ("", "", [4, 3, 2, 1]),

@@ -170,14 +170,19 @@ def test_a_denied_tool_call_is_counted_neither_as_run_nor_as_failed(feed, sessio
 
 
 @pytest.mark.parametrize(
-    ("tab", "stylesheet"), [("events", "events.css"), ("json", "events.css"), ("timeline", "timeline.css")]
+    ("tab", "stylesheets_of_tab"),
+    [
+        ("events", ["css/components/filter_bar.css", "css/session/events.css"]),
+        ("json", ["css/session/events.css"]),
+        ("timeline", ["css/session/timeline.css"]),
+    ],
 )
-def test_a_tab_loads_its_style_sheet(feed, session, tab, stylesheet):
+def test_a_tab_loads_its_style_sheets(feed, session, tab, stylesheets_of_tab):
     feed(*build.small_loop())
 
     loaded = {name: stylesheets(session(query=query)) for name, query in (("", ""), (tab, f"?tab={tab}"))}
 
-    assert loaded[tab] == [*loaded[""], f"css/session/{stylesheet}"]
+    assert loaded[tab] == [*loaded[""], *stylesheets_of_tab]
     assert all(finders.find(path) for path in loaded[tab])
 
 

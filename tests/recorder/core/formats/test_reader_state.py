@@ -24,10 +24,10 @@ ROW = {
 STREAM_NAMES = (
     "session_id loop_id agent model turns in_turn is_writing is_whole text thinking calls running asked "
     "results usage cost answered_by turn_model total answer waits context compaction summary error "
-    "hit_limit is_pass"
+    "hit_limit is_pass compaction_at"
 )
 NAMES = {
-    "cagent": "streams at models team strangers prompts notices begun",
+    "cagent": "streams at models team strangers prompts notices begun costs last_compaction",
     "cagent-db": "stream sessions",
     "aidaemon": "tasks current last prompts spawns calls cursor",
 }
@@ -46,6 +46,15 @@ def test_a_state_has_the_stored_names_and_loads_again(form):
 
     assert list(first.state) == NAMES[form].split()
     assert reader(form, first.state).state == first.state
+
+
+def test_a_state_without_the_names_of_later_releases_loads():
+    first = reader("cagent")
+    for line in LINES["cagent"]:
+        first.read(line, AT)
+    old = {name: value for name, value in first.state.items() if name in NAMES["cagent"].split()[:8]}
+    old["streams"] = [{name: stream[name] for name in STREAM_NAMES.split()[:-1]} for stream in old["streams"]]
+    assert reader("cagent", old).state == first.state
 
 
 def test_open_streams_sessions_and_tasks_have_the_stored_names():

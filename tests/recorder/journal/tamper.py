@@ -1,4 +1,4 @@
-"""Changes of the journal in spite of its triggers, which are dropped for a moment."""
+"""Changes of the journal with its triggers dropped for a moment."""
 
 from contextlib import contextmanager
 

@@ -1,0 +1,35 @@
+"""The wait of the tests: polls a condition, with one generous limit.
+
+How long something takes depends on the machine, so no test asserts it: `tests/architecture/test_times.py`
+holds that this module alone compares a clock with a limit. `bench/` measures times.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import monotonic, sleep
+from typing import TypeVar
+
+T = TypeVar("T")
+
+LONGEST_S = 60.0  # many times what any wait takes, also on a busy machine
+POLL_S = 0.02
+
+
+def until(
+    holds: Callable[[], T],
+    why: str | Callable[[], str] = "the condition does not hold",
+    *,
+    longest_s: float = LONGEST_S,
+    poll_s: float = POLL_S,
+) -> T:
+    """Return the first true result of `holds`, called every `poll_s` seconds.
+
+    Raises AssertionError with `why`, or what it returns, after `longest_s` seconds.
+    """
+    deadline = monotonic() + longest_s
+    while not (result := holds()):
+        if monotonic() > deadline:
+            raise AssertionError(why if isinstance(why, str) else why())
+        sleep(poll_s)  # polled: a condition of another process reports nothing
+    return result
