@@ -4,11 +4,12 @@ import asyncio
 import gc
 import socket
 import threading
+from contextlib import contextmanager
 
 import pytest
 
 from tests.faults.support.proxy import Fault, proxy
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 SENT = bytes(range(256)) * 40
 
@@ -41,11 +42,18 @@ def echo():
     thread.join()
 
 
-def through(port, fault, wait_s=5):
-    """Send through the proxy; return what comes back before the end, and the error that ended it."""
+@contextmanager
+def sent(port, fault):
+    """Send through the proxy; return the connection."""
     with proxy(port, lambda: fault) as at, socket.create_connection(("127.0.0.1", at)) as line:
-        line.settimeout(wait_s)
+        line.settimeout(LONGEST_S)
         line.sendall(SENT)
+        yield line
+
+
+def through(port, fault):
+    """Send through the proxy; return what comes back before the end, and the error that ended it."""
+    with sent(port, fault) as line:
         back = b""
         try:
             while len(back) < len(SENT) and (piece := line.recv(65536)):
@@ -53,6 +61,12 @@ def through(port, fault, wait_s=5):
         except OSError as error:
             return back, type(error)
         return back, None
+
+
+def assert_silence(line):
+    line.settimeout(0.3)
+    with pytest.raises(TimeoutError):
+        line.recv(1)
 
 
 @pytest.mark.parametrize("fault", [Fault(), Fault(one_byte=True), Fault(delay_s=0.01)])
@@ -78,9 +92,9 @@ def test_a_connection_is_cut_after_so_many_bytes(echo, ending):
 
 
 def test_a_half_open_connection_says_nothing_more(echo):
-    back, error = through(echo[0], Fault(cut_after=1000, ending="silence"), wait_s=0.5)
-
-    assert (len(back), error) == (1000, TimeoutError)
+    with sent(echo[0], Fault(cut_after=1000, ending="silence")) as line:
+        assert len(line.recv(1000, socket.MSG_WAITALL)) == 1000
+        assert_silence(line)
 
 
 def test_a_proxy_that_ends_while_it_connects_closes_the_connection(echo, monkeypatch):
@@ -92,7 +106,7 @@ def test_a_proxy_that_ends_while_it_connects_closes_the_connection(echo, monkeyp
 
     monkeypatch.setattr(asyncio, "open_connection", connect)
     with socket.socket() as line:
-        line.settimeout(5)
+        line.settimeout(LONGEST_S)
         with proxy(echo[0], Fault) as at:
             line.connect(("127.0.0.1", at))
             connecting.wait()
@@ -102,5 +116,6 @@ def test_a_proxy_that_ends_while_it_connects_closes_the_connection(echo, monkeyp
 
 
 def test_answers_are_swallowed(echo):
-    assert through(echo[0], Fault(swallow_answers=True), wait_s=0.5) == (b"", TimeoutError)
-    assert echo[1] == [len(SENT)]
+    with sent(echo[0], Fault(swallow_answers=True)) as line:
+        until(lambda: echo[1] == [len(SENT)])
+        assert_silence(line)
