@@ -6,6 +6,7 @@ and then at most every `TICK_S`; slow panels (`min_interval_ms`) and whole pages
 with a fast tick between any two groups, so that a slow query delays fast panels by one group at most.
 
 Invariants: two viewers of a panel get the same HTML; each panel is rendered at most once per tick; a viewer
+gets its frames in the order in which their panels were rendered, so none overwrites a newer one; a viewer
 whose panels cannot all be rendered is dropped and reconnects, so a connected page is never silently out of
 date. Cost: per tick, one query per kind of dirty panel, one template per dirty panel, and one string per
 distinct set of panels, whatever the number of viewers.
@@ -114,8 +115,11 @@ class Topic:
     def _ready(self) -> list[Viewer]:
         return [viewer for viewer in self.viewers if viewer.is_ready]
 
-    async def _render_fast(self) -> None:
-        """Apply queued invalidations and render the fast panels, at most every `TICK_S`."""
+    async def _render_fast(self, before: Callable[[], None] = lambda: None) -> None:
+        """Apply queued invalidations and render the fast panels, at most every `TICK_S`.
+
+        `before` sends what was rendered earlier; it is called only if fast panels are rendered.
+        """
         now = self.loop.time()
         if now < self._fast_at + TICK_S:
             return
@@ -125,6 +129,7 @@ class Topic:
         panels = {viewer: due for viewer in self._ready() if (due := viewer.take(now))}
         if panels:
             self._fast_at = now
+            before()
             self._send(panels, await self._in_thread(draw, _union(panels)))
 
     async def _render_slow(self) -> None:
@@ -148,10 +153,28 @@ class Topic:
         html: dict[Key, str] = {}
         for _, group in groupby(sorted(union, key=_name), key=_name):
             html.update(await self._in_thread(draw, list(group)))
-            await self._render_fast()
+            await self._render_fast(partial(self._send_rendered, panels, whole, html))
         for viewer in whole:
             viewer.is_awaited = False
         self._send(panels, html)
+
+    def _send_rendered(
+        self, panels: dict[Viewer, list[Key] | None], whole: Collection[Viewer], html: Mapping[Key, str]
+    ) -> None:
+        """Send the slow panels rendered so far, except to viewers that await a whole page; drop them from
+        `panels`.
+
+        Frames are sent in the order in which their panels were rendered. Otherwise an older slow panel would
+        overwrite the same element, or a part of it, in a frame of fast panels that were rendered later.
+        """
+        rendered: dict[Viewer, list[Key] | None] = {}
+        for viewer in panels.keys() - set(whole):
+            due = panels.pop(viewer) or ()
+            if done := [key for key in due if key in html]:
+                rendered[viewer] = done
+            if rest := [key for key in due if key not in html]:
+                panels[viewer] = rest
+        self._send(rendered, html)
 
     async def _in_thread(self, work: Callable[[A], R], argument: A) -> R:
         return await self.loop.run_in_executor(DRAWING, work, argument)

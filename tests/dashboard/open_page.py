@@ -134,7 +134,8 @@ class OpenPage:
         return mine
 
     async def close(self) -> None:
-        await self.socket.disconnect()
+        if not self.socket.future.cancelled():  # as a wait that timed out does
+            await self.socket.disconnect()
 
 
 def _difference(mine: dict[str, str], fresh: dict[str, str]) -> str:

@@ -25,19 +25,20 @@ pytestmark = pytest.mark.django_db  # rendering threads manage their own databas
 class Drawn:
     """A panel that counts how often each of its keys was rendered; keys in `gone` have no record."""
 
-    def __init__(self, min_interval_ms: int = 0) -> None:
+    def __init__(self, min_interval_ms: int = 0, name: str = "welcome/first") -> None:
         self.times: Counter[int] = Counter()
         self.gone: set[int] = set()
         self.breaks = False
         self.after: Callable[[], None] = int
-        self.panel = Panel("welcome/first", self._query, min_interval_ms=min_interval_ms)
+        self.shown: object = First("default", None) if name == "welcome/first" else ()
+        self.panel = Panel(name, self._query, min_interval_ms=min_interval_ms)
 
-    def _query(self, pks: Collection[int]) -> Mapping[int, First]:
+    def _query(self, pks: Collection[int]) -> Mapping[int, object]:
         if self.breaks:
             raise RuntimeError("the database is unavailable")
         self.times.update(pks)
         self.after()
-        return {pk: First("default", None) for pk in pks if pk not in self.gone}
+        return {pk: self.shown for pk in pks if pk not in self.gone}
 
 
 @dataclass
@@ -55,6 +56,18 @@ class Sessions:
                 self.shown if touched is None else [pk for pk in self.shown if pk in touched.sessions],
             )
         ]
+
+
+@dataclass
+class SlowAndFast:
+    """A page with one element, which invalidations of session 1 redraw slowly, and others at once."""
+
+    slow: Panel
+    fast: Panel
+    project: int = PROJECT
+
+    def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
+        return [(self.slow if touched is not None and 1 in touched.sessions else self.fast, [1])]
 
 
 @dataclass
@@ -170,19 +183,47 @@ async def test_a_slow_panel_is_redrawn_at_its_own_interval_with_its_last_state(h
     assert slow.times[1] == 2
 
 
-async def test_fast_panels_do_not_wait_for_slow_ones(hub, open_page):
-    slow, fast = Drawn(min_interval_ms=1), Drawn()
-    calm, quick = open_page(Sessions(slow.panel, [1])), open_page(Sessions(fast.panel, [2]))
-    await until(lambda: calm.frames and quick.frames)
+async def test_fast_panels_are_rendered_between_two_kinds_of_slow_ones(hub, open_page):
+    first, second, fast = Drawn(1, "sessions/views"), Drawn(1), Drawn()
+    pages = [open_page(Sessions(each.panel, [1])) for each in (first, second)]
+    quick = open_page(Sessions(fast.panel, [2]))
+    await until(lambda: all(browser.frames for browser in (*pages, quick)))
+    rendered = []
 
     def take_long():
+        rendered.append("first")
         time.sleep(2 * TICK_S)  # longer than the interval of redraws
         hub.invalidate(touched(2))
 
-    slow.after = take_long
+    first.after = take_long
+    second.after, fast.after = lambda: rendered.append("second"), lambda: rendered.append("fast")
     hub.invalidate(touched(1))
-    await until(lambda: len(calm.frames) == 2)
-    assert len(quick.frames) == 2
+    await until(lambda: all(len(browser.frames) == 2 for browser in (*pages, quick)))
+    assert rendered == ["first", "fast", "second"]
+
+
+async def test_a_slow_panel_does_not_overwrite_a_fast_one_of_its_element_that_was_rendered_later(
+    hub, open_page
+):
+    """The head of an evaluation is redrawn slowly by most events, and at once when its group changes."""
+    slow, fast = Drawn(min_interval_ms=1), Drawn()
+    page = SlowAndFast(slow.panel, fast.panel)
+    browser = open_page(page)
+    await until(lambda: browser.frames)
+    browser.viewer.acknowledge(1)
+    rendered = []
+
+    def take_long():
+        rendered.append("slow")
+        time.sleep(2 * TICK_S)  # longer than the interval of redraws
+        hub.invalidate(touched(2))
+
+    slow.after, fast.after = take_long, lambda: rendered.append("fast")
+    fast.shown = First("default", 1)
+    hub.invalidate(touched(1))
+    await until(lambda: len(rendered) == 2 and len(browser.frames) == 3)
+    assert rendered == ["slow", "fast"]
+    assert ["First session received" in body for body in browser.bodies()[1:]] == [False, True]
 
 
 async def test_no_panel_is_sent_while_the_whole_page_is_rendered(hub, open_page):
