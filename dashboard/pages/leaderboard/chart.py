@@ -15,7 +15,7 @@ LEFT, RIGHT = 6.0, 98.0
 TOP, BOTTOM = 14.0, 264.0
 ROOM = 0.08  # share of the width left free beside the outermost points
 TURN = 55.0  # right of this x, a label is placed left of its point
-LINE, REACH = 13.0, 24.0  # distances in y and x below which two labels overlap
+LINE, REACH = 13.0, 24.0  # height of a label in pixels, and its length in percent of the width
 TICKS_MAX = 7
 
 
@@ -43,6 +43,11 @@ class Mark:
     is_bound: bool
     is_left: bool  # the label is left of the point
     label_y: float
+
+    @property
+    def label_start(self) -> float:
+        """Return the x at which the label begins, if it has its full length."""
+        return self.x - REACH if self.is_left else self.x
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +151,7 @@ def _apart(marks: Sequence[Mark]) -> list[Mark]:
 
 
 def _is_over(mark: Mark, other: Mark) -> bool:
-    is_near = abs(mark.x - other.x) < REACH and mark.is_left == other.is_left
+    is_near = abs(mark.label_start - other.label_start) < REACH
     return is_near and abs(mark.label_y - other.label_y) < LINE
 
 

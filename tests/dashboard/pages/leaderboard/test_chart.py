@@ -99,7 +99,7 @@ def test_points_stay_inside_and_labels_do_not_overlap(points):
     assert all(LEFT <= tick.place <= RIGHT for tick in drawn.across)
     for one in drawn.marks:
         for other in drawn.marks:
-            if one is not other and one.is_left == other.is_left and abs(one.x - other.x) < REACH:
+            if one is not other and abs(one.label_start - other.label_start) < REACH:
                 assert abs(one.label_y - other.label_y) >= LINE
 
 
@@ -108,3 +108,13 @@ def test_a_whole_interval_fits():
 
     assert drawn.upwards[-1].value == 1
     assert drawn.marks[0].y == TOP
+
+
+def test_a_label_right_of_its_point_avoids_one_that_is_left_of_another():
+    drawn = chart(
+        [point(0, 6_000, 6, 24), point(1, 11_200, 6, 24), point(2, 18_000, 6, 24), point(3, 30_000, 6, 24)]
+    )
+    right, left = drawn.marks[1], drawn.marks[2]
+
+    assert (right.is_left, left.is_left) == (False, True)
+    assert abs(right.label_y - left.label_y) >= LINE
