@@ -18,6 +18,7 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Never
 
+from recorder.core import withdrawal
 from recorder.core.content.text import clean
 from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
 from recorder.core.events import (
@@ -134,6 +135,10 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR091
             return annotation_handlers.link(context, event)
         case "SourceEvent":
             return _source_event(context, event)
+        case "LoopWithdrawn" if context.origin == ORIGIN_DERIVED:
+            return withdrawal.withdraw(context, event)
+        case "LoopWithdrawn":  # our readers alone may withdraw events
+            return _place_annotation(context, None, event.session_id)
         case "Unread":
             context.anomaly(
                 "our_bug", "The recorder failed on a line. It is stored; a rebuild reads it again.", None

@@ -396,4 +396,19 @@ class LabelsChanged:
     session: Session
 
 
-Change = Record | Removed | CallBilled | SegmentChanged | LabelsChanged
+@dataclass(frozen=True, slots=True, eq=False)
+class LoopCleared:
+    """All records of a loop that exist so far are deleted, and its recorded spending is subtracted."""
+
+    loop: Loop
+
+
+@dataclass(frozen=True, slots=True)
+class SessionMoved:
+    """The lines of a removed session belong to another one."""
+
+    session: Session
+    into: Session
+
+
+Change = Record | Removed | CallBilled | SegmentChanged | LabelsChanged | LoopCleared | SessionMoved

@@ -100,6 +100,10 @@ class State:
             self._last_found = producer, loop_id, loop
         return loop
 
+    def forget_found(self) -> None:
+        """Forget the result of the last `find_loop`, because a loop was removed or reset."""
+        self._last_found = 0, "", None
+
     def index_started(self, loop: Loop) -> None:
         """Index a loop that has started: by its id, as waiting for its parent, and among the running ones."""
         self._last_found = 0, "", None

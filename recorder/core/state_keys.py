@@ -60,7 +60,7 @@ class _KeyCollector:
     price_keys: set[PriceKey] = field(default_factory=set)
     answers: set[tuple[str, str, str]] = field(default_factory=set)  # model, provider and loop id
 
-    def add(self, event: Event, session_id: str | None) -> None:
+    def add(self, event: Event, session_id: str | None) -> None:  # noqa: C901  one arm an event
         """Add the ids that the handler of `event` asks for, apart from its own loop."""
         self._add_session(session_id)
         match event.type:
@@ -86,6 +86,8 @@ class _KeyCollector:
                 self._add_loop(event.parent_loop_id)
                 self._add_loop(event.child_loop_id)
                 self._add_session(event.child_session_id)
+            case "LoopWithdrawn":
+                self._add_session(event.moved_to)
             case _:
                 pass
 

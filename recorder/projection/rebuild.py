@@ -15,7 +15,8 @@ from recorder.core.records import ModelConfig as Config
 from recorder.core.state_keys import state_keys_of
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.read import texts
-from recorder.journal.replay import EndOfStream, Entry, Replay, unread
+from recorder.journal.replay import EndOfStream, Replay, unread
+from recorder.journal.replay_spans import Entry
 from recorder.models import JournalEvent, ModelConfig, Project
 from recorder.projection import store
 
@@ -53,6 +54,7 @@ def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> i
         for entries in _batches(project):
             _derive(project.pk, list(replay.lines(entries)), looks, retained)
             on_progress(len(entries))
+        _derive(project.pk, list(replay.rest()), looks, retained)
         replay.finish()
     return replay.unreadable
 

@@ -6,7 +6,7 @@ The only module that writes records. `load_state` runs a fixed number of queries
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
@@ -23,11 +23,13 @@ from recorder.core.records import (
     Group,
     LabelsChanged,
     Loop,
+    LoopCleared,
     ModelConfig,
     Record,
     Removed,
     SegmentChanged,
     Session,
+    SessionMoved,
     TextBlock,
     ToolCall,
     Turn,
@@ -35,6 +37,7 @@ from recorder.core.records import (
 from recorder.core.state import State
 from recorder.database import row_mapper, sql
 from recorder.pricing import price_book, rollups
+from recorder.projection import withdrawals
 from recorder.projection.load_state import StateLoader
 from recorder.pubsub.invalidation import Invalidation, invalidation_of
 
@@ -54,7 +57,7 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
-_NO_RECORDS = (CallBilled, LabelsChanged, SegmentChanged)
+_NO_RECORDS = (CallBilled, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
 
     New records get their primary keys here, those of `retained` if present. Saving twice is idempotent.
     """
-    changes = list(changes)
+    changes = withdrawals.apply(project, changes)
     sums = rollups.additions(changes)
     last: dict[Record, bool] = {}
     for change in changes:
@@ -133,12 +136,17 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     _give_keys(new, retained)
     for kind, records in _by_kind(written):
         row_mapper.table(kind).put(records, project)
+    _write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
+    sums.write(project)
+    withdrawals.move_lines(changes)
+    _delete(removed)
+    return invalidation_of(project, written, removed, new)
+
+
+def _delete(removed: Sequence[Record]) -> None:
     for kind, records in reversed(_by_kind(removed)):
         name = row_mapper.table(kind).name
         sql.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
-    _write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
-    sums.write(project)
-    return invalidation_of(project, written, removed, new)
 
 
 def _write_labels(project: int, sessions: Iterable[Session]) -> None:

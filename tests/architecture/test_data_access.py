@@ -15,6 +15,8 @@ from tests.architecture.tree import CODE, ROOT, TEMPLATES, chain, name_of, nodes
 WRITERS = {
     "recorder/projection/as_of/overlay.py",
     "recorder/projection/store.py",
+    "recorder/projection/withdrawals.py",
+    "recorder/journal/spans.py",
     "recorder/pricing/rollups.py",
     "recorder/journal/append.py",
     "recorder/pricing/price_book.py",

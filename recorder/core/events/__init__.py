@@ -9,6 +9,7 @@ from recorder.core.events.loopscope import (
     ApprovalRequested,
     ApprovalResolved,
     ErrorRaised,
+    LoopWithdrawn,
     Notice,
     SessionInfo,
     SourceEvent,
@@ -62,7 +63,14 @@ Annotation = (
 )
 InternalEvent = SourceEvent | Unread  # not on the wire: they represent lines of unknown types
 Event = (
-    AgentStart | LoopEvent | ParallelLoopStart | ParallelLoopEnd | Annotation | SubAgentLinked | InternalEvent
+    AgentStart
+    | LoopEvent
+    | ParallelLoopStart
+    | ParallelLoopEnd
+    | Annotation
+    | SubAgentLinked
+    | LoopWithdrawn
+    | InternalEvent
 )
 
 __all__ = [
@@ -81,6 +89,7 @@ __all__ = [
     "InputRejected",
     "InternalEvent",
     "LoopEvent",
+    "LoopWithdrawn",
     "MessageEnd",
     "MessageStart",
     "MessageUpdate",

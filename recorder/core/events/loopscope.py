@@ -156,6 +156,22 @@ class SubAgentLinked:
 
 
 @event
+class LoopWithdrawn:
+    """All earlier events of a loop are withdrawn: later spans of its trace gave it another shape.
+
+    Its records are deleted. The loop starts again with the next AgentStart of its id, or is gone
+    (`is_gone`); `moved_to` is the session that takes the lines of a session without any loop left.
+    """
+
+    type: Literal["LoopWithdrawn"] = "LoopWithdrawn"
+    loop_id: Id
+    session_id: Id
+    is_gone: Flag = False
+    moved_to: OptionalId = None
+    sub_agents: Count = 0  # references to sub-agents among the withdrawn events
+
+
+@event
 class Unread:
     """A line could not be recorded because of a bug; it is stored unchanged, and a rebuild reads it again."""
 

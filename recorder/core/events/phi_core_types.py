@@ -12,7 +12,7 @@ from recorder.core.events.fields import Count
 
 Trigger = Literal["User", "SubAgent", "Continuation", "Branch"]
 ContinuationName = Literal["Initial", "Default", "Compaction", "Rerun", "Branch"]
-OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit"]
+OutcomeWord = Literal["completed", "failed", "cancelled", "rejected", "limit", "aborted"]
 
 
 @event

@@ -140,10 +140,18 @@ def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
         child.role = "sub_agent"
     if child.session is not ref.loop.session:
         _set_spawn_from_ref(context, child.session, ref)
-    elif child.session.head is child:
-        child.session.head = ref.loop
+    else:
+        _put_below(ref.loop, child)
     for record in (ref, child, child.session):
         context.touch(record)
+
+
+def _put_below(caller: Loop, child: Loop) -> None:
+    """Put a sub-agent below its caller of the same session: the session's head is the caller."""
+    if child.parent is None and child.parent_loop_id is None:
+        child.parent = caller
+    if child.session.head is child:
+        child.session.head = caller
 
 
 def _set_spawn_from_ref(context: EventContext, session: Session, ref: ChildRef) -> None:

@@ -67,9 +67,15 @@ def end(context: EventContext, event: AgentEnd, loop: Loop) -> Turn | None:
     _set_title(context, loop, event.messages)
     parallel_groups.record_judgement(context, loop, event.messages)
     loop.end_event = context.id
-    _close(context, loop, "completed" if event.rejection is None else "rejected", outcome, event.timestamp)
+    _close(context, loop, _status_at_end(event), outcome, event.timestamp)
     sessions.set_activity(loop, _how_it_ended(loop, event.messages))
     return turn if turn is not None and turn.state == "open" else None
+
+
+def _status_at_end(event: AgentEnd) -> Status:
+    if event.rejection is not None:
+        return "rejected"
+    return "aborted" if event.outcome == "aborted" else "completed"
 
 
 def abort(context: EventContext, loop: Loop) -> None:

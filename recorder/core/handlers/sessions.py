@@ -8,6 +8,7 @@ from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at, happened_without_time
 from recorder.core.events import SessionInfo
+from recorder.core.formats.registry import OTLP
 from recorder.core.records import Json, Loop, Session
 
 _ACTIVITY = 300  # characters
@@ -40,11 +41,14 @@ def activate(context: EventContext, session: Session, agent_id: str, at: datetim
     """
     if not session.loops:
         session.last_event_at = happened_at(at, context.received_at)
-    if not session.agent_id:
+    is_unordered = session.source == OTLP
+    if not session.agent_id or (is_unordered and at < session.created_at):
         session.agent_id = agent_id
         session.created_at = at
         session.formation = _first_loop(at)
-    session.last_active_at = at
+        if is_unordered and not session.title_given:
+            session.title = ""
+    session.last_active_at = max(at, session.last_active_at) if is_unordered else at
 
 
 def note_event(session: Session, at: datetime | None, received_at: datetime) -> None:
@@ -66,9 +70,23 @@ def count_start(session: Session, loop: Loop) -> None:
     session.loops += 1
     session.open_loops += 1
     session.ended_at = None
-    if session.head is None or loop.role not in ("judge", "compaction"):
+    if session.head is None or (loop.role not in ("judge", "compaction") and _is_later(loop, session.head)):
         session.head = loop
     update_status(session)
+
+
+def _describes(loop: Loop) -> bool:
+    """Return whether a session is titled by a loop though another one was recorded before: see `activate`."""
+    session = loop.session
+    is_first = loop.started_at is not None and loop.started_at <= session.created_at
+    return session.source == OTLP and is_first and not session.title_given
+
+
+def _is_later(loop: Loop, head: Loop) -> bool:
+    """Return whether a loop that started is later than the head; spans arrive in any order."""
+    if loop.session.source != OTLP or head is loop:
+        return True
+    return (loop.started_at, loop.loop_id) >= (head.started_at or loop.started_at, head.loop_id)
 
 
 def count_end(session: Session, at: datetime) -> None:
@@ -94,6 +112,8 @@ def set_title(context: EventContext, loop: Loop, title: str) -> None:
         return
     if not loop.title:
         loop.title, loop.title_event = title, context.id
+        if _describes(loop):
+            loop.session.title = ""
     if not loop.session.title and loop.role in ("normal", "branch", "sub_agent"):
         loop.session.title = title
 

@@ -37,9 +37,12 @@ from recorder.core.records import (
     Change,
     EventRecord,
     LabelsChanged,
+    Loop,
+    LoopCleared,
     Record,
     Removed,
     SegmentChanged,
+    SessionMoved,
 )
 from recorder.core.state import State
 from recorder.database.row_mapper import table
@@ -51,6 +54,8 @@ from recorder.projection.as_of.lines import Entry, SessionLines
 
 CHUNK = 64  # lines between two versions: more slow down each event, fewer the first one
 KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
+
+NO_RECORDS = (CallBilled, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
 
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 
@@ -136,7 +141,9 @@ class RecordVersions:
         """Copy the records that a chunk changed. Of lines only orphans are kept: a loop may adopt them."""
         chunk = len(self._ends)
         for change in changes:
-            if isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
+            if isinstance(change, LoopCleared):
+                self._clear(change.loop, chunk)
+            if isinstance(change, NO_RECORDS):
                 continue
             record = change.record if isinstance(change, Removed) else change
             versions = self._versions.get(record)
@@ -146,6 +153,13 @@ class RecordVersions:
                 versions = self._versions[record] = _Versions()
             versions.since.append(chunk)
             versions.values.append(None if record is not change else table(type(record)).values(record))
+
+    def _clear(self, loop: Loop, chunk: int) -> None:
+        """Note that the records of a withdrawn loop were removed."""
+        for record, versions in self._versions.items():
+            if getattr(record, "loop", None) is loop and not isinstance(record, EventRecord):
+                versions.since.append(chunk)
+                versions.values.append(None)
 
     def _copies(self, chunk: int) -> list[Record]:
         """Return copies of the records at the end of a chunk, in the order of their creation."""
@@ -190,7 +204,10 @@ def _after(entries: Iterable[Entry], records: Iterable[Record], prices: _Prices)
     for change in _feed(Recorder(state), entries):
         if isinstance(change, Removed):
             found.pop(change.record, None)
-        elif not isinstance(change, CallBilled | LabelsChanged | SegmentChanged):
+        elif isinstance(change, LoopCleared):
+            for record in [each for each in found if getattr(each, "loop", None) is change.loop]:
+                found.pop(record)
+        elif not isinstance(change, NO_RECORDS):
             found[change] = None
     return list(found)
 

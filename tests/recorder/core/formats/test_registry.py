@@ -11,6 +11,7 @@ from recorder.core.formats.registry import (
     CLIENT,
     FORMATS,
     NATIVE,
+    OTLP,
     READERS,
     RUNTIMES,
     SENT,
@@ -30,14 +31,14 @@ def first_object(path):
 
 def test_a_format_has_one_name_and_foreign_ones_a_reader():
     assert len({each.name for each in FORMATS}) == len(FORMATS)
-    assert [each.name for each in FORMATS if each.reader is None] == ["native"]
-    assert {*SENT, *READERS} == set(SOURCE_OF)
+    assert [each.name for each in FORMATS if each.reader is None] == ["native", OTLP]  # it reads batches
+    assert {*SENT, *READERS, OTLP} == set(SOURCE_OF)
     assert {*SOURCES} == {*RUNTIMES}
 
 
 @pytest.mark.parametrize("source", [source for source in SOURCES if source not in (NATIVE, CLIENT)])
 def test_each_foreign_source_has_a_tape(source):
-    assert [path for path in (TAPES / source).iterdir() if path.is_file()] != []
+    assert [path for path in (TAPES / source).rglob("*") if path.is_file()] != []
 
 
 @pytest.mark.parametrize(

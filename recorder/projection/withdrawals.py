@@ -1,0 +1,104 @@
+"""Deletes the records of withdrawn loops, and moves the lines of removed sessions.
+
+`apply` runs before the other records of a transaction are written, `move_lines` after that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from recorder.core.records import (
+    Approval,
+    CallBilled,
+    Change,
+    ChildRef,
+    Compaction,
+    EventRecord,
+    Loop,
+    LoopCleared,
+    Record,
+    Removed,
+    SegmentChanged,
+    SessionMoved,
+    TextBlock,
+    ToolCall,
+    Turn,
+)
+from recorder.database import row_mapper, sql
+from recorder.pricing import rollups
+
+_PARTS: tuple[type[Record], ...] = (TextBlock, Approval, Compaction, ChildRef, ToolCall, Turn)
+
+
+def apply(project: int, changes: Iterable[Change]) -> list[Change]:
+    """Delete what the tables hold of withdrawn loops; return the changes without what was withdrawn."""
+    kept = list(changes)
+    cleared = {change.loop for change in kept if type(change) is LoopCleared}
+    if not cleared:
+        return kept
+    stored = sql.list_param(loop.id for loop in cleared if loop.id)
+    here = sql.in_list("loop_id")
+    rollups.subtract(project, sql.in_list("r.id"), stored)
+    sql.write(
+        f"UPDATE recorder_eventrecord SET loop_id = NULL, turn_id = NULL WHERE {here} AND origin = 'read'",
+        [[stored]],
+    )
+    sql.write(f"UPDATE recorder_eventrecord SET turn_id = NULL WHERE {here}", [[stored]])
+    for kind in _PARTS:
+        sql.write(f"DELETE FROM {row_mapper.table(kind).name} WHERE {here}", [[stored]])
+    for change in kept:
+        if type(change) is Removed and isinstance(change.record, Loop):
+            _forget_loop(change.record)
+    return list(_without_withdrawn(kept, cleared))
+
+
+def _forget_loop(loop: Loop) -> None:
+    """Remove all references to a loop that is deleted."""
+    for table, column in (
+        ("recorder_eventrecord", "loop_id"),
+        ("recorder_anomaly", "loop_id"),
+        ("recorder_childloopref", "child_id"),
+        ("recorder_session", "parent_id"),
+        ("recorder_session", "head_id"),
+        ("recorder_looprecord", "parent_id"),
+    ):
+        sql.write(f"UPDATE {table} SET {column} = NULL WHERE {column} = %s", [[loop.id]])
+
+
+def _without_withdrawn(changes: Sequence[Change], cleared: set[Loop]) -> Iterable[Change]:
+    """Yield the changes that remain: without those of a loop that precede its last withdrawal."""
+    last = {change.loop: place for place, change in enumerate(changes) if type(change) is LoopCleared}
+    gone = {change.record for change in changes if type(change) is Removed}
+    for place, change in enumerate(changes):
+        loop = _loop_of(change)
+        is_withdrawn = loop in cleared and place < last[loop]
+        if isinstance(change, EventRecord):
+            if is_withdrawn:
+                change.turn = None
+                if change.origin == "read":
+                    change.loop = None
+            if change.loop in gone:
+                change.loop = None
+        elif is_withdrawn or (type(change) is SegmentChanged and change.loop in cleared):
+            continue
+        yield change
+
+
+def _loop_of(change: Change) -> Loop | None:
+    """Return the loop that a change is a part of; a loop is no part of itself, except as a billed call."""
+    if type(change) is CallBilled:
+        return change.record.loop if isinstance(change.record, Turn) else change.record
+    record: Record | None = change if not isinstance(change, Loop | Removed) else None  # type: ignore[assignment]
+    return getattr(record, "loop", None)
+
+
+def move_lines(changes: Iterable[Change]) -> None:
+    """Move the lines of removed sessions to the ones that continue them."""
+    for change in changes:
+        if type(change) is SessionMoved and change.session.id:
+            for table in ("recorder_eventrecord", "recorder_anomaly"):
+                sql.write(
+                    f"UPDATE {table} SET session_id = %s WHERE session_id = %s",
+                    [[change.into.id, change.session.id]],
+                )
+            sql.write("DELETE FROM recorder_sessionlabel WHERE session_id = %s", [[change.session.id]])
