@@ -1,0 +1,1 @@
+"""SQLite stores of other runtimes."""
