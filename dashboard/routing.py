@@ -28,6 +28,7 @@ from dashboard.security.origin import (
 from dashboard.server import health
 from recorder.ingest.auth import Receive, Scope, Send
 from recorder.ingest.http import ingest_http, reply
+from recorder.ingest.otlp.endpoint import SIGNALS, otlp_http
 from recorder.ingest.websocket import IngestConsumer
 
 pages: Any = get_asgi_application()
@@ -62,12 +63,13 @@ def _checked(application: Application) -> Any:
 http_urlpatterns = [
     path("ingest/v1/events", _checked(ingest_http)),
     path("ingest/v1/ws", _checked(upgrade_required)),
+    *(path(f"{under}v1/{signal}", _checked(otlp_http)) for under in ("", "otlp/") for signal in SIGNALS),
     path("healthz", _checked(health.alive)),
     path("readyz", _checked(health.ready)),
     path("api/v1/lifecycle", _checked(CookieMiddleware(lifecycle))),
     path("p/<slug:slug>/attention/feed", _checked(CookieMiddleware(feed))),
     re_path(r"(?s)^api/v1/.", _checked(read_api)),
-    re_path(r"^(?:ingest|api)(?:/|\Z)", _checked(not_found)),
+    re_path(r"^(?:ingest|api|otlp|v1)(?:/|\Z)", _checked(not_found)),
     re_path(r"", pages),
 ]
 page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES)

@@ -26,6 +26,7 @@ import asyncio
 import json
 import time
 from io import BytesIO
+from itertools import product
 from typing import Any
 
 from daphne.http_protocol import WebRequest
@@ -38,8 +39,14 @@ from recorder.database.errors import Busy
 from recorder.ingest.auth import Grant
 from recorder.ingest.byte_budget import budget
 from recorder.ingest.http import Fault, admitted, refused_by, too_large
+from recorder.ingest.otlp.endpoint import TOKEN_HEADERS, with_authorization
 
-INGEST = b"/ingest/v1/events"
+INGEST = frozenset(
+    (
+        b"/ingest/v1/events",
+        *(b"%s/v1/%s" % pair for pair in product((b"", b"/otlp"), (b"traces", b"logs", b"metrics"))),
+    )
+)
 PAGE_BYTES = 64 * 1024  # maximum of a form
 EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
 RATE_FLOOR = 1024  # bytes per second
@@ -200,7 +207,7 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
     def _fault(self) -> Fault | None:
         """Return why its headers alone refuse a request; start authentication of a large ingest body."""
         request: Request = self.requests[-1]
-        is_ingest = self._path.partition(b"?")[0] == INGEST
+        is_ingest = self._path.partition(b"?")[0].rstrip(b"/") in INGEST
         request.limit = settings.LOOPSCOPE_LIMITS["body_bytes"] if is_ingest else PAGE_BYTES
         length = self.length
         if is_ingest and (length is None or length > EARLY_BYTES):
@@ -219,10 +226,11 @@ class Channel(http.HTTPChannel):  # type: ignore[misc]  # its base is untyped
         self._authentication = asyncio.ensure_future(self._admit(request, self.length))
 
     async def _admit(self, request: Request, length: int | None) -> None:
-        values = request.requestHeaders.getRawHeaders(b"authorization", [])
+        named = ((name, request.requestHeaders.getRawHeaders(name, [])) for name in TOKEN_HEADERS)
+        headers = [(name, value) for name, values in named for value in values]
         fault: Fault | None = None
         try:
-            request.note(await admitted([(b"authorization", value) for value in values]))
+            request.note(await admitted(with_authorization(headers)))
         except Fault as refused:
             fault = refused
         except Busy as busy:

@@ -49,7 +49,7 @@ INLINE_OBJECT_BYTES = 16 * 1024  # of one JSON object, which is parsed
 INLINE_REJECTS = 50  # an answer with more of them is written in a thread
 
 # Threads of their own, so that long bodies delay neither the check of tokens nor the writer.
-_BODIES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="body")
+BODIES = ThreadPoolExecutor(max_workers=2, thread_name_prefix="body")
 
 
 class Fault(Exception):
@@ -78,7 +78,7 @@ async def ingest_http(scope: Scope, receive: Receive, send: Send) -> None:
     if isinstance(answer, Fault):
         await reply(send, answer.status, answer.body, **answer.headers)
     else:
-        await _send_content(send, 200, answer)
+        await send_content(send, 200, answer)
 
 
 async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
@@ -106,7 +106,7 @@ async def _written(receipt: Receipt) -> bytes:
     """Return a receipt as JSON; one with many rejected lines is written off the event loop."""
     if len(receipt.rejected) <= INLINE_REJECTS:
         return _content(receipt)
-    return await asyncio.get_running_loop().run_in_executor(_BODIES, _content, receipt)
+    return await asyncio.get_running_loop().run_in_executor(BODIES, _content, receipt)
 
 
 def _content(receipt: Receipt) -> bytes:
@@ -115,14 +115,15 @@ def _content(receipt: Receipt) -> bytes:
 
 async def reply(send: Send, status: int, body: dict[str, Any], **headers: str) -> None:
     """Send a JSON answer."""
-    await _send_content(send, status, _json(body), **headers)
+    await send_content(send, status, _json(body), **headers)
 
 
 def _json(body: dict[str, Any]) -> bytes:
     return json.dumps(body, separators=(",", ":")).encode()
 
 
-async def _send_content(send: Send, status: int, content: bytes, **headers: str) -> None:
+async def send_content(send: Send, status: int, content: bytes, **headers: str) -> None:
+    """Send an answer; it is JSON unless `content_type` says otherwise."""
     given = {
         "content-type": JSON,
         "content-length": str(len(content)),
@@ -157,7 +158,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
         form = format_of(scope["query_string"])
     except ValueError as error:
         raise Fault(400, "bad_body", str(error)) from None
-    lines = await _lines(await _body(headers, receive), media, is_gzip=is_gzip)
+    lines = await _lines(await read_body(headers, receive), media, is_gzip=is_gzip)
     flush = parse_qs(scope["query_string"].decode("latin-1")).get("flush") == ["1"]
     batch = Batch(grant.project, producer, first, lines, form, grant.is_demo, flush=flush, token=grant.token)
     return await submit(batch)
@@ -199,7 +200,8 @@ def _numbered(headers: list[tuple[bytes, bytes]]) -> tuple[str | None, int | Non
     return producer, int(first)
 
 
-async def _body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
+async def read_body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:
+    """Return the body of a request, at most `body_bytes`. Raises Fault or Gone."""
     limit = settings.LOOPSCOPE_LIMITS["body_bytes"]
     length = header(headers, b"content-length")
     if length and length.isdecimal() and int(length) > limit:
@@ -223,7 +225,7 @@ async def _lines(body: bytes, media: str, *, is_gzip: bool) -> list[bytes]:
     if not is_gzip and _is_short(body, media):
         return _read(body, media, is_gzip=False)
     read = partial(_read, body, media, is_gzip=is_gzip)
-    return await asyncio.get_running_loop().run_in_executor(_BODIES, read)
+    return await asyncio.get_running_loop().run_in_executor(BODIES, read)
 
 
 def _is_short(body: bytes, media: str) -> bool:

@@ -58,6 +58,7 @@ class Histogram:
 ACCEPTED = Counter("loopscope_events_accepted_total", "Lines stored.")
 REJECTED = Counter("loopscope_events_rejected_total", "Lines rejected and quarantined.")
 DUPLICATES = Counter("loopscope_events_duplicate_total", "Lines that were already stored.")
+OTLP_METRICS = Counter("loopscope_otlp_metric_bodies_total", "OTLP metric bodies counted and dropped.")
 REDRAWS = Counter("loopscope_redraws_total", "Panels rendered for open pages.")
 COMMITS = Histogram("loopscope_commit_seconds", "Time from reading the first line of a group to its commit.")
 
@@ -69,7 +70,7 @@ def gauge(name: str, help_: str, value: float) -> list[str]:
 
 def text(gauges: Iterable[list[str]]) -> str:
     """Return all metrics of the process, and the given gauges."""
-    counted = [each.lines() for each in (ACCEPTED, REJECTED, DUPLICATES, REDRAWS, COMMITS)]
+    counted = [each.lines() for each in (ACCEPTED, REJECTED, DUPLICATES, OTLP_METRICS, REDRAWS, COMMITS)]
     return "".join(f"{line}\n" for lines in (*counted, *gauges) for line in lines)
 
 

@@ -32,11 +32,11 @@ from recorder.core.events import Event
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.formats.registry import READERS, SOURCE_OF
+from recorder.core.formats.registry import OTLP, READERS, SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
-from recorder.journal import producers
+from recorder.journal import producers, span_lines
 from recorder.journal.batch import (
     Appended,
     Batch,
@@ -54,6 +54,7 @@ from recorder.journal.delta.dedup_window import Encoded
 from recorder.journal.delta.encoding import fingerprint
 from recorder.journal.delta.window_cache import Windows
 from recorder.journal.read import fingerprints
+from recorder.journal.spans import SpanReader
 from recorder.journal.translation import ProjectTranslator
 from recorder.models import JournalEvent, Producer, QuarantinedLine
 
@@ -85,6 +86,7 @@ class Journal:
         self._written: dict[int, dict[int, bytes]] = {}
         self._quarantined: list[tuple[sql.Value, ...]] = []
         self._translation = ProjectTranslator(project)
+        self.spans = SpanReader(project)
         self._seen: dict[int, datetime] = {}
         self._windows = Windows()
         self.claimed: dict[int, int] = {}  # producer: its new epoch
@@ -113,7 +115,8 @@ class Journal:
             self._producers[producer.name] = producer
         known = min(producer.high + 1 - first, len(batch.lines))
         rejected = self._conflicts(producer, first, batch, known) if known else []
-        accepted, lines = self._take(producer, first + known, read, known, rejected)
+        take = span_lines.take if batch.format == OTLP else _take
+        accepted, repeated, lines = take(self, producer, first + known, read, known, rejected)
         producer.high = max(producer.high, first + len(batch.lines) - 1)
         self._seen[producer.pk] = batch.received_at
         if batch.token:
@@ -122,15 +125,15 @@ class Journal:
             producer=producer.name,
             upto=producer.high,
             accepted=accepted,
-            duplicates=known - sum(each.code == "seq_conflict" for each in rejected),
+            duplicates=repeated + known - sum(each.code == "seq_conflict" for each in rejected),
             rejected=rejected,
         )
         if batch.claim:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
             events = self._translation.reader(producer).end_of_stream(batch.received_at)
-            lines += self._derived_lines(self._sender(producer, batch.received_at), events)
-        flush = self._flush(self._sender(producer, batch.received_at)) if batch.flush else 0
+            lines += self.derived_lines(self.sender(producer, batch.received_at), events)
+        flush = self._flush(self.sender(producer, batch.received_at)) if batch.flush else 0
         return Appended(producer.pk, receipt, lines, batch.received_at, flush)
 
     def _claim(self, producer: Producer) -> Claimed:
@@ -156,6 +159,7 @@ class Journal:
             [(high[pk], self._adapt(at), pk) for pk, at in self._seen.items()],
         )
         note_readers(self._translation)
+        self.spans.write()
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
         sql.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
 
@@ -174,29 +178,7 @@ class Journal:
             project_id=self.project, name=name, format=batch.format, is_demo=batch.is_demo
         )
 
-    def _take(
-        self, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
-    ) -> tuple[int, list[Line]]:
-        """Add new lines; return how many were accepted, and the lines to feed to the recorder."""
-        batch, lines, accepted = read.batch, [], 0
-        sender = self._sender(producer, batch.received_at)
-        fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
-        for seq, (raw, parsed) in enumerate(fresh, start=first):
-            content = self._translated(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
-            if isinstance(content, InvalidLineError):
-                refused = Rejected(seq, content.code, content.path, content.message)
-                rejected.append(refused)
-                self._quarantine(producer, refused, batch, raw)
-                continue
-            if isinstance(content, Translation):
-                lines += self._derived_lines(sender, content.events)
-            elif content.type == "Unread":
-                self._quarantine(producer, _broken(seq, content.traceback), batch, raw)
-            lines.append(self._line(sender, content, raw, seq))
-            accepted += 1
-        return accepted, lines
-
-    def _sender(self, producer: Producer, at: datetime) -> Sender:
+    def sender(self, producer: Producer, at: datetime) -> Sender:
         return Sender(
             producer.pk,
             at,
@@ -207,11 +189,14 @@ class Journal:
             self._written.setdefault(producer.pk, {}),
         )
 
-    def _line(self, sender: Sender, content: Event | Translation, raw: bytes, seq: int) -> Line:
-        """Add one line as received."""
+    def line(
+        self, sender: Sender, content: Event | Translation, raw: bytes, seq: int, *, repeats: str = ""
+    ) -> Line:
+        """Add one line as received; lines with the same `repeats` repeat most of each other."""
         line = next(self._ids)
         if isinstance(content, Translation):
-            stored = sender.window.store(line, raw, content.name, content.loop_id)
+            kind = ("SourceEvent", repeats) if repeats else (content.name, content.loop_id)
+            stored = sender.window.store(line, raw, *kind)
             fed = sender.line(line, content.original(sender.source), content.origin)
         else:  # many events have no loop
             stored = sender.window.store(line, raw, content.type, content.__dict__.get("loop_id"))
@@ -224,12 +209,12 @@ class Journal:
         own, pieces = stored
         self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
 
-    def _translated(
+    def translated(
         self, producer: Producer, batch: Batch, foreign: ForeignLine
     ) -> Translation | InvalidLineError:
         return self._translation.understood(producer, foreign, batch.received_at)
 
-    def _derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
+    def derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
         """Add the events derived from a foreign line. No delta refers to them: a rebuild may replace them."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])
@@ -254,7 +239,7 @@ class Journal:
                 refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
                 found.append(refused)
                 if not self._is_quarantined(producer, seq, raw):
-                    self._quarantine(producer, refused, batch, raw)
+                    self.quarantine(producer, refused, batch, raw)
         return found
 
     def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
@@ -273,11 +258,34 @@ class Journal:
         kept = raw[:KEPT_BYTES]
         return QuarantinedLine.objects.filter(producer=producer, seq=seq, size=len(raw), raw=kept).exists()
 
-    def _quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
+    def quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
         path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
         at = self._adapt(batch.received_at)
         about = (self.project, producer.pk, refused.seq, refused.code, path, message)
         self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
+
+
+def _take(
+    journal: Journal, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
+) -> tuple[int, int, list[Line]]:
+    """Add new lines; return how many were accepted and repeated, and the lines to feed to the recorder."""
+    batch, lines, accepted = read.batch, [], 0
+    sender = journal.sender(producer, batch.received_at)
+    fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
+    for seq, (raw, parsed) in enumerate(fresh, start=first):
+        content = journal.translated(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
+        if isinstance(content, InvalidLineError):
+            refused = Rejected(seq, content.code, content.path, content.message)
+            rejected.append(refused)
+            journal.quarantine(producer, refused, batch, raw)
+            continue
+        if isinstance(content, Translation):
+            lines += journal.derived_lines(sender, content.events)
+        elif content.type == "Unread":
+            journal.quarantine(producer, _broken(seq, content.traceback), batch, raw)
+        lines.append(journal.line(sender, content, raw, seq))
+        accepted += 1
+    return accepted, 0, lines
 
 
 def _broken(seq: int, traceback: str) -> Rejected:

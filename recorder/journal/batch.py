@@ -9,6 +9,7 @@ from io import BytesIO
 
 from recorder.core.events import Event
 from recorder.core.formats import InvalidLineError, ParsedLine
+from recorder.core.formats.registry import OTLP
 from recorder.core.recorder import Line, Recorder
 from recorder.core.records import Change, Origin
 from recorder.database.sql import Value
@@ -45,10 +46,10 @@ class Batch:
     def parts(self, size: int) -> Iterator[Batch]:
         """Yield the batch in parts of about `size` bytes, to be written in order.
 
-        It stays whole if its producer is not known yet, or is claimed.
+        It stays whole if its producer is not known yet, or is claimed; so do spans, which are read together.
         """
         at = held = 0
-        is_whole = self.producer is None or self.claim
+        is_whole = self.producer is None or self.claim or self.format == OTLP
         for end, line in enumerate(() if is_whole else self.lines[:-1], 1):
             held += len(line)
             if held >= size:

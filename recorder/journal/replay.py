@@ -15,20 +15,17 @@ from typing import NamedTuple
 
 from recorder.core.events import Unread
 from recorder.core.formats import InvalidLineError
-from recorder.core.formats.base import Fields, Reader, encode_event
+from recorder.core.formats.base import Fields, Reader
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.formats.registry import READERS, SOURCE_OF
+from recorder.core.formats.registry import OTLP, READERS
 from recorder.core.recorder import Line
-from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal import append
+from recorder.journal.replay_spans import Entry, SpanReplay, about, events_again
 from recorder.journal.translation import ProjectTranslator
 from recorder.models import JournalEvent, Producer
 
 log = logging.getLogger(__name__)
-
-
-Entry = tuple[JournalEvent, bytes]  # a row, and its line
 
 
 class EndOfStream(NamedTuple):
@@ -47,10 +44,15 @@ class Replay:
         self._translation = ProjectTranslator(project)
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
+        self._spans = SpanReplay(project)
 
     def lines(self, entries: Sequence[Entry]) -> Iterator[Line | EndOfStream]:
         """Yield the lines and ends of stream to feed to the recorder."""
         for entry, raw in entries:
+            if entry.producer.format == OTLP:
+                yield from self._spans.add(entry, raw)
+                continue
+            yield from self._spans.rest()
             if entry.kind == "read":
                 self._readings[entry.producer_id].append((entry, raw))
             elif entry.kind == "flush":
@@ -62,9 +64,14 @@ class Replay:
             else:
                 yield from self._line(entry, raw)
 
+    def rest(self) -> Iterator[Line]:
+        """Yield the lines of the last batch of spans; call it after all entries."""
+        yield from self._spans.rest()
+
     def finish(self) -> None:
         """Save the state of the readers."""
         append.note_readers(self._translation)
+        self.unreadable += self._spans.unreadable
 
     def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         try:
@@ -72,12 +79,12 @@ class Replay:
                 yield from self._foreign(entry, raw)
             else:
                 event = parse(raw, limits=NO_LIMITS)
-                yield Line(*_about(entry), event, entry.producer.is_demo)
+                yield Line(*about(entry), event, entry.producer.is_demo)
         except InvalidLineError:
             self.unreadable += 1
         except Exception:
             log.exception("line %d of the journal breaks its reader", entry.pk)
-            yield Line(*_about(entry), Unread(), entry.producer.is_demo)
+            yield Line(*about(entry), Unread(), entry.producer.is_demo)
 
     def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         foreign = parse_foreign(raw, limits=NO_LIMITS)
@@ -87,18 +94,11 @@ class Replay:
         if isinstance(translation, InvalidLineError):
             raise translation
         yield from self._read(entry, translation.events)
-        about = _about(entry)
-        yield Line(*about, translation.original(about[-1]), entry.producer.is_demo, translation.origin)
+        head = about(entry)
+        yield Line(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)
 
     def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
-        raws = [encode_event(event) for event in events]
-        stored = self._readings.pop(entry.producer_id, [])
-        keys = [each.pk for each, _ in stored]
-        if [raw for _, raw in stored] != raws:
-            keys = append.read_anew(entry, keys, raws)
-        for key, raw in zip(keys, raws, strict=True):
-            event = parse(raw, limits=NO_LIMITS)
-            yield Line(key, *_about(entry)[1:], event, entry.producer.is_demo, ORIGIN_DERIVED)
+        yield from events_again(entry, events, self._readings.pop(entry.producer_id, []))
 
     def _reader(self, producer: Producer) -> Reader:
         return self._translation.reader(self._from_start(producer))
@@ -114,8 +114,3 @@ class Replay:
 def unread(line: Line) -> Line:
     """Return a line without its event, because our own code raised on it."""
     return replace(line, event=Unread())
-
-
-def _about(entry: JournalEvent) -> tuple[int, int, datetime, str]:
-    source = SOURCE_OF.get(entry.producer.format, entry.producer.format)
-    return entry.pk, entry.producer_id, entry.received_at, source

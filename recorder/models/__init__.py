@@ -23,6 +23,7 @@ from recorder.models.records import (
     happened,
 )
 from recorder.models.scheduler import DailyJob
+from recorder.models.spans import SpanKey, SpanTrace, SpanUnit
 
 __all__ = (
     "KNOWN_COST",
@@ -54,6 +55,9 @@ __all__ = (
     "Session",
     "SessionLabel",
     "SignInLink",
+    "SpanKey",
+    "SpanTrace",
+    "SpanUnit",
     "Spend",
     "Spending",
     "TextBlock",

@@ -23,8 +23,9 @@ from django.db import connection
 from django.db.models import Q, QuerySet
 
 from recorder.core.content.text import clean
-from recorder.database.errors import STORE_ERRORS
+from recorder.database.errors import STORE_ERRORS, Busy
 from recorder.models import DailyJob
+from recorder.operations.span_silence import mark_silent
 
 log = logging.getLogger(__name__)
 
@@ -120,7 +121,9 @@ class Scheduler:
             self._thread.join(timeout)
 
     def poll(self) -> None:
-        """Run the jobs that are due, one after the other."""
+        """Abort the loops of silent traces, then run the jobs that are due, one after the other."""
+        with suppress(Busy):  # tried again at the next poll
+            mark_silent(datetime.now(UTC))
         for job in self._jobs:
             if not self._stopping.is_set() and acquire(job, datetime.now(UTC), self._holder):
                 self._execute(job)

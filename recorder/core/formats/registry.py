@@ -36,6 +36,7 @@ class Format:
 
 
 NATIVE = "phi-core"
+OTLP = "otlp"  # spans and log records; read by `recorder.journal.spans`, because a batch is read as a whole
 CLIENT = "client"  # our Python client: native lines whose AgentStart says so
 
 FORMATS: tuple[Format, ...] = (
@@ -73,6 +74,14 @@ FORMATS: tuple[Format, ...] = (
         reader=grida.GridaReader,
         runtime="Grida",
         detect=lambda first: first.get("type") in grida.EVENTS,
+    ),
+    Format(
+        name=OTLP,
+        source="otlp",
+        runtime="OpenTelemetry",
+        is_sent=False,  # it has endpoints of its own
+        usage_convention="beside",
+        sends_total=False,
     ),
 )
 SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)

@@ -12,7 +12,7 @@ from tests.support.server import ROOT
 LIMITS = (ROOT / "docs/reference/limits.md").read_text()
 CONVERTER = re.compile(r"<[^>]*>")
 # Patterns that match whatever no other matches: the rows of their parts stand for them.
-CATCH_ALL = {"(?s)^api/v1/.", "^(?:ingest|api)(?:/|\\Z)", "", "api/v1/<path:rest>", "api/v1/"}
+CATCH_ALL = {"(?s)^api/v1/.", "^(?:ingest|api|otlp|v1)(?:/|\\Z)", "", "api/v1/<path:rest>", "api/v1/"}
 
 
 def table(heading):

@@ -1,0 +1,254 @@
+"""Native events from the entries of an outline and the content of the lines that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from recorder.core.formats.base import Fields, format_time, parse_arguments
+from recorder.core.formats.otlp.outline import Entry
+from recorder.core.formats.otlp.spans import names
+from recorder.core.formats.otlp.spans.attributes import first, first_text, moment
+from recorder.core.formats.otlp.spans.digest import Digest, Item
+from recorder.core.formats.otlp.spans.messages import Messages, text_of_result
+from recorder.core.formats.otlp.spans.tool_content import arguments_of, result_of
+from recorder.core.records import Json
+
+ReadLine = Callable[[Digest], Item]
+CONTEXTS = ("<session_context>", "<environment_context>", "<user_instructions>")
+EXCERPT = 400  # characters of the last answer in the end of a loop
+
+
+def event_of(entry: Entry, loop_id: str, read: ReadLine) -> list[Fields]:
+    """Return the events of an entry; a prompt may consist of several messages, or of none."""
+    items = [read(source) for source in entry.sources]
+    return _WRITERS[entry.step](entry, loop_id, items)
+
+
+def time_of(nanoseconds: int) -> str:
+    """Return a time as RFC 3339, to the microsecond."""
+    return format_time(moment(nanoseconds))
+
+
+def _start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    home, session, agent, runtime, service, _, model, provider = map(str, entry.facts)
+    metadata: Fields = {"runtime": runtime}
+    if service and not service.startswith("unknown_service"):
+        metadata["service"] = service
+    for item in items:
+        for name in ("service.version", "deployment.environment.name", "host.name"):
+            if isinstance(value := item.resource.get(name) or item.attributes.get(name), str):
+                metadata[name] = value
+        user = first_text(item.attributes, ("user.id", "ai.telemetry.metadata.userId", "enduser.id"))
+        if user:
+            metadata.setdefault("user", user)
+    return [
+        {
+            "type": "AgentStart",
+            "agent_id": agent,
+            "session_id": session,
+            "loop_id": loop_id,
+            "timestamp": time_of(entry.at),
+            "metadata": metadata,
+            "config_snapshot": _snapshot(items, model, provider),
+            "adopts": f"spans-{home}",
+        }
+    ]
+
+
+def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None:
+    """Return model, provider and settings of the first call; None if there is none yet."""
+    call = next((item for item in items if item.digest.kind in ("model", "note")), None)
+    if call is None or not model:
+        return None
+    settings = {
+        name: value
+        for name in names.SETTINGS
+        if (value := first(call.attributes, (f"gen_ai.request.{name}", f"ai.settings.{_camel(name)}")))
+        not in (None, "")
+    }
+    return {"model": model, "provider": provider, **settings}
+
+
+def _camel(name: str) -> str:
+    head, *rest = name.split("_")
+    return head + "".join(part.title() for part in rest)
+
+
+def _turn(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
+    index, trigger = entry.facts
+    return [
+        {
+            "type": "TurnStart",
+            "loop_id": loop_id,
+            "turn_index": index,  # type: ignore[dict-item]
+            "triggered_by": str(trigger),
+            "timestamp": time_of(entry.at),
+        }
+    ]
+
+
+def _attempt(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
+    return [
+        {
+            "type": "ErrorRaised",
+            "loop_id": loop_id,
+            "scope": "turn",
+            "code": "attempt_failed",
+            "message": str(entry.facts[0]),
+            "recovered": True,
+            "timestamp": time_of(entry.at),
+        }
+    ]
+
+
+def _prompt(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    found = _messages(items)
+    texts = [message for message in found.new if message["role"] == "user" and not _is_context(message)]
+    if not found.input:
+        prompt = next((text for item in items if (text := first_text(item.attributes, names.PROMPT))), "")
+        texts = [{"role": "user", "content": [{"type": "text", "text": prompt}]}] if prompt else []
+    stamp = entry.at // 10**6
+    return [
+        {"type": "MessageEnd", "loop_id": loop_id, "message": {**message, "timestamp": stamp}}
+        for message in texts
+    ]
+
+
+def _is_context(message: Fields) -> bool:
+    """Return whether a runtime wrote a message, to describe the environment, and no person."""
+    content = message["content"]
+    first_block = content[0] if isinstance(content, list) and content else {}
+    text = first_block.get("text") if isinstance(first_block, dict) else ""
+    return isinstance(text, str) and text.lstrip().startswith(CONTEXTS) and len(content) == 1  # type: ignore[arg-type]
+
+
+def _answer(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    message = _assistant(entry, _blocks(items))
+    return [{"type": "MessageEnd", "loop_id": loop_id, "message": message}]
+
+
+def _assistant(entry: Entry, content: list[Fields]) -> Fields:
+    model, provider, finish, error = map(str, entry.facts[:4])
+    message: Fields = {
+        "role": "assistant",
+        "content": list(content),
+        "model": model,
+        "provider": provider,
+        "stopReason": "error" if error else finish,
+        "timestamp": entry.at // 10**6,
+    }
+    return message | ({"error_message": error} if error else {})
+
+
+def _tool_start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    call, name = map(str, entry.facts)
+    return [
+        {
+            "type": "ToolExecutionStart",
+            "loop_id": loop_id,
+            "tool_call_id": call,
+            "tool_name": name,
+            "args": _arguments(items),
+            "timestamp": time_of(entry.at),
+        }
+    ]
+
+
+def _arguments(items: Sequence[Item]) -> Json:
+    for item in sorted(items, key=lambda item: not item.digest.is_log):  # logs have them whole
+        if item.digest.kind in ("tool", "note"):
+            value = arguments_of(item.attributes, item.digest.runtime)
+            if value not in (None, "", {}):
+                return parse_arguments(value)
+    return {}
+
+
+def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    call, name, failed, error = entry.facts
+    return [
+        {
+            "type": "ToolExecutionEnd",
+            "loop_id": loop_id,
+            "tool_call_id": str(call),
+            "tool_name": str(name),
+            "result": {"content": [{"type": "text", "text": _result(str(call), items) or str(error)}]},
+            "is_error": bool(failed),
+            "timestamp": time_of(entry.at),
+        }
+    ]
+
+
+def _result(call: str, items: Sequence[Item]) -> str:
+    for item in items:
+        if item.digest.kind == "model":
+            results = (each for each in item.messages.results if each["toolCallId"] == call)
+            text = text_of_result(next(results, {}).get("content"))
+        else:
+            text = text_of_result(result_of(item.attributes, item.events, item.digest.runtime))
+        if text:
+            return text
+    return ""
+
+
+def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    figures, cost = dict(entry.facts[4]), entry.facts[5]  # type: ignore[call-overload]
+    texts = [block for block in _blocks(items) if block["type"] == "text"]
+    event: Fields = {
+        "type": "TurnEnd",
+        "loop_id": loop_id,
+        "message": _assistant(entry, texts),
+        "usage": figures,
+        "timestamp": time_of(entry.at),
+        "tool_results": [],
+    }
+    if isinstance(cost, int) and cost >= 0:
+        event["cost"] = f"{cost // 10**9}.{cost % 10**9:09d}"
+    return [event]
+
+
+def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    outcome, error, totals = entry.facts
+    answer = [block for block in _blocks(items) if block["type"] == "text"][-1:]
+    text = str(answer[0]["text"])[:EXCERPT] if answer else ""
+    content: list[Json] = [{"type": "text", "text": text}] if text else []
+    message: Fields = {"role": "assistant", "content": content}
+    empty: Fields = {"input": 0, "output": 0}
+    return [
+        {
+            "type": "AgentEnd",
+            "loop_id": loop_id,
+            "messages": [message] if content else [],
+            "usage": empty | dict(totals),  # type: ignore[call-overload]
+            "timestamp": time_of(entry.at),
+            "outcome": str(outcome),
+            "error": str(error) or None,
+        }
+    ]
+
+
+def _messages(items: Sequence[Item]) -> Messages:
+    found = [item.messages for item in items if item.digest.has_text]
+    return next((each for each in found if each.input), found[0] if found else Messages())
+
+
+def _blocks(items: Sequence[Item]) -> list[Fields]:
+    """Return the blocks of an answer; Claude Code writes its text into a log record."""
+    for item in items:
+        if item.messages.output:
+            return item.messages.output
+    text = next((text for item in items if (text := first_text(item.attributes, ("response",)))
+                 and item.digest.is_log), "")  # fmt: skip
+    return [{"type": "text", "text": text}] if text else []
+
+
+_WRITERS: dict[str, Callable[[Entry, str, Sequence[Item]], list[Fields]]] = {
+    "start": _start,
+    "turn": _turn,
+    "attempt": _attempt,
+    "prompt": _prompt,
+    "answer": _answer,
+    "tool_start": _tool_start,
+    "tool_end": _tool_end,
+    "turn_end": _turn_end,
+    "end": _end,
+}

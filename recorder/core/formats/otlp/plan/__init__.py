@@ -1,0 +1,1 @@
+"""Loops, turns and tool calls from the spans of a unit."""

@@ -1,0 +1,64 @@
+"""The plan of a unit: its loops with their turns and tool calls, without content."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from recorder.core.formats.otlp.plan.calls import Call
+from recorder.core.formats.otlp.spans.digest import Digest
+
+
+@dataclass(slots=True, eq=False)
+class ToolUse:
+    """One execution of a tool: its span, or the result that the next model call was sent."""
+
+    call: str
+    name: str
+    span: Digest | None = None
+    source: Call | None = None  # the model call that was sent the result
+    notes: list[Digest] = field(default_factory=list)
+    has_failed: bool = False
+    error: str = ""
+    start: int = 0
+    end: int = 0
+
+
+@dataclass(slots=True, eq=False)
+class TurnPlan:
+    """A model call with its failed attempts and its tools."""
+
+    call: Call
+    attempts: list[Call] = field(default_factory=list)
+    tools: list[ToolUse] = field(default_factory=list)
+
+    @property
+    def open_calls(self) -> list[list[str]]:
+        """Return the tool calls of the answer that nothing shows the execution of."""
+        known = {tool.call for tool in self.tools}
+        return [call for call in self.call.calls if call[0] not in known]
+
+
+@dataclass(slots=True, eq=False)
+class LoopPlan:
+    """A loop: its agent span, if there is one, its turns, and the tool call that started it."""
+
+    key: str
+    trace: str
+    agent: Digest | None = None  # the span that ends it
+    name: str = ""
+    calls: list[Call] = field(default_factory=list)
+    spans: list[Digest] = field(default_factory=list)  # of tools
+    turns: list[TurnPlan] = field(default_factory=list)
+    early: list[ToolUse] = field(default_factory=list)  # tools before the first turn, or without any turn
+    parent: LoopPlan | None = None
+    via: ToolUse | None = None
+    start: int = 0
+    is_bare: bool = False  # nothing marks its end but an answer without tool calls
+
+    def all_spans(self) -> list[Digest]:
+        """Return its model calls and tools, without the agent."""
+        return [*(call.span for call in self.calls), *self.spans]
+
+    @property
+    def tools(self) -> list[ToolUse]:
+        return [*self.early, *(tool for turn in self.turns for tool in turn.tools)]

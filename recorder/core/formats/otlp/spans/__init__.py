@@ -1,0 +1,1 @@
+"""One span or log record: its attributes, kind, usage and messages."""

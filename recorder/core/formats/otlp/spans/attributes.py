@@ -1,0 +1,129 @@
+"""Values of OTLP/JSON: attributes as plain values, ids, times."""
+
+from __future__ import annotations
+
+import json
+import re
+from datetime import UTC, datetime
+
+from recorder.core.formats import EVENT_VALUES
+from recorder.core.formats.base import Fields
+from recorder.core.formats.structure import has_more_values
+from recorder.core.records import Json
+
+_HEX = re.compile(r"[0-9a-f]+")
+_DEPTH = 64  # of nested values; a deeper one is read as null
+NS = 1_000_000_000
+
+
+def plain(value: Json, depth: int = 0) -> Json:  # noqa: PLR0911  one arm a kind
+    """Return an AnyValue as a plain value; 64-bit integers come as text or number."""
+    if not isinstance(value, dict) or depth > _DEPTH:
+        return None
+    for kind, found in value.items():
+        if kind == "stringValue" or kind == "boolValue" or kind == "doubleValue":
+            return found
+        if kind == "intValue":
+            return integer(found)
+        if kind == "arrayValue" and isinstance(found, dict):
+            values = found.get("values")
+            return [plain(each, depth + 1) for each in values] if isinstance(values, list) else []
+        if kind == "kvlistValue" and isinstance(found, dict):
+            return mapping(found.get("values"), depth + 1)
+        if kind == "bytesValue":
+            return found
+    return None
+
+
+def mapping(pairs: Json, depth: int = 0) -> Fields:
+    """Return a list of KeyValue as an object; of equal keys the last one counts."""
+    if not isinstance(pairs, list):
+        return {}
+    return {
+        key: plain(pair.get("value"), depth)
+        for pair in pairs
+        if isinstance(pair, dict) and isinstance(key := pair.get("key"), str)
+    }
+
+
+def integer(value: Json) -> int | None:
+    """Return an integer that may be written as text; None for anything else."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int):
+        return value
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return int(value)
+    if isinstance(value, str) and len(value) <= 20:
+        try:
+            return int(value)
+        except ValueError:
+            return None
+    return None
+
+
+def hex_id(value: Json, digits: int) -> str:
+    """Return an id in lower-case hex; "" if it is missing, malformed or all zeros."""
+    if not isinstance(value, str) or len(value) != digits:
+        return ""
+    found = value.lower()
+    return found if _HEX.fullmatch(found) and found.strip("0") else ""
+
+
+def moment(nanoseconds: int) -> datetime:
+    """Return a time in nanoseconds since 1970 as an aware one, cut to microseconds."""
+    seconds, rest = divmod(nanoseconds, NS)
+    return datetime.fromtimestamp(seconds, UTC).replace(microsecond=rest // 1000)
+
+
+def first(fields: Fields, names: tuple[str, ...]) -> Json:
+    """Return the value of the first of some names that is there and not null."""
+    for name in names:
+        if (value := fields.get(name)) is not None:
+            return value
+    return None
+
+
+def first_text(fields: Fields, names: tuple[str, ...]) -> str:
+    """Return the first of some fields that is text and not empty; the text "null" means none."""
+    for name in names:
+        value = fields.get(name)
+        if isinstance(value, str) and value and value != "null":
+            return value
+    return ""
+
+
+def first_count(fields: Fields, names: tuple[str, ...]) -> int | None:
+    """Return the first of some fields that is a counter, as number or text; None without one."""
+    for name in names:
+        found = integer(fields.get(name))
+        if found is not None and 0 <= found < 2**53:
+            return found
+    return None
+
+
+def decoded(value: Json) -> Json:
+    """Return the value of a JSON text; a text that is not JSON, or too large, stays a text."""
+    if (
+        not isinstance(value, str)
+        or value[:1] not in '{["'
+        or has_more_values(value.encode(errors="replace"), EVENT_VALUES)
+    ):
+        return value
+    try:
+        found: Json = json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+    return found
+
+
+def decoded_object(value: Json) -> Fields:
+    """Return the object of a JSON text or value; an empty one for anything else."""
+    found = decoded(value)
+    return found if isinstance(found, dict) else {}
+
+
+def decoded_list(value: Json) -> list[Json]:
+    """Return the list of a JSON text or value; an empty one for anything else."""
+    found = decoded(value)
+    return found if isinstance(found, list) else []

@@ -1,0 +1,347 @@
+"""Reads one line, a span or a log record in OTLP/JSON, into a `Digest`: all but its content.
+
+A line is an export request with a single span or record, so that lines can be imported as bodies again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Literal
+
+from recorder.core.formats import InvalidLineError
+from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans import names, tool_content
+from recorder.core.formats.otlp.spans.attributes import (
+    decoded_object,
+    first,
+    first_text,
+    hex_id,
+    integer,
+    mapping,
+)
+from recorder.core.formats.otlp.spans.kinds import Kind, kind_of
+from recorder.core.formats.otlp.spans.messages import Messages, messages_of, text_of_result, tool_failed
+from recorder.core.formats.otlp.spans.usage import usage_of
+from recorder.core.records import Json
+
+ERROR = 2  # status code of a failed span
+_RESPONSE_ID = re.compile(r'"id":\s*"((?:msg|resp|chatcmpl|gen)[-_][\w-]{4,80})"')
+_ID_MAX = 200  # characters of a session id, a call id and the like
+
+
+@dataclass(slots=True, kw_only=True)
+class Digest:
+    """What the tree of a unit needs of one span or record; times in nanoseconds since 1970."""
+
+    id: str  # of a span its id; of a log record the id of its span, or ""
+    trace: str
+    parent: str = ""
+    kind: Kind = "frame"
+    name: str = ""  # of the agent or tool; else of the span
+    named: bool = False  # an agent span that names its agent
+    start: int = 0
+    end: int = 0
+    error: str = ""  # why it failed; "" for success
+    session: str = ""
+    print: str = ""  # fingerprint of the line
+    line: int = 0  # journal id
+    runtime: str = ""
+    service: str = ""
+    model: str = ""
+    provider: str = ""
+    finish: str = ""
+    response: str = ""  # the provider's id of the response
+    usage: dict[str, int] | None = None  # in our names, `input` without cache; None: none was sent
+    calls: list[list[str]] = field(default_factory=list)  # id and name of each tool call of the answer
+    results: list[list[Json]] = field(default_factory=list)  # call id and failure of each tool result sent
+    new: str = ""  # fingerprint of the new input messages
+    has_text: bool = False  # it has messages
+    call: str = ""  # of a tool: the id of its call
+    agent: str = ""  # of a model call or tool: the agent that it names
+    parent_node: str = ""  # graph.node.parent_id: the agent that handed over
+    step: int = -1  # langgraph_step
+    owner: str = ""  # agent_id of Claude Code: the sub-agent that it belongs to
+    child: str = ""  # of a tool: the name of the sub-agent that it starts
+    prompt: str = ""  # the id of the prompt that it belongs to
+    cost_nano: int = -1  # reported cost in nano-dollars; -1: none
+    is_log: bool = False
+
+    def dump(self) -> Fields:
+        """Return the fields that differ from their defaults, for the stored state."""
+        found = ((name, getattr(self, name), default) for name, default in _DEFAULTS)
+        return {name: value for name, value, default in found if value != default}
+
+    @classmethod
+    def load(cls, stored: Fields) -> Digest:
+        """Return a digest from its stored fields."""
+        return cls(**stored)  # type: ignore[arg-type]
+
+
+# Names and defaults; `id` and `trace` are always stored.
+_DEFAULTS: tuple[tuple[str, Json], ...] = tuple(
+    (each.name, None if each.name in ("id", "trace") else [] if each.default is MISSING else each.default)
+    for each in fields(Digest)
+)
+
+
+@dataclass(slots=True)
+class Item:
+    """A line with its attributes, which hold the content."""
+
+    digest: Digest
+    attributes: Fields
+    events: list[tuple[str, Fields]]
+    resource: Fields
+    scope: str
+    _messages: Messages | None = None
+
+    @property
+    def messages(self) -> Messages:
+        if self._messages is None:
+            self._messages = messages_of(self.attributes, self.events)
+        return self._messages
+
+
+Signal = Literal["spans", "logRecords"]
+_WRAPPERS: tuple[tuple[str, str, Signal], ...] = (
+    ("resourceSpans", "scopeSpans", "spans"),
+    ("resourceLogs", "scopeLogs", "logRecords"),
+)
+
+
+def read_item(line: Fields, raw: bytes) -> Item:
+    """Read a line.
+
+    Raises:
+        InvalidLineError: it is not an export request with one span or log record, or its ids are missing.
+    """
+    resource, scope, body, signal = _unwrapped(line)
+    attributes = mapping(body.get("attributes"))
+    events = [
+        (str(event.get("name") or ""), mapping(event.get("attributes")))
+        for event in _objects(body.get("events"))
+    ]
+    about = mapping(resource.get("attributes"))
+    scope_name = str(scope.get("name") or "")
+    digest = Digest(
+        id=hex_id(body.get("spanId"), 16),
+        trace=hex_id(body.get("traceId"), 32),
+        parent=hex_id(body.get("parentSpanId"), 16),
+        print=hashlib.blake2b(raw, digest_size=6).hexdigest(),
+        runtime=names.runtime_of(scope_name),
+        service=_short(str(about.get("service.name") or "")),
+        session=_session_of(attributes),
+        is_log=signal == "logRecords",
+    )
+    item = Item(digest, attributes, events, about, scope_name)
+    if signal == "spans":
+        _read_span(item, body)
+    else:
+        _read_record(item, body)
+    return item
+
+
+def _unwrapped(line: Fields) -> tuple[Fields, Fields, Fields, Signal]:
+    for outer, inner, signal in _WRAPPERS:
+        resources = _objects(line.get(outer))
+        if not resources:
+            continue
+        scopes = _objects(resources[0].get(inner))
+        bodies = _objects(scopes[0].get(signal)) if scopes else []
+        if len(resources) == len(scopes) == len(bodies) == 1:
+            resource = resources[0].get("resource")
+            scope = scopes[0].get("scope")
+            return (
+                resource if isinstance(resource, dict) else {},
+                scope if isinstance(scope, dict) else {},
+                bodies[0],
+                signal,
+            )
+        break
+    raise InvalidLineError("bad_type", "", "a line holds one span or one log record in OTLP/JSON")
+
+
+def _read_span(item: Item, body: Fields) -> None:
+    digest = item.digest
+    if not digest.trace:
+        raise InvalidLineError("bad_id", "traceId", "a trace id has 32 hex digits that are not all 0")
+    if not digest.id:
+        raise InvalidLineError("bad_id", "spanId", "a span id has 16 hex digits that are not all 0")
+    digest.start, digest.end = _time(body, "startTimeUnixNano"), _time(body, "endTimeUnixNano")
+    if not digest.start or digest.end < digest.start:
+        digest.end = max(digest.start, digest.end)
+    digest.start = digest.start or digest.end
+    name = str(body.get("name") or "")
+    status = body.get("status")
+    status = status if isinstance(status, dict) else {}
+    digest.kind = kind_of(name, item.scope, item.attributes)
+    digest.error = _error(status, item) if status.get("code") in (ERROR, "STATUS_CODE_ERROR") else ""
+    _describe(item, name)
+
+
+def _read_record(item: Item, body: Fields) -> None:
+    """Read a log record. Its kind is `text` if it has messages of a span, else what its event name says."""
+    digest, attributes = item.digest, item.attributes
+    at = _time(body, "timeUnixNano") or _time(body, "observedTimeUnixNano")
+    digest.start = digest.end = at
+    event = str(attributes.get("event.name") or body.get("eventName") or "")
+    if not isinstance(attributes.get("event.name"), str) and isinstance(text := body.get("body"), dict):
+        inner = text.get("stringValue")
+        event = event or (inner if isinstance(inner, str) else "")
+    digest.name = _short(event.removeprefix("claude_code."))
+    digest.prompt = _short(first_text(attributes, ("prompt.id", "prompt_id")))
+    digest.call = _short(first_text(attributes, names.CALL_ID))
+    digest.kind = "note"
+    digest.model = _short(first_text(attributes, names.MODEL))
+    digest.usage = usage_of(attributes, digest.runtime)
+    micros, dollars = integer(attributes.get("cost_usd_micros")), attributes.get("cost_usd")
+    if micros is not None and micros >= 0:
+        digest.cost_nano = micros * 1000
+    elif isinstance(dollars, str | int | float) and not isinstance(dollars, bool):
+        digest.cost_nano = _nano(dollars)
+    if event.endswith("inference.operation.details"):
+        digest.has_text = True
+        _describe_messages(item)
+
+
+def _nano(dollars: str | float) -> int:
+    try:
+        amount = round(float(dollars) * 1e9)
+    except (ValueError, OverflowError):
+        return -1
+    return amount if 0 <= amount < 2**53 else -1
+
+
+def _describe(item: Item, name: str) -> None:
+    """Set the fields of a span that depend on its kind."""
+    digest, attributes = item.digest, item.attributes
+    digest.owner = _short(first_text(attributes, ("agent_id",))) if digest.runtime == "claude-code" else ""
+    metadata = decoded_object(attributes.get("metadata"))
+    step = integer(metadata.get("langgraph_step"))
+    digest.step = -1 if step is None or digest.kind != "frame" else step
+    digest.prompt = _short(first_text(attributes, ("gen_ai.prompt.name",)))
+    digest.name = _short(name)
+    if digest.kind in ("model", "tool"):
+        named = first_text(attributes, ("gen_ai.agent.name", "ai.telemetry.functionId", "agent.name"))
+        graph = first_text(attributes, ("traceloop.association.properties.lc_agent_name",))
+        digest.agent = _short(first_text(metadata, ("lc_agent_name",)) or graph or named)
+    if digest.kind == "agent":
+        _describe_agent(item, name, metadata)
+    elif digest.kind == "model":
+        digest.model = _short(first_text(attributes, names.MODEL))
+        digest.provider = _provider(attributes)
+        digest.finish = _finish(first(attributes, names.FINISH))
+        digest.response = _short(first_text(attributes, names.RESPONSE_ID)) or _id_in_output(attributes)
+        digest.usage = usage_of(attributes, digest.runtime)
+        _describe_messages(item)
+    elif digest.kind == "tool":
+        _describe_tool(item, name)
+
+
+def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
+    digest, attributes = item.digest, item.attributes
+    given = first_text(attributes, names.AGENT)
+    if digest.runtime in ("openai-agents", "logfire") and not given:
+        given = first_text(attributes, ("name",)) if "Agent run" in name else ""
+    if digest.runtime in ("claude-code", "codex"):
+        given = digest.runtime
+        digest.model = _short(first_text(attributes, names.MODEL))
+    digest.named = bool(first_text(attributes, ("agent.name", "graph.node.id"))) or bool(given)
+    digest.name = _short(given or name.removeprefix("invoke_agent ").removesuffix(".run"))
+    digest.parent_node = _short(first_text(attributes, ("graph.node.parent_id",)))
+    if not digest.session:
+        digest.session = _short(first_text(metadata, names.METADATA_SESSION))
+
+
+def _describe_messages(item: Item) -> None:
+    digest, found = item.digest, item.messages
+    digest.calls = [[_short(each), _short(name)] for each, name in found.calls]
+    digest.results = [[_short(str(each["toolCallId"])), bool(each["isError"])] for each in found.results]
+    digest.has_text = bool(found.input or found.output)
+    if found.new:
+        digest.new = hashlib.blake2b(repr(found.new).encode(errors="replace"), digest_size=6).hexdigest()
+
+
+def _describe_tool(item: Item, name: str) -> None:
+    digest, attributes = item.digest, item.attributes
+    given = first_text(attributes, names.TOOL)
+    if digest.runtime in ("openai-agents", "logfire"):
+        given = given or first_text(attributes, ("name",))
+    digest.name = _short(given or name.removeprefix("execute_tool "))
+    digest.call = _short(first_text(attributes, names.CALL_ID))
+    digest.child = _short(first_text(attributes, ("subagent_type",)))
+    exceptions = [fields for event, fields in item.events if event == "exception"]
+    if not digest.error and exceptions:
+        digest.error = _exception(exceptions[0])
+    if not digest.error and attributes.get("gen_ai.tool.status") == "error":
+        digest.error = "The tool reported an error."
+    if not digest.error and (attributes.get("success") in (False, "false")):
+        digest.error = "The tool reported an error."
+    text = text_of_result(tool_content.result_of(attributes, item.events, digest.runtime))
+    if not digest.error and text and tool_failed(text):
+        digest.error = text[:500]
+
+
+def _session_of(attributes: Fields) -> str:
+    found = first_text(attributes, names.SESSION)
+    if not found and "metadata" in attributes:
+        found = first_text(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
+    return _short(found.strip('"'))
+
+
+def _provider(attributes: Fields) -> str:
+    for name in names.PROVIDER:
+        value = attributes.get(name)
+        if isinstance(value, str) and value and value.lower() not in names.FRAMEWORKS:
+            return _PROVIDERS.get(value, _short(value.split(".")[0]))
+    return ""
+
+
+_PROVIDERS = {
+    "gcp.gemini": "google",
+    "gcp.gen_ai": "google",
+    "gcp.vertex_ai": "google",
+    "aws.bedrock": "bedrock",
+    "azure.ai.openai": "azure",
+    "az.ai.openai": "azure",
+}
+
+
+def _finish(value: Json) -> str:
+    if isinstance(value, list):
+        value = value[0] if value else ""
+    return _short(str(value or ""))[:40]
+
+
+def _id_in_output(attributes: Fields) -> str:
+    value = attributes.get("output.value")
+    match = _RESPONSE_ID.search(value) if isinstance(value, str) else None
+    return match[1] if match else ""
+
+
+def _error(status: Fields, item: Item) -> str:
+    message = status.get("message")
+    exceptions = [found for event, found in item.events if event == "exception"]
+    text = message if isinstance(message, str) else ""
+    if not text and exceptions:
+        text = _exception(exceptions[0])
+    return (text or first_text(item.attributes, ("error.type", "error.message", "error")) or "failed")[:2000]
+
+
+def _exception(event: Fields) -> str:
+    return (first_text(event, ("exception.message", "exception.type")) or "exception")[:500]
+
+
+def _time(body: Fields, name: str) -> int:
+    found = integer(body.get(name))
+    return found if found is not None and 0 <= found < 253_402_300_799 * 10**9 else 0
+
+
+def _objects(value: Json) -> list[Fields]:
+    return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
+
+
+def _short(text: str) -> str:
+    return text[:_ID_MAX]

@@ -1,0 +1,172 @@
+"""Attribute names of all conventions, in the order in which they are tried, with where each is from.
+
+GenAI: OpenTelemetry's semantic conventions from 1.36 on. OI: OpenInference. Unknown names stay in the raw
+line.
+"""
+
+from __future__ import annotations
+
+SESSION = (
+    "gen_ai.conversation.id",  # GenAI; pydantic-ai, Google ADK, Gemini CLI
+    "session.id",  # OI, Claude Code, Gemini CLI logs
+    "conversation.id",  # Codex
+    "ai.telemetry.metadata.sessionId",  # Vercel AI SDK, set by the program
+    "ai.telemetry.metadata.session_id",
+    "traceloop.association.properties.session_id",  # traceloop
+    "traceloop.association.properties.thread_id",
+    "group_id",  # logfire for openai-agents, on the root
+    "langfuse.session.id",
+)
+METADATA_SESSION = ("session_id", "thread_id", "sessionId")  # within `metadata`: LangGraph
+AGENT = (
+    "gen_ai.agent.name",  # GenAI
+    "agent.name",  # OI
+    "graph.node.id",  # OI
+    "ai.telemetry.functionId",  # Vercel AI SDK
+    "agent_name",  # pydantic-ai
+    "traceloop.entity.name",  # traceloop
+)
+TOOL = (
+    "gen_ai.tool.name",  # GenAI
+    "tool.name",  # OI
+    "ai.toolCall.name",  # Vercel AI SDK
+    "tool_name",  # Claude Code, Codex
+    "traceloop.entity.name",
+)
+CALL_ID = (
+    "gen_ai.tool.call.id",  # GenAI
+    "gen_ai.tool.call_id",  # Gemini CLI
+    "ai.toolCall.id",  # Vercel AI SDK
+    "tool_use_id",  # Claude Code
+    "call_id",  # Codex
+    "tool_call.id",  # OI
+)
+ARGUMENTS = (
+    "gen_ai.tool.call.arguments",  # GenAI
+    "tool_arguments",  # pydantic-ai, instrumentation 2
+    "ai.toolCall.args",  # Vercel AI SDK
+    "traceloop.entity.input",
+    "input.value",  # OI
+    "input",  # logfire for openai-agents
+    "tool_input",  # Claude Code logs
+    "arguments",  # Codex logs
+)
+RESULT = (
+    "gen_ai.tool.call.result",  # GenAI
+    "tool_response",  # pydantic-ai, instrumentation 2
+    "ai.toolCall.result",  # Vercel AI SDK
+    "traceloop.entity.output",
+    "output.value",  # OI
+    "output",  # logfire for openai-agents, Codex logs
+)
+MODEL = (
+    "gen_ai.response.model",  # GenAI
+    "ai.response.model",  # Vercel AI SDK
+    "gen_ai.request.model",  # GenAI
+    "llm.model_name",  # OI
+    "ai.model.id",  # Vercel AI SDK
+    "model",  # Claude Code, Codex
+)
+PROVIDER = (
+    "gen_ai.provider.name",  # GenAI
+    "gen_ai.system",  # GenAI until 1.36
+    "llm.provider",  # OI
+    "llm.system",  # OI
+    "ai.model.provider",  # Vercel AI SDK: openai.chat
+)
+FRAMEWORKS = frozenset(("strands-agents", "autogen", "langgraph", "langchain", "crewai"))  # no providers
+RESPONSE_ID = ("gen_ai.response.id", "ai.response.id", "response_id", "llm.response.id")
+FINISH = (
+    "gen_ai.response.finish_reasons",  # GenAI, a list
+    "llm.finish_reason",  # OI
+    "ai.response.finishReason",  # Vercel AI SDK
+    "stop_reason",  # Claude Code
+    "anthropic.message.stop_reason",
+)
+INPUT_TOKENS = (
+    "gen_ai.usage.input_tokens",  # GenAI
+    "llm.token_count.prompt",  # OI
+    "ai.usage.inputTokens",  # Vercel AI SDK
+    "ai.usage.promptTokens",  # Vercel AI SDK until 4
+    "gen_ai.usage.prompt_tokens",  # GenAI until 1.27
+    "input_tokens",  # Claude Code
+    "input_token_count",  # Codex and Gemini CLI logs
+)
+OUTPUT_TOKENS = (
+    "gen_ai.usage.output_tokens",
+    "llm.token_count.completion",
+    "ai.usage.outputTokens",
+    "ai.usage.completionTokens",
+    "gen_ai.usage.completion_tokens",
+    "output_tokens",
+    "output_token_count",
+)
+CACHE_READ = (
+    "gen_ai.usage.cache_read.input_tokens",
+    "gen_ai.usage.cache_read_input_tokens",
+    "llm.token_count.prompt_details.cache_read",
+    "ai.usage.inputTokenDetails.cacheReadTokens",
+    "ai.usage.cachedInputTokens",
+    "gen_ai.usage.cached_tokens",
+    "cache_read_tokens",
+    "cached_token_count",
+    "cached_content_token_count",
+)
+CACHE_WRITE = (
+    "gen_ai.usage.cache_creation.input_tokens",
+    "gen_ai.usage.cache_write.input_tokens",  # the anthropic client
+    "gen_ai.usage.cache_creation_input_tokens",
+    "llm.token_count.prompt_details.cache_write",
+    "ai.usage.inputTokenDetails.cacheWriteTokens",
+    "cache_creation_tokens",
+    "cache_write_token_count",
+)
+CACHE_WRITE_1H = ("anthropic.usage.cache_creation.ephemeral_1h_input_tokens",)
+REASONING = (
+    "gen_ai.usage.details.reasoning_tokens",  # pydantic-ai
+    "gen_ai.usage.reasoning.output_tokens",  # Google ADK
+    "gen_ai.usage.reasoning_tokens",
+    "llm.token_count.completion_details.reasoning",
+    "ai.usage.reasoningTokens",
+    "ai.usage.outputTokenDetails.reasoningTokens",
+    "codex.usage.reasoning_output_tokens",
+    "reasoning_token_count",
+    "thoughts_token_count",
+)
+USAGE_JSON = ("usage", "gen_ai.usage.raw")  # logfire for openai-agents: cache and reasoning are only there
+SYSTEM_TEXT = ("gen_ai.system_instructions",)
+INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input")
+OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion")
+PROMPT = ("user_prompt", "prompt")  # Claude Code, Codex and Gemini CLI: the text of a prompt
+SETTINGS = ("temperature", "max_tokens", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
+
+# The name of the runtime by the scope that emits the span, the longest match first.
+RUNTIMES = (
+    ("pydantic-ai", "pydantic-ai"),
+    ("openinference.instrumentation.openai_agents", "openai-agents"),
+    ("logfire.openai_agents", "openai-agents"),
+    ("openinference.instrumentation.langchain", "langchain"),
+    ("opentelemetry.instrumentation.langchain", "langchain"),
+    ("openinference.instrumentation.smolagents", "smolagents"),
+    ("openinference.instrumentation.crewai", "crewai"),
+    ("openinference.instrumentation.llama_index", "llama-index"),
+    ("openinference.instrumentation.anthropic", "anthropic"),
+    ("openinference.instrumentation.openai", "openai"),
+    ("opentelemetry.instrumentation.anthropic", "anthropic"),
+    ("opentelemetry.instrumentation.openai", "openai"),
+    ("opentelemetry.util.genai", "openai"),
+    ("com.anthropic.sdk", "anthropic"),
+    ("com.anthropic.claude_code", "claude-code"),
+    ("gcp.vertex.agent", "google-adk"),
+    ("autogen", "autogen"),
+    ("strands", "strands-agents"),
+    ("gemini-cli", "gemini-cli"),
+    ("codex", "codex"),
+    ("logfire", "logfire"),
+    ("ai", "vercel-ai"),
+)
+
+
+def runtime_of(scope: str) -> str:
+    """Return the name of the runtime that emits a scope's spans, else the scope's own name."""
+    return next((name for prefix, name in RUNTIMES if scope.startswith(prefix)), scope) or "otlp"

@@ -1,0 +1,194 @@
+"""A unit: the spans that are read together, and the events that were recorded for them so far.
+
+`new_events` compares the outline of each loop with the events recorded for it. If these are its beginning,
+only the rest is returned; otherwise the loop is withdrawn and all its events are returned. So the records
+follow from the set of spans, not from their order, and in the usual order most events are recorded once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from typing import cast
+
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.events import ReadLine, event_of
+from recorder.core.formats.otlp.outline import Entry, outline
+from recorder.core.formats.otlp.plan.loops import LoopPlan
+from recorder.core.formats.otlp.plan.tree import loops_of
+from recorder.core.formats.otlp.spans.digest import Digest
+from recorder.core.records import Json
+
+SPANS_MAX = 20_000  # spans of a unit that are planned; further ones are kept as lines
+
+
+@dataclass(slots=True)
+class _Recorded:
+    """The events recorded for a loop: their session and number, a hash of their entries, its sub-agents."""
+
+    session: str
+    number: int
+    print: str
+    links: list[str] = field(default_factory=list)  # loops that it started
+    ended: bool = False
+
+
+class Unit:
+    """The digests of a unit by key, and what was recorded for its loops."""
+
+    def __init__(self, state: Json = None) -> None:
+        stored: Fields = state if isinstance(state, dict) else {}
+        self.digests: dict[str, Digest] = {}
+        for each in cast("list[Fields]", stored.get("spans") or []):
+            digest = Digest.load(each)
+            self.digests[_key(digest)] = digest
+        self.recorded = {
+            key: _Recorded(**cast("dict[str, object]", each))  # type: ignore[arg-type]
+            for key, each in cast("dict[str, Fields]", stored.get("recorded") or {}).items()
+        }
+        self.is_silent = bool(stored.get("silent"))
+        self._loops: dict[str, str] = {}  # by key of a span: the loop that it belongs to
+
+    @property
+    def state(self) -> Json:
+        """Return the unit as JSON. Its names never change."""
+        recorded = {key: cast("Json", asdict(each)) for key, each in self.recorded.items()}
+        spans: list[Json] = [digest.dump() for digest in self.digests.values()]
+        return {"spans": spans, "recorded": cast("Json", recorded)} | (
+            {"silent": True} if self.is_silent else {}
+        )
+
+    @property
+    def is_open(self) -> bool:
+        """Return whether a loop has not ended."""
+        return any(not each.ended for each in self.recorded.values())
+
+    def add(self, digest: Digest) -> None:
+        """Add a span or log record, or the newer state of one. A unit that was silent is so no longer."""
+        key = _key(digest)
+        if digest.kind != "noise" and (len(self.digests) < SPANS_MAX or key in self.digests):
+            self.digests[key] = digest
+            self.is_silent = False
+
+    def absorb(self, other: Unit) -> None:
+        """Take over the spans of another unit, and the events recorded for them."""
+        self.digests |= other.digests
+        for key, recorded in other.recorded.items():
+            self.recorded.setdefault(key, recorded)
+
+    def loop_of(self, digest: Digest) -> str | None:
+        """Return the loop of a span, after `new_events`; a frame belongs to the main loop of its trace."""
+        loop = self._loops.get(_key(digest), digest.trace)
+        return loop if loop in self.recorded else None
+
+    def new_events(self, read: ReadLine) -> list[Fields]:
+        """Return the events that make the records those of all spans so far."""
+        digests = list(self.digests.values())
+        plans = loops_of(digests)
+        session = self._session(plans)
+        notes = sorted((d for d in digests if d.is_log), key=lambda d: (d.start, d.name, d.print))
+        outlines = {plan.key: list(outline(plan, session, notes, is_silent=self.is_silent)) for plan in plans}
+        moved = {
+            key: recorded
+            for key, recorded in self.recorded.items()
+            if key in outlines and recorded.session != session
+        }
+        for key in moved:
+            del self.recorded[key]
+        events = [_withdrawal(key, self.recorded.pop(key)) for key in self._outdated(plans, outlines)]
+        for plan in plans:
+            entries = outlines[plan.key]
+            recorded = self.recorded.get(plan.key)
+            for entry in entries[recorded.number if recorded is not None else 0 :]:
+                events += event_of(entry, plan.key, read)
+            links = recorded.links if recorded is not None else []
+            self.recorded[plan.key] = _Recorded(
+                session, len(entries), _print(entries), links, ended=entries[-1].step == "end"
+            )
+        events += self._links(plans, session)
+        self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
+        gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
+        for key in sorted(gone):
+            events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": session})
+        return events
+
+    def _outdated(self, plans: Sequence[LoopPlan], outlines: Mapping[str, list[Entry]]) -> list[str]:
+        """Return the loops to record again: those that begin otherwise now, and the loops above them."""
+        found: dict[str, None] = {}
+        for plan in plans:
+            recorded = self.recorded.get(plan.key)
+            if recorded is None or _print(outlines[plan.key][: recorded.number]) == recorded.print:
+                continue
+            above: LoopPlan | None = plan
+            while above is not None:  # a link belongs to the events of the loop above
+                if above.key in self.recorded:
+                    found[above.key] = None
+                above = above.parent
+        return list(found)
+
+    def _session(self, plans: Sequence[LoopPlan]) -> str:
+        """Return the id of the session: that of the outermost span that names one, else the first trace's."""
+        spans = sorted(
+            (d for d in self.digests.values() if d.session), key=lambda d: (d.is_log, d.start, d.id, d.print)
+        )
+        roots = [span.session for span in spans if not span.parent and not span.is_log]
+        candidates = [*roots, *(span.session for span in spans)]
+        trace = plans[0].trace if plans else ""
+        return next((each for each in candidates if is_id(each)), trace or "otlp")
+
+    def _links(self, plans: Iterable[LoopPlan], session: str) -> list[Fields]:
+        """Return the links from tool calls to the loops that they started, without those recorded."""
+        events: list[Fields] = []
+        for plan in plans:
+            if plan.parent is None:
+                continue
+            links = self.recorded[plan.parent.key].links
+            mark = f"{plan.key} {plan.via.call if plan.via is not None else ''}"
+            if mark in links:
+                continue
+            links.append(mark)
+            events.append(
+                {
+                    "type": "SubAgentLinked",
+                    "parent_session_id": session,
+                    "parent_loop_id": plan.parent.key,
+                    "tool_call_id": plan.via.call if plan.via is not None else None,
+                    "tool_name": plan.via.name if plan.via is not None else None,
+                    "child_session_id": session,
+                    "child_loop_id": plan.key,
+                    "certainty": "structural",
+                }
+            )
+        return events
+
+
+def _spans_of(plan: LoopPlan) -> Iterable[Digest]:
+    for call in plan.calls:
+        yield from call.sources
+    yield from plan.spans
+    if plan.agent is not None:
+        yield plan.agent
+
+
+def _key(digest: Digest) -> str:
+    if digest.is_log:
+        return f"log {digest.trace} {digest.id} {digest.name} {digest.start} {digest.print}"
+    return f"{digest.trace} {digest.id}"
+
+
+def _withdrawal(key: str, recorded: _Recorded) -> Fields:
+    return {
+        "type": "LoopWithdrawn",
+        "loop_id": key,
+        "session_id": recorded.session,
+        "sub_agents": len(recorded.links),
+    }
+
+
+def _print(entries: Sequence[Entry]) -> str:
+    found = hashlib.blake2b(digest_size=8)
+    for entry in entries:
+        found.update(repr(entry.signature).encode(errors="replace"))
+    return found.hexdigest()

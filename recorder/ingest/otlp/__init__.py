@@ -1,0 +1,1 @@
+"""The OTLP endpoints and the form of their bodies."""

@@ -1,0 +1,125 @@
+"""The OTLP endpoints: `/v1/traces`, `/v1/logs` and `/v1/metrics`, also below `/otlp`.
+
+Answers follow OTLP/HTTP: 200 with an export response after the commit, `partialSuccess` for rejected spans,
+a google.rpc.Status otherwise. Only 429 and 503 are to be sent again. Metrics are counted and dropped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from functools import partial
+
+from django.conf import settings
+
+from recorder.core.formats.registry import OTLP
+from recorder.database.errors import Busy
+from recorder.ingest import metrics
+from recorder.ingest.auth import Grant, Receive, Scope, Send, header
+from recorder.ingest.http import (
+    BODIES,
+    JSON,
+    Fault,
+    Gone,
+    admitted,
+    inflated,
+    read_body,
+    refused_by,
+    send_content,
+)
+from recorder.ingest.otlp import bodies
+from recorder.ingest.otlp.bodies import Signal, Unreadable
+from recorder.ingest.rate_limit import submit
+from recorder.journal.batch import Batch, Receipt
+
+log = logging.getLogger(__name__)
+
+PROTOBUF = "application/x-protobuf"
+PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order of their arrival
+SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
+_KEY_HEADERS = (b"api-key", b"x-api-key")
+TOKEN_HEADERS = (b"authorization", *_KEY_HEADERS)
+MESSAGE_MAX = 300  # characters of the first rejection's reason
+
+
+def with_authorization(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
+    """Return headers with the token of `api-key` or `x-api-key` as a bearer token, if there is no other."""
+    if any(name == b"authorization" for name, _ in headers):
+        return headers
+    keys = [value for name, value in headers if name in _KEY_HEADERS]
+    return [*headers, (b"authorization", b"Bearer " + keys[0])] if keys else headers
+
+
+async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
+    """Answer one request to an OTLP endpoint."""
+    signal = next(each for each in SIGNALS if scope["path"].endswith(each))
+    media = (header(scope["headers"], b"content-type") or "").partition(";")[0].strip().lower()
+    is_json = media == JSON
+    kind = {"content_type": JSON if is_json else PROTOBUF}
+    try:
+        content = await _answer(scope, receive, signal, is_json=is_json)
+    except Gone:
+        return
+    except Fault as fault:
+        message = f"{fault.body['code']}: {fault}"
+        body = bodies.status(fault.status, message, is_json=is_json)
+        await send_content(send, fault.status, body, **{**fault.headers, **kind})
+        return
+    await send_content(send, 200, content, **kind)
+
+
+async def _answer(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool) -> bytes:
+    try:
+        receipt = await _take(scope, receive, signal, is_json=is_json)
+    except Busy as busy:
+        raise refused_by(busy) from None
+    except (Fault, Gone):
+        raise
+    except Exception:
+        log.exception("a request cannot be recorded")
+        raise Fault(500, "our_bug", "nothing is known to be stored") from None
+    rejected = receipt.rejected if receipt is not None else []
+    first = f"{rejected[0].code} {rejected[0].path}: {rejected[0].message}"[:MESSAGE_MAX] if rejected else ""
+    return bodies.answer(signal, len(rejected), first, is_json=is_json)
+
+
+async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool) -> Receipt | None:
+    if scope["method"] != "POST":
+        raise Fault(405, "bad_method", "spans are sent by POST", allow="POST")
+    headers = scope["headers"]
+    grant: Grant = scope.get("grant") or await admitted(with_authorization(headers))
+    is_gzip = _is_gzip(headers, is_json=is_json)
+    body = await read_body(headers, receive)
+    read = partial(_read, signal, body, is_json=is_json, is_gzip=is_gzip)
+    lines = await asyncio.get_running_loop().run_in_executor(BODIES, read)
+    if signal == "metrics":
+        metrics.OTLP_METRICS.add(1)
+        return None
+    if not lines:
+        return None
+    return await submit(Batch(grant.project, PRODUCER, None, lines, OTLP, grant.is_demo, token=grant.token))
+
+
+def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:
+    media = (header(headers, b"content-type") or "").partition(";")[0].strip().lower()
+    if not is_json and media != PROTOBUF:
+        raise Fault(415, "bad_media_type", f"send {PROTOBUF} or {JSON}")
+    encoding = (header(headers, b"content-encoding") or "identity").lower()
+    if encoding not in ("identity", "gzip"):
+        raise Fault(415, "bad_encoding", "gzip is the only content encoding", accept_encoding="gzip")
+    return encoding == "gzip"
+
+
+def _read(signal: Signal, body: bytes, *, is_json: bool, is_gzip: bool) -> list[bytes]:
+    content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
+    try:
+        lines = bodies.lines_of(signal, content, is_json=is_json)
+    except Unreadable as error:
+        raise Fault(400, "bad_body", str(error)) from None
+    most = settings.LOOPSCOPE_LIMITS["body_lines"]
+    if len(lines) > most:
+        raise Fault(413, "too_large", f"a body has at most {most} spans or log records")
+    size = sum(map(len, lines))
+    if size > 4 * settings.LOOPSCOPE_LIMITS["inflated_bytes"]:
+        raise Fault(413, "too_large", "resource and scope are too large to be kept with each span")
+    return lines

@@ -1,0 +1,104 @@
+"""Every captured body of real senders gives the records of its script, in any order and any split."""
+
+import random
+
+import pytest
+
+from recorder.models import JournalEvent, LoopRecord, Project
+from recorder.projection.rebuild import rebuild
+from tests.recorder.journal.spans import captures
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+# What the telemetry of a capture does not hold, by capture or emitter: see the note in its expected.json.
+UNSEEN = {
+    "autogen": {"turns", "input_uncached", "output"},  # no model call spans
+    "claude-code-otlp/write": {"tool_calls"},  # the call of Write is in no span and no log record
+    "claude-code-otlp/write-pb": {"tool_calls"},
+    "langgraph-traceloop/09-thinking": {"reasoning"},
+    "openai-otel-v2/10-cache": {"input_uncached", "cache_read"},
+    # No session id is sent, and each prompt is a trace of its own.
+    **{f"{emitter}/01-plain-two-prompts": {"sessions"} for emitter in
+       ("anthropic-openinference", "openai-agents-logfire", "openai-agents-openinference", "openai-otel-v2")},
+}  # fmt: skip
+NAMELESS = ("smolagents",)  # emitters that send no name of the agent
+
+
+def project():
+    return Project.objects.create(slug="p")
+
+
+def unseen(capture):
+    _, emitter, scenario = capture.split("/")
+    return UNSEEN.get(f"{emitter}/{scenario}", set()) | UNSEEN.get(emitter, set())
+
+
+@pytest.mark.parametrize("capture", captures.CAPTURES)
+def test_a_capture_gives_the_records_of_its_script(capture):
+    of, wanted = project(), captures.expected(capture)
+    for batch in captures.lines(capture):
+        captures.record(of, batch)
+    found = captures.totals(of)
+    assert {name: found[name] for name in wanted["totals"] if name not in unseen(capture)} == {
+        name: count for name, count in wanted["totals"].items() if name not in unseen(capture)
+    }
+    if wanted["loops"] is not None:
+        assert_loops(of, capture, wanted["loops"])
+
+
+def assert_loops(of, capture, wanted):
+    loops = list(LoopRecord.objects.filter(session__project=of).order_by("started_at", "id"))
+    for loop, want in zip(loops, wanted, strict=True):
+        if want["agent"] is not None and capture.split("/")[1] not in NAMELESS:
+            assert loop.agent_id == want["agent"]
+        assert loop.outcome == want["status"]
+        ref = loop.spawned_by.first()
+        assert (ref and loops.index(ref.loop)) == want["parent"]
+        assert (ref and ref.tool_name) == want["via_tool"]
+        if "turns" not in unseen(capture):
+            assert_turns(capture, loop, want["turns"])
+
+
+def assert_turns(capture, loop, wanted):
+    turns = list(loop.turn_records.order_by("ordinal"))
+    for turn, want in zip(turns, wanted, strict=True):
+        figures = (turn.uncached_tokens, turn.cache_read_tokens, turn.cache_write_tokens, turn.output_tokens)
+        if want["usage"] is not None and not unseen(capture) & {"input_uncached", "cache_read"}:
+            assert figures == tuple(
+                want["usage"][name] for name in ("input_uncached", "cache_read", "cache_write", "output")
+            )
+        if "tool_calls" not in unseen(capture):
+            tools = turn.tool_records.order_by("started_at", "id")
+            assert sorted((tool.tool_name, tool.state == "failed") for tool in tools) == sorted(
+                (call["name"], call["error"]) for call in want["tool_calls"]
+            )
+        assert bool(turn.error) == bool(want["error"])
+
+
+@pytest.mark.parametrize("capture", captures.CAPTURES)
+def test_order_split_repetition_and_rebuild_change_no_record(capture, monkeypatch):
+    of, batches = project(), captures.lines(capture)
+    captures.record(of, [line for batch in batches for line in batch])
+    wanted = captures.shape(of)
+    stored = JournalEvent.objects.filter(kind="line").count()
+    for batch in batches:
+        assert captures.record(of, batch) is None or captures.record(of, batch).accepted == 0
+    assert JournalEvent.objects.filter(kind="line").count() == stored
+    rebuild(of)
+    assert [*captures.differences(captures.shape(of), wanted)] == []
+    for name, order in orders(batches):
+        other = Project.objects.create(slug=name)
+        for batch in order:
+            captures.record(other, batch)
+        assert [*captures.differences(captures.shape(other), wanted)] == [], name
+
+
+def orders(batches):
+    lines = [line for batch in batches for line in batch]
+    shuffled = random.Random(7).sample(lines, len(lines))
+    yield "body-by-body", batches
+    yield "reversed", [batch[::-1] for batch in batches[::-1]]
+    yield (
+        "shuffled",
+        [shuffled[at : at + 3] for at in range(0, min(len(shuffled), 120), 3)] + [shuffled[120:]],
+    )
