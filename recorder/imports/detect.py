@@ -11,12 +11,15 @@ from typing import BinaryIO
 
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.imports import sqlite_snapshot
+from recorder.core.formats.registry import OTLP
 from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
+from recorder.imports.stores import sqlite_snapshot
 
 EVENT_NAMES = (".jsonl", ".ndjson", ".sse", ".jsonl.gz", ".ndjson.gz", ".gz")
 SESSION_NAMES = (".json",)
+BODY_NAMES = (".pb", ".pb.gz")
+_BODY_KEYS = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
 _SQLITE = b"SQLite format 3\x00"
 _HEAD = 256 * 1024
@@ -76,9 +79,13 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> str:
     by_name: str | None = (
         "phi-session" if name.endswith(SESSION_NAMES) else "native" if name.endswith(EVENT_NAMES) else None
     )
+    if name.endswith(BODY_NAMES) and wanted in ("auto", OTLP):
+        return OTLP
     if by_name is None and not is_named and not name.endswith(STORE_NAMES):
         raise _NoRecordingError
     head = _head(path)
+    if wanted == "auto" and head.lstrip()[:1] == b"{" and any(key in head for key in _BODY_KEYS):
+        return OTLP
     if head.startswith(_SQLITE):
         kind = sqlite_snapshot.kind_of(path)
         if wanted not in ("auto", kind):

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 
-from recorder.core.formats.registry import SENT
-from recorder.imports.aidaemon import import_aidaemon
-from recorder.imports.cagent import import_cagent
+from recorder.core.formats.registry import OTLP, SENT
 from recorder.imports.detect import Recording
 from recorder.imports.event_file import import_events
+from recorder.imports.otlp_bodies import import_bodies
 from recorder.imports.phi_session import import_sessions
 from recorder.imports.report import OnProgress, Report
+from recorder.imports.stores.aidaemon import import_aidaemon
+from recorder.imports.stores.cagent import import_cagent
 from recorder.journal.batch import Mixed
 from recorder.models import Project
 
@@ -20,6 +21,7 @@ IMPORTERS: Mapping[str, Callable[..., None]] = {
     "phi-session": import_sessions,
     "cagent-db": import_cagent,
     "aidaemon-db": import_aidaemon,
+    OTLP: import_bodies,
 }
 
 

@@ -33,7 +33,7 @@ class Sender:
 
     def send(self, lines: list[bytes]) -> list[Rejected]:
         """Send the next lines; return the rejected ones."""
-        receipt = _stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
+        receipt = stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
         self.sent += len(lines)
         self.report.events += receipt.accepted
         self.report.duplicates += receipt.duplicates
@@ -42,7 +42,7 @@ class Sender:
     def flush(self) -> None:
         """Mark the end of this producer's stream, if it left a loop open."""
         if self._of_it().filter(status__in=("running", "pending")).exists():
-            _stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
+            stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
 
     def close(self) -> None:
         """Add the counts to the report."""
@@ -58,7 +58,7 @@ class Sender:
         return set(rows), len(rows)
 
 
-def _stored(batch: Batch) -> Receipt:
+def stored(batch: Batch) -> Receipt:
     """Store a batch; while another process writes, wait for it. Raises Busy after a minute."""
     until = time.monotonic() + PATIENCE
     while True:
