@@ -132,6 +132,8 @@ def _progress(event: Object) -> Note:
 
 
 def _linked(event: Object) -> Note:
+    if event.get("child_session_id") == event.get("parent_session_id") and event.get("child_loop_id"):
+        return Note("Linked to a sub-agent's loop", icon="bot")
     return Note(f"Linked to the sub-agent in {string(event.get('child_session_id'))}", icon="bot")
 
 

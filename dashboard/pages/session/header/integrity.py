@@ -12,6 +12,7 @@ from django.db.models import Count, Min, Q, QuerySet, Sum
 from dashboard.rendering.number_format import plural
 from dashboard.shared.compiled_query import compiled
 from dashboard.web import links
+from recorder.core.formats.registry import OTLP
 from recorder.models import Anomaly, EventRecord, LoopRecord, QuarantinedLine, Session
 
 SHOWN = 50
@@ -80,7 +81,8 @@ def _tallies(session: Session) -> Iterator[Tally]:
     # Producer ids are read once: as a subquery they would be evaluated for each line.
     producers = _producers(session.pk)
     late, unknown = (sum(counts) for counts in zip((0, 0), *(row[1:] for row in producers), strict=True))
-    named = [row[0] for row in producers]
+    # All spans of a project are one stream: what it lost or rejected is not of this session.
+    named = [row[0] for row in producers] if session.source != OTLP else []
     if late:
         first = EventRecord.objects.filter(session=session.pk, late=True).aggregate(first=Min("pk"))["first"]
         yield Tally(plural(late, "late event"), links.event(slug, first) if first else page)
