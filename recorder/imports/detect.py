@@ -11,7 +11,7 @@ from typing import BinaryIO
 
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
-from recorder.core.formats.registry import OTLP
+from recorder.core.formats.registry import OTLP, TRANSCRIPTS
 from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores import sqlite_snapshot
@@ -22,6 +22,7 @@ BODY_NAMES = (".pb", ".pb.gz")
 _BODY_KEYS = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
 _SQLITE = b"SQLite format 3\x00"
+HEAD_LINES = 20  # lines by which a transcript is recognised
 _HEAD = 256 * 1024
 _GZIP = b"\x1f\x8b"
 
@@ -72,9 +73,9 @@ def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
             report.problem(path, "there is no such file or folder")
 
 
-def _kind(path: Path, wanted: str, *, is_named: bool) -> str:
+def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one arm a kind of file
     name = path.name.lower()
-    if ".json.tmp." in name or name.endswith((".json.lock", ".tar.gz")):
+    if ".json.tmp." in name or name.endswith((".json.lock", ".tar.gz", ".meta.json")):
         raise _NoRecordingError
     by_name: str | None = (
         "phi-session" if name.endswith(SESSION_NAMES) else "native" if name.endswith(EVENT_NAMES) else None
@@ -89,11 +90,15 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> str:
     if head.startswith(_SQLITE):
         kind = sqlite_snapshot.kind_of(path)
         if wanted not in ("auto", kind):
+            if not is_named and wanted in TRANSCRIPTS:
+                raise _NoRecordingError
             raise UnusableError(f"a store of {kind.removesuffix('-db')}, which is not {wanted}")
         return kind
     if wanted.endswith("-db"):
         raise UnusableError("not a SQLite store")
     if wanted != "auto":
+        if wanted in TRANSCRIPTS and not is_named and _transcript(head) != wanted:
+            raise _NoRecordingError
         return wanted
     return _by_content(head, by_name)
 
@@ -128,6 +133,8 @@ def _by_content(head: bytes, by_name: str | None) -> str:
     if not objects and len(head) < _HEAD:
         raise UnusableError("no line is a JSON object; an event file has one event a line, such as "
                        '{"type":"AgentStart",…}')  # fmt: skip
+    if transcript := _transcript(head):
+        return transcript
     first = objects[0] if objects else {}
     if "loops" in first and "session_id" in first:
         return "phi-session"
@@ -140,6 +147,13 @@ def _object(line: bytes) -> dict[str, object] | None:
     except (ValueError, RecursionError):
         return None
     return value if isinstance(value, dict) else None
+
+
+def _transcript(head: bytes) -> str | None:
+    """Return the coding agent whose transcript a file begins as, by one of its first lines."""
+    lines = [line for line in head.split(b"\n")[:HEAD_LINES] if line.strip()]
+    found = (registry.detect(each) for line in lines if (each := _object(line)) is not None)
+    return next((name for name in found if name in TRANSCRIPTS), None)
 
 
 def _by_writer(first: dict[str, object]) -> str:

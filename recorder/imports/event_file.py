@@ -12,9 +12,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
+from loopscope_client.transcripts.files import producer_name
+from recorder.core.formats.registry import TRANSCRIPTS
 from recorder.imports.detect import opened
 from recorder.imports.gzip_file import OverBoundError
-from recorder.imports.overlap import Numbered, OverlapFilter
+from recorder.imports.overlap import Numbered, OverlapFilter, is_recorded_as_spans
 from recorder.imports.recordings import producer_of
 from recorder.imports.report import Report
 from recorder.imports.submit import Sender
@@ -35,7 +37,10 @@ def import_events(
     flush: bool,
 ) -> None:
     """Import a file; if it is damaged, everything before the damage."""
-    producer = producer_of(project, lambda: _lines_of(path), is_native=form == "native")
+    producer = _producer(project, path, form)
+    if form in TRANSCRIPTS and is_recorded_as_spans(project, (line for _, line in _lines_of(path))):
+        report.live += 1
+        return
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
         if producer is None:
@@ -49,6 +54,14 @@ def import_events(
     if flush:
         sender.flush()
     sender.close()
+
+
+def _producer(project: Project, path: Path, form: str) -> str | None:
+    """Return the name of a file's producer; that of a transcript is the one under which it is pushed."""
+    if form not in TRANSCRIPTS:
+        return producer_of(project, lambda: _lines_of(path), is_native=form == "native")
+    first = next(_lines_of(path), None)
+    return None if first is None else producer_name(form, path.name, first[1])
 
 
 def _lines_of(path: Path) -> Iterator[Numbered]:

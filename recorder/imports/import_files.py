@@ -13,6 +13,7 @@ from recorder.imports.phi_session import import_sessions
 from recorder.imports.report import OnProgress, Report
 from recorder.imports.stores.aidaemon import import_aidaemon
 from recorder.imports.stores.cagent import import_cagent
+from recorder.imports.stores.opencode import import_opencode
 from recorder.journal.batch import Mixed
 from recorder.models import Project
 
@@ -22,6 +23,7 @@ IMPORTERS: Mapping[str, Callable[..., None]] = {
     "cagent-db": import_cagent,
     "aidaemon-db": import_aidaemon,
     OTLP: import_bodies,
+    "opencode": import_opencode,
 }
 
 

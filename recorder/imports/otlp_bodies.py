@@ -52,12 +52,12 @@ def import_bodies(
             report.reject(path, f"span {number}", rejected)
     new = _loops(project) - known
     report.loops += len(new)
-    report.sessions += len({session for _, session in new} - {session for _, session in known})
+    report.session_keys |= {session for _, session in new} - {session for _, session in known}
 
 
 def _loops(project: Project) -> set[tuple[int, int]]:
     rows = LoopRecord.objects.filter(producer__project=project, producer__name=PRODUCER)
-    return set(rows.values_list("pk", "session_id"))
+    return set(rows.values_list("pk", "session__pk"))
 
 
 def _lines(name: str, body: bytes) -> list[bytes]:

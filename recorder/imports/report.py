@@ -26,7 +26,7 @@ class Report:
     """The totals over all files of one import."""
 
     files: int = 0
-    sessions: int = 0
+    session_keys: set[int] = field(default_factory=set)  # primary keys of the new sessions
     loops: int = 0
     events: int = 0
     duplicates: int = 0
@@ -35,6 +35,11 @@ class Report:
     rejected: int = 0
     reasons: dict[str, int] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
+
+    @property
+    def sessions(self) -> int:
+        """Return the number of new sessions; several files may belong to one."""
+        return len(self.session_keys)
 
     @property
     def is_clean(self) -> bool:

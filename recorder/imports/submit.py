@@ -47,7 +47,7 @@ class Sender:
     def close(self) -> None:
         """Add the counts to the report."""
         sessions, loops = self._made()
-        self.report.sessions += len(sessions - self._sessions)
+        self.report.session_keys |= sessions - self._sessions
         self.report.loops += loops - self._loops
 
     def _of_it(self) -> QuerySet[LoopRecord]:

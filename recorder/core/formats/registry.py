@@ -13,6 +13,7 @@ from recorder.core.formats import cagent, grida
 from recorder.core.formats.aidaemon import AidaemonReader
 from recorder.core.formats.base import NextLoop, Reader
 from recorder.core.formats.cagent.database_rows import CagentStoreReader
+from recorder.core.formats.transcripts import claude_code, codex, gemini_cli, opencode, pi
 from recorder.core.records import Json
 
 Convention = Literal["beside", "inside"]  # are cached tokens counted beside `input`, or inside it
@@ -29,6 +30,7 @@ class Format:
     runtime: str = ""  # name on pages; "" for native, which any program may write
     is_sent: bool = True  # accepted by ingest endpoints; False: import only
     usage_convention: Convention | None = None  # None: derived from the api or provider of a call
+    is_transcript: bool = False  # files that a coding agent writes on its own
     sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
     detect: Callable[[Mapping[str, object]], bool] | None = (
         None  # recognises an event file by its first object
@@ -75,6 +77,25 @@ FORMATS: tuple[Format, ...] = (
         runtime="Grida",
         detect=lambda first: first.get("type") in grida.EVENTS,
     ),
+    *(
+        Format(
+            name=name,
+            source=name,
+            reader=reader,
+            runtime=runtime,
+            usage_convention="beside",
+            sends_total=False,
+            is_transcript=True,
+            detect=detect,
+        )
+        for name, reader, runtime, detect in (
+            ("codex", codex.CodexReader, "Codex", codex.detects),
+            ("gemini-cli", gemini_cli.GeminiCliReader, "Gemini CLI", gemini_cli.detects),
+            ("opencode", opencode.OpenCodeReader, "OpenCode", opencode.detects),
+            ("pi", pi.PiReader, "pi", pi.detects),
+            ("claude-code", claude_code.ClaudeCodeReader, "Claude Code", claude_code.detects),
+        )
+    ),
     Format(
         name=OTLP,
         source="otlp",
@@ -84,6 +105,7 @@ FORMATS: tuple[Format, ...] = (
         sends_total=False,
     ),
 )
+TRANSCRIPTS: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_transcript)
 SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)
 READERS: Mapping[str, MakeReader] = {each.name: each.reader for each in FORMATS if each.reader}
 SOURCE_OF: Mapping[str, str] = {each.name: each.source for each in FORMATS}

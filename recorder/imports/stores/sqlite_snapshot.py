@@ -13,7 +13,7 @@ from typing import Literal
 from recorder.core.formats.base import Fields
 from recorder.imports.report import UnusableError
 
-StoreKind = Literal["cagent-db", "aidaemon-db"]
+StoreKind = Literal["cagent-db", "aidaemon-db", "opencode"]
 TRIES = 3  # a program that writes meanwhile may tear a copy
 
 
@@ -23,10 +23,12 @@ def kind_of(path: Path) -> StoreKind:
         tables = set(names(store))
     if {"sessions", "migrations"} <= tables:
         return "cagent-db"
+    if {"session", "message", "part"} <= tables:
+        return "opencode"
     if "events" in tables:
         return "aidaemon-db"
     found = ", ".join(sorted(tables)[:8]) or "none"
-    raise UnusableError(f"a SQLite store of neither cagent nor aidaemon; its tables: {found}")
+    raise UnusableError(f"a SQLite store of neither cagent, aidaemon nor OpenCode; its tables: {found}")
 
 
 @contextmanager

@@ -128,7 +128,7 @@ def test_a_row_that_cannot_be_read_is_named_with_its_file(project, tmp_path, pat
     [
         (
             "ALTER TABLE sessions RENAME TO others",
-            "of neither cagent nor aidaemon; its tables: ",
+            "of neither cagent, aidaemon nor OpenCode; its tables: ",
         ),
         ("ALTER TABLE sessions RENAME COLUMN created_at TO made", "not a store that cagent writes"),
         ("ALTER TABLE session_items RENAME COLUMN position TO place", "no such column: position"),

@@ -1,0 +1,1 @@
+"""Transcripts of coding agents on this computer: where they are, and how their producers are named."""

@@ -1,0 +1,252 @@
+"""Reader of Claude Code's transcripts: `projects/<folder>/<session>.jsonl` and its sub-agents' files.
+
+A prompt begins a loop. An answer comes on several lines, one for each block, with the same message id and
+usage. A sub-agent's lines have an `agentId`; the result of the tool that ran it names that id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+from recorder.core.formats.base import (
+    Fields,
+    NextLoop,
+    Translation,
+    object_field,
+    parse_time,
+    required_id,
+    text_field,
+)
+from recorder.core.formats.transcripts.fields import (
+    call_block,
+    loop_id,
+    objects,
+    plain,
+    text_of,
+    thinking,
+    time_text,
+)
+from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.records import Json
+
+AGENT = "claude-code"
+PROVIDER = "anthropic"
+_USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cache_read_input_tokens",
+    "cache_write": "cache_creation_input_tokens",
+}
+_COMMANDS = ("<command-name>", "<local-command-stdout>", "<command-message>", "Caveat:", "<bash-")
+_INTERRUPTED = "[Request interrupted by user"
+_TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
+_UNBOUND = ("summary", "file-history-snapshot", "custom-title", "ai-title")  # may come without a session
+TYPES = frozenset(
+    (
+        *("user", "assistant", "system", "attachment", "last-prompt", "queue-operation"),
+        *("mode", "permission-mode", "progress", *_UNBOUND),
+    )
+)
+
+
+def detects(line: Mapping[str, object]) -> bool:
+    """Return whether a line is of Claude Code's transcript."""
+    has_session = isinstance(line.get("sessionId"), str) or "leafUuid" in line
+    return has_session and line.get("type") in TYPES and "projectHash" not in line
+
+
+class ClaudeCodeReader:
+    """Reads the lines of one file, with an open loop for the main agent ("") and for each sub-agent."""
+
+    def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
+        stored = state if isinstance(state, dict) else {}
+        tracks = cast("Fields", stored.get("tracks") or {})
+        self._tracks = {name: OpenLoop.load(each) for name, each in tracks.items()}
+        self._prompts = cast(
+            "dict[str, Fields]", stored.get("prompts") or {}
+        )  # by track: waits for an answer
+        self._compacting = bool(stored.get("compacting"))
+
+    @property
+    def state(self) -> Json:
+        tracks: Fields = {name: each.dump() for name, each in self._tracks.items()}
+        return {"tracks": tracks, "prompts": cast("Json", self._prompts), "compacting": self._compacting}
+
+    def read(self, line: Fields, at: datetime) -> Translation:
+        """Translate a line. Raises InvalidLineError."""
+        kind = text_field(line, "type")
+        if "sessionId" not in line and kind in (
+            "summary",
+            "file-history-snapshot",
+            "custom-title",
+            "ai-title",
+        ):
+            return Translation(kind)
+        session = required_id(line, "sessionId")
+        now, track = time_text(line.get("timestamp"), at), text_field(line, "agentId")
+        if line.get("isSidechain") is True and not track:
+            track = "sidechain"
+        reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
+        loop = self._tracks.get(track)
+        if kind == "user":
+            reading.events = self._user(line, session, track, now)
+        elif kind == "assistant":
+            reading.events = self._assistant(line, session, track, now)
+        elif kind == "system" and line.get("subtype") == "compact_boundary":
+            reading.events = self._compaction(line, session, track, now)
+        elif kind == "last-prompt" and loop is not None and loop.is_finished:
+            reading.events = self._end(track, loop.at)
+        elif kind not in TYPES:
+            reading.understood = False
+        open_loop = self._tracks.get(track) or loop
+        reading.loop_id = open_loop.loop_id if open_loop is not None else None
+        return reading
+
+    def end_of_stream(self, at: datetime) -> list[Fields]:
+        """End the loops whose last answer asked for nothing more; the others are aborted."""
+        events: list[Fields] = []
+        for track, loop in list(self._tracks.items()):
+            if loop.is_finished:
+                events += self._end(track, loop.at)
+            else:
+                events += loop.finish_turn(loop.at or time_text(None, at))
+        self._tracks, self._prompts = {}, {}
+        return events
+
+    def _user(  # noqa: PLR0911  one arm a kind of message
+        self, line: Fields, session: str, track: str, now: str
+    ) -> list[Fields]:
+        content = object_field(line, "message").get("content")
+        results = [block for block in objects(content) if block.get("type") == "tool_result"]
+        if results:
+            return [event for block in results for event in self._result(line, block, track, now)]
+        text = text_of(content)
+        loop = self._tracks.get(track)
+        if line.get("isCompactSummary") is True:
+            return self._summary(session, track, text, now)
+        if line.get("isMeta") is True or not text:
+            return []
+        if text.startswith(_INTERRUPTED):
+            return self._end(track, now, "cancelled") if loop is not None else []
+        prompt_id = line.get("promptId") or line.get("uuid")
+        held: Fields = {"id": prompt_id, "text": text, "at": now}
+        if track or text.lstrip().startswith(_COMMANDS):  # begins a loop only if an answer follows
+            self._prompts[track] = held
+            return []
+        if loop is not None and loop.loop_id == loop_id(session, prompt_id):
+            return loop.prompt(text, now)  # steering: a message within the same prompt
+        self._prompts[track] = held
+        return self._begin(session, track, AGENT, line, now)
+
+    def _begin(self, session: str, track: str, agent: str, line: Fields, now: str) -> list[Fields]:
+        """Begin a loop with the prompt that waits, if there is one; end the one before it."""
+        before = self._tracks.get(track)
+        events = self._end(track, before.at) if before is not None else []
+        prompt = self._prompts.pop(track, None)
+        name = track or (prompt or {}).get("id") or line.get("uuid")
+        loop = self._tracks[track] = OpenLoop(session, loop_id(session, name))
+        began = str(prompt["at"]) if prompt is not None else now
+        about: Fields = {
+            to: found
+            for to, name_ in (("cwd", "cwd"), ("version", "version"), ("branch", "gitBranch"))
+            if isinstance(found := line.get(name_), str) and found
+        }
+        events += loop.start(agent, began, about)
+        if prompt is not None:
+            events += loop.prompt(str(prompt["text"]), began)
+        return events
+
+    def _assistant(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        message = object_field(line, "message")
+        events: list[Fields] = []
+        if track not in self._tracks or track in self._prompts:
+            agent = text_field(line, "attributionAgent") or "sub-agent" if track else AGENT
+            events += self._begin(session, track, agent, line, now)
+        loop = self._tracks[track]
+        is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
+        error = text_of(message.get("content")) if is_error else ""
+        key = text_field(message, "id") or text_field(line, "uuid") or now
+        stop = text_field(message, "stop_reason")
+        head = {"provider": PROVIDER, "stop": stop, "error": error}
+        blocks = [] if is_error else _blocks(message.get("content"))
+        if not is_error:
+            head["model"] = text_field(message, "model")
+        events += loop.answer(key, now, blocks, **head)
+        usage = object_field(message, "usage")
+        if usage and not is_error:
+            found = counts(usage, _USAGE)
+            hour = counts(object_field(usage, "cache_creation"), {"h": "ephemeral_1h_input_tokens"})["h"]
+            loop.set_usage(found | {"cache_write_1h": hour})
+        if track and loop.is_finished and any(block["type"] == "text" for block in blocks):
+            events += self._end(track, now)
+        return events
+
+    def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
+        loop = self._tracks.get(track)
+        if loop is None:
+            return []
+        call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
+        name = loop.calls.get(call) or next(
+            (str(b["name"]) for b in objects(loop.blocks) if b.get("id") == call), ""
+        )
+        failed = block.get("is_error") is True and not text.startswith(_TOOL_USE_ERROR)
+        events = loop.end_tool(call, text, now, has_failed=failed)
+        child = object_field(line, "toolUseResult").get("agentId")
+        if isinstance(child, str) and child and name:
+            events.append(
+                {
+                    "type": "SubAgentLinked",
+                    "parent_session_id": loop.session_id,
+                    "parent_loop_id": loop.loop_id,
+                    "tool_call_id": call,
+                    "tool_name": name,
+                    "child_session_id": loop.session_id,
+                    "child_loop_id": loop_id(loop.session_id, child),
+                }
+            )
+        return events
+
+    def _compaction(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
+        events = [] if track in self._tracks else self._begin(session, track, AGENT, line, now)
+        loop = self._tracks[track]
+        events += loop.finish_turn(now)
+        tokens = counts(object_field(line, "compactMetadata"), {"n": "preTokens"})["n"] or None
+        self._compacting = True
+        events.append(
+            loop.event("CompactionStarted", estimated_tokens=tokens, message_count=None, timestamp=now)
+        )
+        return events
+
+    def _summary(self, session: str, track: str, text: str, now: str) -> list[Fields]:
+        loop = self._tracks.get(track)
+        if loop is None or not self._compacting:
+            return []
+        self._compacting = False
+        unknown = ("messages_before", "messages_after", "estimated_tokens_after", "loops_compacted")
+        return [
+            loop.event(
+                "CompactionEnded",
+                **dict.fromkeys(unknown),
+                estimated_tokens_before=None,
+                timestamp=now,
+                summary=text,
+            )
+        ]
+
+    def _end(self, track: str, at: str, outcome: str = "") -> list[Fields]:
+        return self._tracks.pop(track).end(at, outcome)
+
+
+def _blocks(content: Json) -> list[Fields]:
+    found: list[Fields] = plain(content)
+    for block in objects(content):
+        kind = block.get("type")
+        if kind == "text":
+            found += plain(block.get("text"))
+        elif kind == "thinking":
+            found += thinking(block.get("thinking"))
+        elif kind == "tool_use":
+            found.append(call_block(block.get("id"), block.get("name"), block.get("input")))
+    return found

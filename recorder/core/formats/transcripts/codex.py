@@ -1,0 +1,264 @@
+"""Reader of Codex's rollouts: `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`; a task of Codex is a loop.
+
+An answer is the items up to a `token_usage_record`, or up to the results of its calls where none is written.
+A sub-agent has a file of its own, whose head names the session of its parent.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from typing import cast
+
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import (
+    Fields,
+    NextLoop,
+    Translation,
+    object_field,
+    parse_arguments,
+    parse_time,
+    text_field,
+)
+from recorder.core.formats.transcripts.fields import (
+    call_block,
+    exit_code_failed,
+    is_context,
+    loop_id,
+    objects,
+    plain,
+    text_of,
+    thinking,
+    time_text,
+)
+from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.records import Json
+
+AGENT = "codex"
+_USAGE = {
+    "input": "input_tokens",
+    "output": "output_tokens",
+    "cache_read": "cached_input_tokens",
+    "cache_write": "cache_write_input_tokens",
+    "reasoning": "reasoning_output_tokens",
+}
+TYPES = frozenset(
+    (
+        *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
+        *("world_state", "compacted", "inter_agent_communication_metadata"),
+    )
+)
+
+
+def detects(line: Mapping[str, object]) -> bool:
+    """Return whether a line is of a rollout of Codex."""
+    return line.get("type") in TYPES and isinstance(line.get("payload"), dict) and "timestamp" in line
+
+
+class CodexReader:
+    """Reads the lines of one rollout, which is one thread."""
+
+    def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
+        stored = state if isinstance(state, dict) else {}
+        self._session = text_field(stored, "session")
+        self._thread = text_field(stored, "thread")
+        self._agent = text_field(stored, "agent") or AGENT
+        self._about = object_field(stored, "about")
+        self._tasks = int(cast("int", stored.get("tasks") or 0))
+        self._answers = int(cast("int", stored.get("answers") or 0))
+        self._model, self._provider = text_field(stored, "model"), text_field(stored, "provider")
+        self._has_records = bool(stored.get("records"))
+        loop = stored.get("loop")
+        self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
+
+    @property
+    def state(self) -> Json:
+        return {
+            "session": self._session,
+            "thread": self._thread,
+            "agent": self._agent,
+            "about": self._about,
+            "tasks": self._tasks,
+            "answers": self._answers,
+            "model": self._model,
+            "provider": self._provider,
+            "records": self._has_records,
+            "loop": None if self._loop is None else self._loop.dump(),
+        }
+
+    def read(self, line: Fields, at: datetime) -> Translation:
+        """Translate a line."""
+        kind, payload = text_field(line, "type"), object_field(line, "payload")
+        now = time_text(line.get("timestamp"), at)
+        name = text_field(payload, "type")
+        reading = Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))
+        before = self._loop
+        if kind == "session_meta":
+            self._meta(payload)
+        elif kind == "turn_context":
+            self._model = text_field(payload, "model") or self._model
+        elif kind == "token_usage_record":
+            self._has_records = True
+            reading.events = self._usage(object_field(payload, "usage"), now)
+        elif kind == "response_item":
+            reading.events = self._item(name, payload, now)
+        elif kind == "event_msg":
+            reading.events = self._message(name, payload, now)
+        elif kind == "compacted":
+            reading.events = self._compacted(payload, now)
+        elif kind not in TYPES:
+            reading.understood = False
+        loop = self._loop or before
+        reading.session_id = self._session or None
+        reading.loop_id = loop.loop_id if loop is not None else None
+        return reading
+
+    def end_of_stream(self, at: datetime) -> list[Fields]:
+        """End the open turn; a task without an end is aborted."""
+        loop, self._loop = self._loop, None
+        return [] if loop is None else loop.finish_turn(loop.at or time_text(None, at))
+
+    def _meta(self, payload: Fields) -> None:
+        thread = text_field(payload, "id")
+        session = text_field(payload, "session_id") or thread
+        if self._session or not is_id(session):
+            return
+        self._session, self._thread = session, thread
+        self._provider = text_field(payload, "model_provider")
+        spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
+        self._agent = text_field(payload, "agent_nickname") or text_field(spawn, "agent_nickname") or AGENT
+        names = (("cwd", "cwd"), ("version", "cli_version"), ("originator", "originator"))
+        self._about = {to: payload[name] for to, name in names if payload.get(name)}
+
+    def _message(self, name: str, payload: Fields, now: str) -> list[Fields]:
+        if name == "task_started":
+            return self._begin(payload, now)
+        if name == "token_count" and not self._has_records:
+            last = object_field(object_field(payload, "info"), "last_token_usage")
+            return self._usage(last, now) if last else []
+        if name == "user_message" and self._loop is not None and self._loop.turn < 0:
+            text = text_field(payload, "message")
+            return self._loop.prompt(text, now) if text and not is_context(text) else []
+        if self._loop is None or name not in ("task_complete", "turn_aborted"):
+            return []
+        loop, self._loop = self._loop, None
+        if name == "turn_aborted":
+            return loop.end(now, "aborted", text_field(payload, "reason") or "aborted")
+        error = text_field(object_field(payload, "error"), "message")
+        events: list[Fields] = []
+        if error:
+            self._answers += 1
+            events = loop.answer(f"error {self._answers}", now, [], error=error, **self._head())
+        return [*events, *loop.end(now)]
+
+    def _begin(self, payload: Fields, now: str) -> list[Fields]:
+        events = self._loop.end(self._loop.at or now) if self._loop is not None else []
+        if not self._session:
+            self._session = self._thread = text_field(payload, "turn_id") or "codex"
+        is_child = self._thread != self._session
+        name = self._thread if is_child and not self._tasks else payload.get("turn_id")
+        self._tasks += 1
+        self._loop = OpenLoop(self._session, loop_id(self._session, name))
+        return events + self._loop.start(self._agent, now, self._about)
+
+    def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
+        if self._loop is None:
+            if name not in ("message", "function_call", "reasoning") or payload.get("role") in (
+                "developer",
+                "user",
+            ):
+                return []
+            begun = self._begin({"turn_id": payload.get("id")}, now)
+            return begun + self._item(name, payload, now)
+        loop = self._loop
+        if name in ("function_call_output", "custom_tool_call_output"):
+            return self._output(payload, now)
+        if name == "message" and payload.get("role") == "user":
+            text = text_of(payload.get("content"))
+            return loop.prompt(text, now) if text and not is_context(text) else []
+        blocks = _blocks(name, payload)
+        if not blocks:
+            return []
+        if not loop.key or loop.has_answered:
+            self._answers += 1
+        return loop.answer(f"answer {self._answers}", now, blocks, **self._head())
+
+    def _output(self, payload: Fields, now: str) -> list[Fields]:
+        loop = self._loop
+        assert loop is not None
+        call, text = text_field(payload, "call_id"), _output_text(payload.get("output"))
+        name = loop.calls.get(call) or next(
+            (str(b["name"]) for b in objects(loop.blocks) if b.get("id") == call), ""
+        )
+        events = loop.end_tool(call, text, now, has_failed=exit_code_failed(text))
+        if name.endswith("spawn_agent"):
+            events += self._link(loop, call, name, text)
+        return events
+
+    def _link(self, loop: OpenLoop, call: str, name: str, text: str) -> list[Fields]:
+        try:
+            found = json.loads(text)
+        except ValueError:
+            return []
+        child = found.get("agent_id") if isinstance(found, dict) else None
+        if not isinstance(child, str) or not child:
+            return []
+        return [
+            {
+                "type": "SubAgentLinked",
+                "parent_session_id": self._session,
+                "parent_loop_id": loop.loop_id,
+                "tool_call_id": call,
+                "tool_name": name,
+                "child_session_id": self._session,
+                "child_loop_id": loop_id(self._session, child),
+            }
+        ]
+
+    def _usage(self, found: Fields, now: str) -> list[Fields]:
+        """Set the usage of the open answer; its message is complete."""
+        loop = self._loop
+        if loop is None or not loop.key:
+            return []
+        loop.set_usage(counts(found, _USAGE, includes_cache=True))
+        loop.at = now
+        return loop.finish_message()
+
+    def _compacted(self, payload: Fields, now: str) -> list[Fields]:
+        loop = self._loop
+        if loop is None:
+            return []
+        unknown = ("messages_before", "messages_after", "estimated_tokens_before", "estimated_tokens_after")
+        return [
+            *loop.finish_turn(now),
+            loop.event("CompactionStarted", estimated_tokens=None, message_count=None, timestamp=now),
+            loop.event(
+                "CompactionEnded",
+                **dict.fromkeys((*unknown, "loops_compacted")),
+                timestamp=now,
+                summary=text_field(payload, "message") or None,
+            ),
+        ]
+
+    def _head(self) -> dict[str, str]:
+        return {"model": self._model, "provider": self._provider, "stop": "stop"}
+
+
+def _blocks(name: str, payload: Fields) -> list[Fields]:
+    if name == "message" and payload.get("role") == "assistant":
+        return plain(text_of(payload.get("content")))
+    if name == "reasoning":
+        return thinking(text_of(payload.get("summary")) or text_of(payload.get("content")))
+    if name in ("function_call", "custom_tool_call"):
+        arguments = payload.get("arguments", payload.get("input"))
+        return [call_block(payload.get("call_id"), payload.get("name"), parse_arguments(arguments))]
+    if name == "local_shell_call":
+        return [call_block(payload.get("call_id"), "local_shell", payload.get("action"))]
+    return []
+
+
+def _output_text(output: Json) -> str:
+    if isinstance(output, dict):
+        return text_of(output.get("content"))
+    return text_of(output)

@@ -1,0 +1,184 @@
+"""Reader of OpenCode's sessions, as `loopscope_client.transcripts.opencode` reads them from its store.
+
+The first line is the session; each further one is a finished message with its parts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+
+from recorder.core.events.fields import is_id
+from recorder.core.formats.base import Fields, NextLoop, Translation, object_field, text_field
+from recorder.core.formats.transcripts.fields import (
+    call_block,
+    loop_id,
+    objects,
+    plain,
+    text_of,
+    thinking,
+    time_ms,
+)
+from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.records import Json
+
+AGENT = "opencode"
+_USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
+
+
+def detects(line: Mapping[str, object]) -> bool:
+    """Return whether a line is of a session of OpenCode."""
+    return line.get("type") == "opencode.session"
+
+
+class OpenCodeReader:
+    """Reads the lines of one session of the store; one with a parent is a sub-agent in the root's session."""
+
+    def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
+        stored = state if isinstance(state, dict) else {}
+        self._session, self._own = text_field(stored, "session"), text_field(stored, "own")
+        self._parent = text_field(stored, "parent")
+        self._agent = text_field(stored, "agent") or AGENT
+        self._about = object_field(stored, "about")
+        self._has_begun = bool(stored.get("begun"))
+        loop = stored.get("loop")
+        self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
+
+    @property
+    def state(self) -> Json:
+        return {
+            "session": self._session,
+            "own": self._own,
+            "parent": self._parent,
+            "agent": self._agent,
+            "about": self._about,
+            "begun": self._has_begun,
+            "loop": None if self._loop is None else self._loop.dump(),
+        }
+
+    def read(self, line: Fields, at: datetime) -> Translation:
+        """Translate a line."""
+        kind = text_field(line, "type")
+        reading = Translation(kind or "line")
+        before = self._loop
+        if kind == "opencode.session":
+            self._head(line)
+        elif kind == "opencode.message" and self._session:
+            message, parts = object_field(line, "message"), objects(line.get("parts"))
+            role = text_field(message, "role")
+            read = self._user if role == "user" else self._answer
+            reading.name = f"message {role}".strip()
+            reading.events = read(line, message, parts, at)
+        else:
+            reading.understood = False
+        loop = self._loop or before
+        reading.session_id = self._session or None
+        reading.loop_id = loop.loop_id if loop is not None else None
+        return reading
+
+    def end_of_stream(self, at: datetime) -> list[Fields]:
+        """End the loop if its last answer asked for nothing more; else it is aborted."""
+        loop, self._loop = self._loop, None
+        if loop is None:
+            return []
+        now = loop.at or time_ms(None, at)
+        return loop.end(now) if loop.is_finished else loop.finish_turn(now)
+
+    def _head(self, line: Fields) -> None:
+        own = line.get("id")
+        if self._session or not is_id(own):
+            return
+        self._own, self._parent = own, text_field(line, "parent_id")
+        self._session = text_field(line, "root_id") or own
+        self._agent = text_field(line, "agent") if self._parent and text_field(line, "agent") else AGENT
+        names = (("cwd", "directory"), ("version", "version"))
+        self._about = {to: line[name] for to, name in names if line.get(name)}
+
+    def _begin(self, name: Json, now: str) -> list[Fields]:
+        before = self._loop
+        events = before.end(before.at or now) if before is not None else []
+        is_first_of_child = bool(self._parent) and not self._has_begun
+        self._has_begun = True
+        self._loop = OpenLoop(self._session, loop_id(self._session, self._own if is_first_of_child else name))
+        return events + self._loop.start(self._agent, now, self._about)
+
+    def _user(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
+        now = time_ms(object_field(message, "time").get("created"), at)
+        written = (part for part in parts if part.get("type") == "text" and not part.get("synthetic"))
+        texts = [text_field(part, "text") for part in written]
+        events = self._begin(line.get("id"), now)
+        assert self._loop is not None
+        text = "\n".join(filter(None, texts))
+        return events + (self._loop.prompt(_unquoted(text), now) if text else [])
+
+    def _answer(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
+        times = object_field(message, "time")
+        began, ended = time_ms(times.get("created"), at), time_ms(times.get("completed"), at)
+        events = self._begin(line.get("id"), began) if self._loop is None else []
+        loop = self._loop
+        assert loop is not None
+        failure = object_field(message, "error")
+        error = text_field(object_field(failure, "data"), "message") or text_field(failure, "name")
+        tools = [part for part in parts if part.get("type") == "tool"]
+        stop = "tool_calls" if tools else text_field(message, "finish") or "stop"
+        events += loop.answer(
+            str(line.get("id") or began),
+            began,
+            [block for part in parts for block in _blocks(part)],
+            model=text_field(message, "modelID"),
+            provider=text_field(message, "providerID"),
+            stop=stop,
+            error=error,
+        )
+        tokens, cost = object_field(message, "tokens"), message.get("cost")
+        cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
+        found = counts(tokens, _USAGE)
+        found["output"] += found["reasoning"]
+        is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
+        loop.set_usage(found | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
+        events += loop.finish_message()
+        for part in tools:
+            events += self._result(loop, part, ended, at)
+        loop.at = ended
+        return events
+
+    def _result(self, loop: OpenLoop, part: Fields, ended: str, at: datetime) -> list[Fields]:
+        state, call, name = object_field(part, "state"), text_field(part, "callID"), text_field(part, "tool")
+        metadata, time = object_field(state, "metadata"), object_field(state, "time")
+        status = text_field(state, "status")
+        if status not in ("completed", "error"):
+            return []
+        text = text_of(state.get("output")) or text_field(state, "error")
+        failed = status == "error" or metadata.get("exit") not in (None, 0)
+        done = time_ms(time.get("end"), at) if "end" in time else ended
+        events = loop.end_tool(call, text, done, has_failed=failed)
+        child = metadata.get("sessionId") or metadata.get("sessionID")
+        if isinstance(child, str) and child:
+            events.append(
+                {
+                    "type": "SubAgentLinked",
+                    "parent_session_id": self._session,
+                    "parent_loop_id": loop.loop_id,
+                    "tool_call_id": call,
+                    "tool_name": name,
+                    "child_session_id": self._session,
+                    "child_loop_id": loop_id(self._session, child),
+                }
+            )
+        return events
+
+
+def _blocks(part: Fields) -> list[Fields]:
+    kind = part.get("type")
+    if kind == "text":
+        return plain(part.get("text"))
+    if kind == "reasoning":
+        return thinking(part.get("text"))
+    if kind == "tool":
+        return [call_block(part.get("callID"), part.get("tool"), object_field(part, "state").get("input"))]
+    return []
+
+
+def _unquoted(text: str) -> str:
+    """Return a prompt without the quotes that `opencode run` puts around it."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] == '"' else text
