@@ -26,7 +26,8 @@ class Command(BaseCommand):
 
     help = (
         "Import event files (.jsonl, .ndjson, .sse, also gzipped), phi-core session files (.json), "
-        "SQLite stores of cagent, aidaemon and OpenCode, transcripts of coding agents, OTLP bodies (.json, .pb, also gzipped), and folders of them."
+        "SQLite stores of cagent, aidaemon and OpenCode, transcripts of coding agents, "
+        "OTLP bodies (.json, .pb, also gzipped), and folders of them."
     )
     requires_system_checks: list[str] = []  # they load every page; `make check` runs them
 

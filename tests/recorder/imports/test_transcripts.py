@@ -1,4 +1,4 @@
-"""Transcripts of coding agents give the records of their scripts, once: cut anywhere, in any order of files."""
+"""Transcripts of coding agents give the records of their scripts: cut anywhere, in any order of files."""
 
 import json
 import shutil
