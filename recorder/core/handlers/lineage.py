@@ -13,6 +13,7 @@ from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
 from recorder.core.events import SubAgentLinked
+from recorder.core.handlers import sessions
 from recorder.core.lookups import LAST_RUNS
 from recorder.core.records import ChildRef, Json, Loop, Session
 from recorder.core.state import State
@@ -147,11 +148,17 @@ def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
 
 
 def _put_below(caller: Loop, child: Loop) -> None:
-    """Put a sub-agent below its caller of the same session: the session's head is the caller."""
+    """Put a sub-agent below its caller of the same session; the caller describes the session."""
+    session = child.session
     if child.parent is None and child.parent_loop_id is None:
         child.parent = caller
-    if child.session.head is child:
-        child.session.head = caller
+    if session.head is child:
+        session.head = caller
+        sessions.update_status(session)
+    if session.created_at == child.started_at and caller.started_at is not None:
+        sessions.describe(session, caller.agent_id, caller.started_at)
+    if session.title == child.title and caller.title and not session.title_given:
+        session.title = caller.title
 
 
 def _set_spawn_from_ref(context: EventContext, session: Session, ref: ChildRef) -> None:

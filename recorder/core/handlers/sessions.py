@@ -43,12 +43,17 @@ def activate(context: EventContext, session: Session, agent_id: str, at: datetim
         session.last_event_at = happened_at(at, context.received_at)
     is_unordered = session.source == OTLP
     if not session.agent_id or (is_unordered and at < session.created_at):
-        session.agent_id = agent_id
-        session.created_at = at
-        session.formation = _first_loop(at)
+        describe(session, agent_id, at)
         if is_unordered and not session.title_given:
             session.title = ""
     session.last_active_at = max(at, session.last_active_at) if is_unordered else at
+
+
+def describe(session: Session, agent_id: str, at: datetime) -> None:
+    """Set the agent and the start of a session to those of the loop that describes it."""
+    session.agent_id = agent_id
+    session.created_at = at
+    session.formation = _first_loop(at)
 
 
 def note_event(session: Session, at: datetime | None, received_at: datetime) -> None:
@@ -70,7 +75,8 @@ def count_start(session: Session, loop: Loop) -> None:
     session.loops += 1
     session.open_loops += 1
     session.ended_at = None
-    if session.head is None or (loop.role not in ("judge", "compaction") and _is_later(loop, session.head)):
+    is_root = loop.role not in ("judge", "compaction") and not (loop.role == "sub_agent" and loop.parent)
+    if session.head is None or (is_root and _is_later(loop, session.head)):
         session.head = loop
     update_status(session)
 

@@ -58,7 +58,10 @@ def test_a_transcript_gives_the_records_of_its_script(project, scenario, order):
     wanted = expected(scenario)
     found = captures.totals(project)
     assert {name: found[name] for name in wanted["totals"]} == wanted["totals"]
-    assert Session.objects.get().session_id == wanted["session_id"]
+    session, first = Session.objects.get(), wanted["loops"][0]
+    assert (session.session_id, session.agent_id) == (wanted["session_id"], first["agent"])
+    assert session.outcome == [loop for loop in wanted["loops"] if loop["parent"] is None][-1]["status"]
+    assert session.title == LoopRecord.objects.order_by("started_at").first().title
     assert_loops(scenario, wanted["loops"])
 
 
