@@ -16,6 +16,8 @@ from dashboard.pages.compactions import detail_live as compaction_detail
 from dashboard.pages.compactions import list_live as compactions_list
 from dashboard.pages.compactions.urls import urlpatterns as compactions_urls
 from dashboard.pages.compare.urls import urlpatterns as compare_urls
+from dashboard.pages.connect import live as connect_live
+from dashboard.pages.connect.urls import urlpatterns as connect_urls
 from dashboard.pages.costs import live as costs_live
 from dashboard.pages.costs.urls import urlpatterns as costs_urls
 from dashboard.pages.demo.urls import urlpatterns as demo_urls
@@ -103,6 +105,11 @@ PAGES: tuple[Page, ...] = (
         urls=settings_urls,
         live={"settings": static_page.open_page},
         link=NavLink(title="Settings", icon="settings", command="Open settings", is_secondary=True),
+    ),
+    Page(
+        name="connect",
+        urls=connect_urls,
+        live={"connect": connect_live.open_page},
     ),
     Page(
         name="welcome",

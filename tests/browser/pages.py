@@ -24,6 +24,7 @@ ADDRESSES = {
     "search": "/p/default/find?q=session",
     "accounts": "/p/default/costs/accounts",
     "welcome": "/p/default/welcome",
+    "connect": "/p/default/connect",
     "signin": "/signin",
     "missing": "/p/default/no-such-page",
 }

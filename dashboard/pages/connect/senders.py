@@ -1,0 +1,251 @@
+"""The agents and frameworks that can send, with the exact lines for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from textwrap import dedent
+
+PLACEHOLDER = "YOUR_TOKEN"
+
+
+@dataclass(frozen=True, slots=True)
+class Snippet:
+    """Some lines to copy: where they go, and their text."""
+
+    label: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """An agent or framework: its lines, and what to know about it."""
+
+    key: str
+    name: str
+    group: str
+    snippets: tuple[Snippet, ...]
+    hint: str
+
+    @property
+    def mark(self) -> str:
+        """Return two letters that stand for it."""
+        words = self.name.split()
+        return (words[0][0] + (words[1][0] if len(words) > 1 else words[0][1])).lower()
+
+
+def senders(origin: str, token: str) -> list[Sender]:
+    """Return all senders with this server's URL and a token filled in."""
+    return [
+        Sender(key, name, group, _filled_all(lines, origin, token), hint)
+        for key, name, group, lines, hint in _SENDERS
+    ]
+
+
+def _filled_all(lines: Sequence[tuple[str, str]], origin: str, token: str) -> tuple[Snippet, ...]:
+    return tuple(Snippet(label, _filled(text, origin, token)) for label, text in lines)
+
+
+def _filled(text: str, origin: str, token: str) -> str:
+    return dedent(text).strip().replace("ORIGIN", origin).replace("TOKEN_HERE", token or PLACEHOLDER)
+
+
+_OTLP = """
+export OTEL_EXPORTER_OTLP_ENDPOINT=ORIGIN
+export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
+"""
+_IMPORT_GEMINI = "loopscope import_runs ~/.gemini/tmp --format gemini-cli --follow"
+_LANGCHAIN = (
+    "pip install openinference-instrumentation-langchain "
+    "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
+)
+_CODING, _FRAMEWORKS, _OTHER = "Coding agents", "Frameworks", "Anything else"
+_SENDERS = (
+    (
+        "claude-code",
+        "Claude Code",
+        _CODING,
+        (
+            (
+                "Shell",
+                f"""
+export CLAUDE_CODE_ENABLE_TELEMETRY=1 CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1
+export OTEL_TRACES_EXPORTER=otlp OTEL_LOGS_EXPORTER=otlp
+export OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_TOOL_DETAILS=1 OTEL_LOG_TOOL_CONTENT=1
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP}""",
+            ),
+            (
+                "Or: the transcripts of this computer, past and new",
+                "loopscope import_runs ~/.claude/projects --follow",
+            ),
+        ),
+        "A session that sent spans is left out when its transcript is imported.",
+    ),
+    (
+        "codex",
+        "Codex",
+        _CODING,
+        (
+            (
+                "The transcripts of this computer, past and new",
+                "loopscope import_runs ~/.codex/sessions --follow",
+            ),
+            (
+                "Or: ~/.codex/config.toml",
+                """
+[otel]
+log_user_prompt = true
+
+[otel.exporter.otlp-http]
+endpoint = "ORIGIN/v1/logs"
+protocol = "json"
+headers = { authorization = "Bearer TOKEN_HERE" }
+
+[otel.trace_exporter.otlp-http]
+endpoint = "ORIGIN/v1/traces"
+protocol = "binary"
+headers = { authorization = "Bearer TOKEN_HERE" }
+""",
+            ),
+        ),
+        "Codex takes the full address of each signal. Its telemetry has no text of answers; transcripts do.",
+    ),
+    (
+        "gemini-cli",
+        "Gemini CLI",
+        _CODING,
+        (
+            (
+                "Shell",
+                """
+export GEMINI_TELEMETRY_ENABLED=true GEMINI_TELEMETRY_TARGET=local
+export GEMINI_TELEMETRY_OTLP_PROTOCOL=http GEMINI_TELEMETRY_LOG_PROMPTS=true
+export GEMINI_TELEMETRY_OTLP_ENDPOINT=ORIGIN
+export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
+""",
+            ),
+            (
+                "Or: the chats of this computer, past and new",
+                _IMPORT_GEMINI,
+            ),
+        ),
+        "Its spans carry no cache figures; its logs and chats do.",
+    ),
+    (
+        "opencode",
+        "OpenCode",
+        _CODING,
+        (("Shell", "loopscope import_runs ~/.local/share/opencode/opencode.db --follow"),),
+        "Reads a copy of the store and never writes to it. Costs are those that OpenCode reports.",
+    ),
+    (
+        "pydantic-ai",
+        "pydantic-ai",
+        _FRAMEWORKS,
+        (
+            ("Shell", f"pip install logfire{_OTLP}"),
+            (
+                "Python",
+                """
+import logfire
+
+logfire.configure(send_to_logfire=False)
+logfire.instrument_pydantic_ai()
+""",
+            ),
+        ),
+        "The session is the conversation id of pydantic-ai.",
+    ),
+    (
+        "openai-agents",
+        "OpenAI Agents SDK",
+        _FRAMEWORKS,
+        (
+            ("Shell", f"pip install logfire{_OTLP}"),
+            (
+                "Python",
+                """
+import logfire
+
+logfire.configure(send_to_logfire=False)
+logfire.instrument_openai_agents()
+""",
+            ),
+        ),
+        "Set group_id in RunConfig: runs with the same group_id become one session.",
+    ),
+    (
+        "langgraph",
+        "LangGraph",
+        _FRAMEWORKS,
+        (
+            (
+                "Shell",
+                f"{_LANGCHAIN}{_OTLP}",
+            ),
+            (
+                "Python, before the graph is built",
+                """
+from openinference.instrumentation.langchain import LangChainInstrumentor
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+
+provider = TracerProvider()
+provider.add_span_processor(BatchSpanProcessor(OTLPSpanExporter()))
+LangChainInstrumentor().instrument(tracer_provider=provider)
+""",
+            ),
+        ),
+        "session_id or thread_id in the config of a run becomes the session.",
+    ),
+    (
+        "vercel-ai-sdk",
+        "Vercel AI SDK",
+        _FRAMEWORKS,
+        (
+            ("Shell", f"npm install @vercel/otel @opentelemetry/api{_OTLP}"),
+            (
+                "TypeScript",
+                """
+import { registerOTel } from "@vercel/otel";
+
+registerOTel({ serviceName: "support-bot" });
+
+await generateText({ model, prompt, experimental_telemetry: {
+  isEnabled: true, functionId: "support-bot", metadata: { sessionId } } });
+""",
+            ),
+        ),
+        "functionId names the agent, metadata.sessionId the session.",
+    ),
+    (
+        "otlp",
+        "Any OTLP sender",
+        _OTHER,
+        (
+            ("Shell", f"{_OTLP}export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf"),
+            ("Or: one header, for tools that know only an API key", "api-key: TOKEN_HERE"),
+        ),
+        "GenAI conventions, OpenInference and traceloop are read; other spans are kept as lines.",
+    ),
+    (
+        "events",
+        "Your own program",
+        _OTHER,
+        (
+            (
+                "Python",
+                """
+from loopscope_client import Client
+
+with Client("ORIGIN", "TOKEN_HERE") as client, client.loop(agent="cook", model="my-model") as loop:
+    loop.user("What can I make of leeks?")
+    with loop.turn() as turn:
+        turn.answer("Soup.", input=18, output=5)
+""",
+            ),
+        ),
+        "Needs loopscope-client. Streams text, and loses nothing while the server is away.",
+    ),
+)

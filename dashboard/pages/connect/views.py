@@ -1,0 +1,52 @@
+"""Views of the page."""
+
+from django.http import Http404, HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST, require_safe
+
+from dashboard.pages.connect.live import ARRIVAL
+from dashboard.pages.connect.senders import senders
+from dashboard.security.access import member, require
+from dashboard.web import links
+from recorder.access import tokens
+from recorder.models import AccessToken, Membership, Project
+
+
+@require_safe
+@member
+def connect(request: HttpRequest, project: Project) -> HttpResponse:
+    """Show how to connect the agent that the URL names."""
+    return _page(request, project, request.GET.get("agent", ""))
+
+
+@require_POST
+@never_cache
+@member
+def make_token(request: HttpRequest, project: Project) -> HttpResponse:
+    """Create an ingest token and show it in the lines, once: only its hash is stored."""
+    user = require(request, project, Membership.Role.MEMBER)
+    agent = request.POST.get("agent", "")
+    name = next((each.name for each in senders("", "") if each.key == agent), "agent")
+    return _page(request, project, agent, tokens.issue(project, name, ["ingest"], user=user))
+
+
+def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -> HttpResponse:
+    origin = request.build_absolute_uri("/").rstrip("/")
+    every = senders(origin, token)
+    chosen = next((each for each in every if each.key == agent), None if agent else every[0])
+    if chosen is None:
+        raise Http404
+    made = AccessToken.objects.filter(project=project, key=token.split("_")[1]).first() if token else None
+    query = {"token": str(made.pk)} if made is not None else {}
+    shown = {
+        "project": project,
+        "page": "sessions",
+        "ws_url": links.live(project.slug, "connect", **query),
+        "arrival": ARRIVAL.draw([made.pk])[made.pk] if made is not None else "",
+        "token": token,
+        "origin": origin,
+        "senders": every,
+        "chosen": chosen,
+    }
+    return render(request, "connect/index.html", shown)
