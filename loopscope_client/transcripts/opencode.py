@@ -16,26 +16,37 @@ Fields = dict[str, Any]
 
 
 def sessions(store: sqlite3.Connection) -> Iterator[tuple[str, list[bytes]]]:
-    """Yield the id and the lines of each session, in order of creation; parents first."""
+    """Yield the id and the lines of each session, in order of creation, as the store is at one moment."""
     store.row_factory = sqlite3.Row
-    rows = [dict(row) for row in store.execute("SELECT * FROM session ORDER BY time_created, id")]
-    parents = {row["id"]: row.get("parent_id") for row in rows}
-    for row in rows:
-        head = {
-            "type": "opencode.session",
-            "id": row["id"],
-            "root_id": _root(row["id"], parents),
-            "parent_id": row.get("parent_id"),
-            "agent": row.get("agent"),
-            "directory": row.get("directory"),
-            "version": row.get("version"),
-        }
-        yield row["id"], [_line(head), *map(_line, _messages(store, row["id"]))]
+    store.text_factory = _text
+    store.execute("BEGIN")  # one state of the store for all queries
+    try:
+        rows = [dict(row) for row in store.execute("SELECT * FROM session ORDER BY time_created, id")]
+        parents = {row["id"]: row.get("parent_id") for row in rows}
+        for row in rows:
+            head = _head(row, _root(row["id"], parents))
+            yield row["id"], [_line(head), *map(_line, _messages(store, row["id"]))]
+    finally:
+        store.rollback()
 
 
 def opened(path: Path) -> sqlite3.Connection:
     """Open a store for reading, with its write-ahead log."""
-    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True)
+    return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
+
+
+def _head(row: Fields, root: str) -> Fields:
+    parent = row.get("parent_id")
+    return {
+        "type": "opencode.session",
+        "id": row["id"],
+        "root_id": root,
+        "parent_id": parent,
+        "agent": row.get("agent") if parent else None,  # that of a main session changes
+        "directory": row.get("directory"),
+        "version": row.get("version"),
+        "time_created": row.get("time_created"),
+    }
 
 
 def _messages(store: sqlite3.Connection, session: str) -> Iterator[Fields]:
@@ -43,10 +54,13 @@ def _messages(store: sqlite3.Connection, session: str) -> Iterator[Fields]:
         "SELECT id, data FROM message WHERE session_id = ? ORDER BY time_created, id", (session,)
     ).fetchall()
     messages = [(row["id"], _object(row["data"])) for row in rows]
-    finished = [_is_finished(message) for _, message in messages]
+    answers = [place for place, (_, message) in enumerate(messages) if message.get("role") == "assistant"]
+    last_answer = answers[-1] if answers else -1
     for place, (identity, message) in enumerate(messages):
-        if not finished[place] and place == len(messages) - 1:
+        if not _is_finished(message, is_followed=place < last_answer):
             return
+        if message.get("role") == "user":
+            message.pop("summary", None)
         parts = store.execute(
             "SELECT data FROM part WHERE message_id = ? ORDER BY time_created, id", (identity,)
         )
@@ -55,14 +69,23 @@ def _messages(store: sqlite3.Connection, session: str) -> Iterator[Fields]:
             "id": identity,
             "session_id": session,
             "message": message,
-            "parts": [_object(part["data"]) for part in parts],
+            "parts": [_lasting(_object(part["data"])) for part in parts],
         }
 
 
-def _is_finished(message: Fields) -> bool:
+def _is_finished(message: Fields, *, is_followed: bool) -> bool:
     times = message.get("time")
-    is_answer = message.get("role") == "assistant"
-    return not is_answer or (isinstance(times, dict) and "completed" in times) or bool(message.get("error"))
+    has_end = message.get("role") == "assistant" and isinstance(times, dict) and "completed" in times
+    return is_followed or has_end or bool(message.get("error"))
+
+
+def _lasting(part: Fields) -> Fields:
+    """Return a part without the time at which its result was cut off."""
+    state = part.get("state")
+    times = state.get("time") if isinstance(state, dict) else None
+    if isinstance(times, dict):
+        times.pop("compacted", None)
+    return part
 
 
 def _root(session: str, parents: dict[str, str | None]) -> str:
@@ -76,10 +99,14 @@ def _root(session: str, parents: dict[str, str | None]) -> str:
 def _object(text: Any) -> Fields:
     try:
         found = json.loads(text)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, RecursionError):
         return {}
     return found if isinstance(found, dict) else {}
 
 
 def _line(fields: Fields) -> bytes:
     return json.dumps(fields, separators=(",", ":")).encode()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode(errors="replace")

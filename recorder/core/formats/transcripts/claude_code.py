@@ -125,7 +125,7 @@ class ClaudeCodeReader:
         text = text_of(content)
         loop = self._tracks.get(track)
         if line.get("isCompactSummary") is True:
-            return self._summary(session, track, text, now)
+            return self._summary(track, text, now)
         if line.get("isMeta") is True or not text:
             return []
         if text.startswith(_INTERRUPTED):
@@ -188,52 +188,27 @@ class ClaudeCodeReader:
         if loop is None:
             return []
         call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
-        name = loop.calls.get(call) or next(
-            (str(b["name"]) for b in objects(loop.blocks) if b.get("id") == call), ""
-        )
+        name = loop.tool_name(call)
         failed = block.get("is_error") is True and not text.startswith(_TOOL_USE_ERROR)
         events = loop.end_tool(call, text, now, has_failed=failed)
         child = object_field(line, "toolUseResult").get("agentId")
         if isinstance(child, str) and child and name:
-            events.append(
-                {
-                    "type": "SubAgentLinked",
-                    "parent_session_id": loop.session_id,
-                    "parent_loop_id": loop.loop_id,
-                    "tool_call_id": call,
-                    "tool_name": name,
-                    "child_session_id": loop.session_id,
-                    "child_loop_id": loop_id(loop.session_id, child),
-                }
-            )
+            events.append(loop.link(call, name, loop_id(loop.session_id, child)))
         return events
 
     def _compaction(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         events = [] if track in self._tracks else self._begin(session, track, AGENT, line, now)
         loop = self._tracks[track]
-        events += loop.finish_turn(now)
         tokens = counts(object_field(line, "compactMetadata"), {"n": "preTokens"})["n"] or None
         self._compacting = True
-        events.append(
-            loop.event("CompactionStarted", estimated_tokens=tokens, message_count=None, timestamp=now)
-        )
-        return events
+        return events + loop.compaction_start(now, tokens)
 
-    def _summary(self, session: str, track: str, text: str, now: str) -> list[Fields]:
+    def _summary(self, track: str, text: str, now: str) -> list[Fields]:
         loop = self._tracks.get(track)
         if loop is None or not self._compacting:
             return []
         self._compacting = False
-        unknown = ("messages_before", "messages_after", "estimated_tokens_after", "loops_compacted")
-        return [
-            loop.event(
-                "CompactionEnded",
-                **dict.fromkeys(unknown),
-                estimated_tokens_before=None,
-                timestamp=now,
-                summary=text,
-            )
-        ]
+        return [loop.compaction_end(now, None, text)]
 
     def _end(self, track: str, at: str, outcome: str = "") -> list[Fields]:
         return self._tracks.pop(track).end(at, outcome)

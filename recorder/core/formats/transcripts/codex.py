@@ -26,7 +26,6 @@ from recorder.core.formats.transcripts.fields import (
     exit_code_failed,
     is_context,
     loop_id,
-    objects,
     plain,
     text_of,
     thinking,
@@ -188,9 +187,7 @@ class CodexReader:
         loop = self._loop
         assert loop is not None
         call, text = text_field(payload, "call_id"), _output_text(payload.get("output"))
-        name = loop.calls.get(call) or next(
-            (str(b["name"]) for b in objects(loop.blocks) if b.get("id") == call), ""
-        )
+        name = loop.tool_name(call)
         events = loop.end_tool(call, text, now, has_failed=exit_code_failed(text))
         if name.endswith("spawn_agent"):
             events += self._link(loop, call, name, text)
@@ -204,17 +201,7 @@ class CodexReader:
         child = found.get("agent_id") if isinstance(found, dict) else None
         if not isinstance(child, str) or not child:
             return []
-        return [
-            {
-                "type": "SubAgentLinked",
-                "parent_session_id": self._session,
-                "parent_loop_id": loop.loop_id,
-                "tool_call_id": call,
-                "tool_name": name,
-                "child_session_id": self._session,
-                "child_loop_id": loop_id(self._session, child),
-            }
-        ]
+        return [loop.link(call, name, loop_id(self._session, child))]
 
     def _usage(self, found: Fields, now: str) -> list[Fields]:
         """Set the usage of the open answer; its message is complete."""
@@ -227,19 +214,7 @@ class CodexReader:
 
     def _compacted(self, payload: Fields, now: str) -> list[Fields]:
         loop = self._loop
-        if loop is None:
-            return []
-        unknown = ("messages_before", "messages_after", "estimated_tokens_before", "estimated_tokens_after")
-        return [
-            *loop.finish_turn(now),
-            loop.event("CompactionStarted", estimated_tokens=None, message_count=None, timestamp=now),
-            loop.event(
-                "CompactionEnded",
-                **dict.fromkeys((*unknown, "loops_compacted")),
-                timestamp=now,
-                summary=text_field(payload, "message") or None,
-            ),
-        ]
+        return [] if loop is None else loop.compaction(now, None, text_field(payload, "message"))
 
     def _head(self) -> dict[str, str]:
         return {"model": self._model, "provider": self._provider, "stop": "stop"}

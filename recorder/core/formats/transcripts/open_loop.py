@@ -55,7 +55,7 @@ class OpenLoop:
 
     def prompt(self, text: str, at: str) -> list[Fields]:
         """Add a message of the user; it begins the first turn, or joins the next one."""
-        events = self._begin_turn(at) if self.turn < 0 or self.key else []
+        events = self._begin_turn(at) if self.turn < 0 or self.key or self._is_closed else []
         content: list[Json] = [{"type": "text", "text": text}]
         return [*events, self.event("MessageEnd", message={"role": "user", "content": content})]
 
@@ -124,6 +124,43 @@ class OpenLoop:
             ),
         ]
 
+    def link(self, call: str, name: str, child_loop_id: str, child_session_id: str = "") -> Fields:
+        """Link a loop to the tool call that started it; its session is this one unless another is named."""
+        return {
+            "type": "SubAgentLinked",
+            "parent_session_id": self.session_id,
+            "parent_loop_id": self.loop_id,
+            "tool_call_id": call,
+            "tool_name": name,
+            "child_session_id": child_session_id or self.session_id,
+            "child_loop_id": child_loop_id,
+        }
+
+    def tool_name(self, call: str) -> str:
+        """Return the tool of an open call; "" if there is none with this id."""
+        waiting = (b for b in self.blocks if isinstance(b, dict) and b.get("id") == call)
+        return self.calls.get(call) or next((str(b["name"]) for b in waiting), "")
+
+    def compaction_start(self, at: str, tokens: int | None) -> list[Fields]:
+        """End the open turn and start a compaction; `tokens` is what the context held."""
+        started = self.event("CompactionStarted", estimated_tokens=tokens, message_count=None, timestamp=at)
+        return [*self.finish_turn(at), started]
+
+    def compaction_end(self, at: str, tokens: int | None, summary: str) -> Fields:
+        """End a compaction; transcripts do not say how many messages it left out."""
+        unknown = ("messages_before", "messages_after", "estimated_tokens_after", "loops_compacted")
+        return self.event(
+            "CompactionEnded",
+            **dict.fromkeys(unknown),
+            estimated_tokens_before=tokens,
+            timestamp=at,
+            summary=summary or None,
+        )
+
+    def compaction(self, at: str, tokens: int | None, summary: str) -> list[Fields]:
+        """Return a compaction that a transcript tells in one line."""
+        return [*self.compaction_start(at, tokens), self.compaction_end(at, tokens, summary)]
+
     def finish_turn(self, at: str) -> list[Fields]:
         """Write what remains of the open turn, and end it."""
         if self.turn < 0 or self._is_closed:
@@ -144,6 +181,7 @@ class OpenLoop:
         if self.cost >= 0:
             end["cost"] = self.cost
         self.key, self.usage, self.cost, self.error = "", {}, -1.0, ""
+        self.has_answered = True
         return [*events, end]
 
     def end(self, at: str, outcome: str = "", error: str = "") -> list[Fields]:

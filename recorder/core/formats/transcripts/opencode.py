@@ -1,6 +1,7 @@
 """Reader of OpenCode's sessions, as `loopscope_client.transcripts.opencode` reads them from its store.
 
-The first line is the session; each further one is a finished message with its parts.
+The first line is the session; each further one is a finished message with its parts. A message of the user
+that OpenCode wrote itself, to compact or to go on, begins no loop.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from recorder.core.records import Json
 
 AGENT = "opencode"
 _USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
+_CANCELLED = "MessageAbortedError"
 
 
 def detects(line: Mapping[str, object]) -> bool:
@@ -104,8 +106,10 @@ class OpenCodeReader:
 
     def _user(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
         now = time_ms(object_field(message, "time").get("created"), at)
-        written = (part for part in parts if part.get("type") == "text" and not part.get("synthetic"))
-        texts = [text_field(part, "text") for part in written]
+        own = [part for part in parts if not part.get("synthetic") and part.get("type") != "compaction"]
+        texts = [text_field(part, "text") for part in own if part.get("type") == "text"]
+        if parts and not own and self._loop is not None:
+            return []
         events = self._begin(line.get("id"), now)
         assert self._loop is not None
         text = "\n".join(filter(None, texts))
@@ -113,11 +117,13 @@ class OpenCodeReader:
 
     def _answer(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
         times = object_field(message, "time")
-        began, ended = time_ms(times.get("created"), at), time_ms(times.get("completed"), at)
+        began = time_ms(times.get("created"), at)
+        ended = time_ms(times["completed"], at) if "completed" in times else began
         events = self._begin(line.get("id"), began) if self._loop is None else []
         loop = self._loop
         assert loop is not None
         failure = object_field(message, "error")
+        is_cancelled = failure.get("name") == _CANCELLED
         error = text_field(object_field(failure, "data"), "message") or text_field(failure, "name")
         tools = [part for part in parts if part.get("type") == "tool"]
         stop = "tool_calls" if tools else text_field(message, "finish") or "stop"
@@ -128,7 +134,7 @@ class OpenCodeReader:
             model=text_field(message, "modelID"),
             provider=text_field(message, "providerID"),
             stop=stop,
-            error=error,
+            error="" if is_cancelled else error,
         )
         tokens, cost = object_field(message, "tokens"), message.get("cost")
         cache = counts(object_field(tokens, "cache"), {"cache_read": "read", "cache_write": "write"})
@@ -140,7 +146,13 @@ class OpenCodeReader:
         for part in tools:
             events += self._result(loop, part, ended, at)
         loop.at = ended
-        return events
+        if message.get("summary") is True:
+            texts = (text_field(part, "text") for part in parts if part.get("type") == "text")
+            return events + loop.compaction(ended, None, "\n".join(filter(None, texts)))
+        if failure:
+            self._loop = None
+            return events + loop.end(ended, "cancelled" if is_cancelled else "")
+        return events + loop.finish_turn(ended)
 
     def _result(self, loop: OpenLoop, part: Fields, ended: str, at: datetime) -> list[Fields]:
         state, call, name = object_field(part, "state"), text_field(part, "callID"), text_field(part, "tool")
@@ -154,17 +166,7 @@ class OpenCodeReader:
         events = loop.end_tool(call, text, done, has_failed=failed)
         child = metadata.get("sessionId") or metadata.get("sessionID")
         if isinstance(child, str) and child:
-            events.append(
-                {
-                    "type": "SubAgentLinked",
-                    "parent_session_id": self._session,
-                    "parent_loop_id": loop.loop_id,
-                    "tool_call_id": call,
-                    "tool_name": name,
-                    "child_session_id": self._session,
-                    "child_loop_id": loop_id(self._session, child),
-                }
-            )
+            events.append(loop.link(call, name, loop_id(self._session, child)))
         return events
 
 

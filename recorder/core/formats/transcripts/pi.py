@@ -154,18 +154,7 @@ class PiReader:
         if loop is None:
             return []
         tokens = counts(line, {"n": "tokensBefore"})["n"] or None
-        unknown = ("messages_before", "messages_after", "estimated_tokens_after", "loops_compacted")
-        return [
-            *loop.finish_turn(now),
-            loop.event("CompactionStarted", estimated_tokens=tokens, message_count=None, timestamp=now),
-            loop.event(
-                "CompactionEnded",
-                **dict.fromkeys(unknown),
-                estimated_tokens_before=tokens,
-                timestamp=now,
-                summary=text_field(line, "summary") or None,
-            ),
-        ]
+        return loop.compaction(now, tokens, text_field(line, "summary"))
 
 
 def _blocks(content: Json) -> list[Fields]:

@@ -1,0 +1,264 @@
+"""The store of OpenCode: its lines only grow, and sub-agents belong to the session of their caller."""
+
+import json
+import sqlite3
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from loopscope_client.transcripts.opencode import opened, sessions
+from recorder.imports.detect import recordings
+from recorder.imports.import_files import import_files
+from recorder.imports.report import Report
+from recorder.models import Compaction, LoopRecord, Project, Session, Turn
+
+SCHEMA = """
+CREATE TABLE session (id text PRIMARY KEY, parent_id text, directory text, version text, agent text,
+                      time_created integer);
+CREATE TABLE message (id text PRIMARY KEY, session_id text, time_created integer, data text);
+CREATE TABLE part (id text PRIMARY KEY, message_id text, session_id text, time_created integer, data text);
+"""
+TOKENS = {"input": 100, "output": 10, "reasoning": 5, "cache": {"read": 7, "write": 0}}
+
+
+class Store:
+    """A store that is written as OpenCode writes it; each row a millisecond after the one before."""
+
+    def __init__(self, path):
+        self.path = path
+        self.db = sqlite3.connect(path, isolation_level=None)
+        self.db.execute("PRAGMA journal_mode=WAL")
+        self.db.executescript(SCHEMA)
+        self.now = 1_795_361_251_000
+
+    def session(self, name, parent=None, agent="build"):
+        self.now += 1
+        row = (name, parent, "/home/dev/project", "1.18.33", agent, self.now)
+        self.db.execute("INSERT INTO session VALUES (?, ?, ?, ?, ?, ?)", row)
+        return name
+
+    def message(self, session, **data):
+        self.now += 1
+        name = f"msg_{self.now}"
+        data = {"time": {"created": self.now}, **data}
+        self.db.execute(
+            "INSERT INTO message VALUES (?, ?, ?, ?)", (name, session, self.now, json.dumps(data))
+        )
+        return name
+
+    def part(self, message, **data):
+        self.now += 1
+        row = (f"prt_{self.now}", message, "", self.now, json.dumps(data))
+        self.db.execute("INSERT INTO part VALUES (?, ?, ?, ?, ?)", row)
+        return row[0]
+
+    def change(self, table, name, **fields):
+        self.now += 1
+        query = f"SELECT data FROM {table} WHERE id = ?"
+        data = json.loads(self.db.execute(query, (name,)).fetchone()[0]) | fields
+        self.db.execute(f"UPDATE {table} SET data = ? WHERE id = ?", (json.dumps(data), name))
+
+    def prompt(self, session, text, **part):
+        name = self.message(session, role="user")
+        self.part(name, type="text", text=text, **part)
+        return name
+
+    def answer(self, session, text="", tools=(), **more):
+        data = {"role": "assistant", "modelID": "claude-sonnet-4-5", "providerID": "anthropic", "cost": 0.001}
+        data |= {"tokens": TOKENS, "finish": "tool-calls" if tools else "stop"}
+        name = self.message(session, **(data | more))
+        if text:
+            self.part(name, type="text", text=text)
+        for call, tool, state in tools:
+            self.part(name, type="tool", callID=call, tool=tool, state=state)
+        return name
+
+    def finish(self, message, **more):
+        self.now += 1
+        created = int(message.removeprefix("msg_"))
+        self.change("message", message, time={"created": created, "completed": self.now}, **more)
+        return message
+
+    def lines(self):
+        with closing(opened(self.path)) as store:
+            return dict(sessions(store))
+
+
+@pytest.fixture
+def store(tmp_path):
+    made = Store(tmp_path / "opencode.db")
+    yield made
+    made.db.close()
+
+
+def imported(store, *, flush=True):
+    project, _ = Project.objects.get_or_create(slug="p")
+    report = Report()
+    found = recordings([store.path], "auto", report)
+    import_files(project, found, report, lambda size, label: None, flush=flush)
+    return report
+
+
+def done(**fields):
+    return {"status": "completed", "input": {}, "output": "ok", "metadata": {}, **fields}
+
+
+def test_what_opencode_changes_later_changes_no_line(store):
+    session = store.session("ses_1")
+    prompt = store.prompt(session, "Write a file")
+    tool = ("call_1", "bash", done(time={"start": 1, "end": 2}))
+    answer = store.finish(store.answer(session, "I write it.", tools=[tool]))
+    store.finish(store.answer(session, "Done."))
+    before = store.lines()
+
+    store.change("message", prompt, summary={"title": "A file", "diffs": [{"file": "a"}]})
+    (part,) = store.db.execute(
+        "SELECT id FROM part WHERE message_id = ? AND data LIKE '%call_1%'", (answer,)
+    ).fetchone()
+    store.change("part", part, state=done(time={"start": 1, "end": 2, "compacted": 9}))
+    store.db.execute("UPDATE session SET agent = 'plan'")
+
+    assert store.lines() == before
+    assert len(before["ses_1"]) == 4
+
+
+def test_a_message_waits_until_it_is_whole(store):
+    session = store.session("ses_1")
+    prompt = store.message(session, role="user")
+    assert len(store.lines()[session]) == 1  # its text is stored after it
+
+    store.part(prompt, type="text", text="Write a file")
+    answer = store.answer(session, "I wri")
+    assert [json.loads(line)["type"] for line in store.lines()[session]] == [
+        "opencode.session",
+        "opencode.message",
+    ]
+    store.prompt(session, "And another one")  # waits in the queue of OpenCode
+    assert len(store.lines()[session]) == 2
+
+    store.finish(answer)
+    assert len(store.lines()[session]) == 3
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.sampled_from(("prompt", "answer", "text", "finish", "summary", "error")), max_size=14))
+def test_the_lines_of_a_session_only_grow(tmp_path_factory, steps):
+    store = Store(tmp_path_factory.mktemp("store") / "opencode.db")
+    session, answer, prompt = store.session("ses_1"), None, None
+    seen = store.lines()[session]
+    for step in steps:
+        if step == "prompt":
+            prompt = store.prompt(session, "More")
+        elif step == "answer":  # a run that was killed leaves an answer without an end
+            answer = store.answer(session)
+        elif step == "text" and answer:
+            store.part(answer, type="text", text="Text")
+        elif step == "finish" and answer:
+            answer = store.finish(answer) and None
+        elif step == "error" and answer:
+            answer = store.finish(answer, error={"name": "APIError", "data": {"message": "no"}}) and None
+        elif step == "summary" and prompt:
+            store.change("message", prompt, summary={"diffs": [store.now]})
+        lines = store.lines()[session]
+        assert lines[: len(seen)] == seen
+        seen = lines
+    store.db.close()
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("is_child_first", [False, True])
+def test_a_sub_agent_is_a_loop_of_its_callers_session(store, is_child_first):
+    if is_child_first:
+        child = store.session("ses_child", parent="ses_1", agent="explore")
+        store.now += 10
+    session = store.session("ses_1")
+    if not is_child_first:
+        child = store.session("ses_child", parent="ses_1", agent="explore")
+    store.prompt(session, "Count the files")
+    task = ("call_1", "task", done(metadata={"sessionId": child}))
+    store.finish(store.answer(session, "I ask.", tools=[task]))
+    store.prompt(child, "Count")
+    store.finish(store.answer(child, "Three"))
+    store.finish(store.answer(session, "There are three."))
+
+    assert imported(store).problems == []
+
+    main, below = LoopRecord.objects.order_by("started_at")
+    assert (main.agent_id, main.outcome, main.turns) == ("opencode", "completed", 2)
+    assert (below.agent_id, below.outcome, below.turns) == ("explore", "completed", 1)
+    ref = below.spawned_by.get()
+    assert (ref.loop, ref.tool_name) == (main, "task")
+    found = Session.objects.get()
+    assert (found.session_id, found.agent_id, found.title) == ("ses_1", "opencode", "Count the files")
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_store_is_followed_with_its_write_ahead_log(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    answer = store.answer(session, "Answer one")
+    assert imported(store, flush=False).events == 2
+    assert LoopRecord.objects.get().turns == 0
+
+    store.finish(answer)
+    prompt = store.prompt(session, "Two")
+    store.change("message", prompt, summary={"diffs": []})
+    store.finish(store.answer(session, "Answer two"))
+    report = imported(store, flush=False)
+
+    assert (report.problems, report.rejected, report.events) == ([], 0, 3)
+    assert list(LoopRecord.objects.order_by("id").values_list("status", "turns")) == [
+        ("completed", 1),
+        ("running", 1),
+    ]
+    assert (imported(store).events, LoopRecord.objects.filter(status="completed").count()) == (0, 2)
+    assert Turn.objects.filter(state="done", output_tokens=15, reasoning_tokens=5).count() == 2
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_killed_answer_is_an_aborted_loop_and_a_stopped_one_is_cancelled(store):
+    killed, stopped, failed = map(store.session, ("ses_1", "ses_2", "ses_3"))
+    store.prompt(killed, "One")
+    store.answer(killed, "I wri")
+    for session, name in ((stopped, "MessageAbortedError"), (failed, "APIError")):
+        store.prompt(session, "Two")
+        store.finish(store.answer(session, "I", error={"name": name, "data": {"message": "It broke"}}))
+
+    imported(store)
+
+    found = LoopRecord.objects.order_by("session__session_id").values_list("outcome", "errors", "error")
+    assert [*found] == [("aborted", 0, ""), ("cancelled", 0, ""), ("failed", 1, "It broke")]
+
+
+@pytest.mark.django_db(transaction=True)
+def test_a_compaction_is_recorded_and_begins_no_loop(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    store.finish(store.answer(session, "Answer", tools=[("c", "bash", done())]))
+    store.part(store.message(session, role="user"), type="compaction", auto=True)
+    store.finish(store.answer(session, "What was done so far", summary=True, mode="compaction"))
+    store.prompt(session, "Continue if you have next steps", synthetic=True)
+    store.finish(store.answer(session, "Done"))
+
+    imported(store)
+
+    loop = LoopRecord.objects.get()
+    assert (loop.turns, loop.outcome, loop.title) == (3, "completed", "One")
+    assert Compaction.objects.get().summary == "What was done so far"
+
+
+@pytest.mark.django_db(transaction=True)
+def test_damaged_rows_lose_nothing_else(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    broken = store.finish(store.answer(session, "Text"))
+    store.db.execute("UPDATE part SET data = ? WHERE message_id = ?", ("{not json", broken))
+    store.db.execute("INSERT INTO part VALUES ('prt_z', ?, '', 1, ?)", (broken, b"\xff\xfe"))
+    store.finish(store.answer(session, "Two"))
+
+    report = imported(store)
+
+    assert (report.problems, report.rejected) == ([], 0)
+    assert LoopRecord.objects.get().turns == 2
