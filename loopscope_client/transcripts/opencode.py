@@ -9,9 +9,12 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+AGENT = "opencode"
+HEAD = "opencode.session"  # type of a session's first line
 Fields = dict[str, Any]
 
 
@@ -27,7 +30,8 @@ def sessions(store: sqlite3.Connection) -> Iterator[tuple[str, list[bytes]]]:
             head = _head(row, _root(row["id"], parents))
             yield row["id"], [_line(head), *map(_line, _messages(store, row["id"]))]
     finally:
-        store.rollback()
+        with suppress(sqlite3.ProgrammingError):  # the store is closed
+            store.rollback()
 
 
 def opened(path: Path) -> sqlite3.Connection:
@@ -35,10 +39,15 @@ def opened(path: Path) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, isolation_level=None)
 
 
+def session_producer(session: str) -> str:
+    """Return the name of the producer of a session's lines."""
+    return f"{AGENT}:{session}"[:200]
+
+
 def _head(row: Fields, root: str) -> Fields:
     parent = row.get("parent_id")
     return {
-        "type": "opencode.session",
+        "type": HEAD,
         "id": row["id"],
         "root_id": root,
         "parent_id": parent,

@@ -21,7 +21,6 @@ SESSION_NAMES = (".json",)
 BODY_NAMES = (".pb", ".pb.gz")
 _BODY_KEYS = (b'"resourceSpans"', b'"resourceLogs"', b'"resourceMetrics"')
 STORE_NAMES = (".db", ".sqlite", ".sqlite3")
-_SQLITE = b"SQLite format 3\x00"
 HEAD_LINES = 20  # lines by which a transcript is recognised
 _HEAD = 256 * 1024
 _GZIP = b"\x1f\x8b"
@@ -37,16 +36,43 @@ class Recording:
 
 
 def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording]:
-    """Return the files to import, in order; files that are no recordings are added to the report."""
-    found = []
-    for path, is_named in _files(paths, report):
-        try:
-            found.append(Recording(path, _kind(path, wanted, is_named=is_named), path.stat().st_size))
-        except _NoRecordingError:
-            report.skipped += 1
-        except (UnusableError, OSError) as error:
-            report.problem(path, getattr(error, "strerror", None) or str(error))
+    """Return the files to import, in order; files that are no recordings are added to the report.
+
+    A folder of transcripts is the home of an agent, which also holds settings and histories: what is not
+    recognised there is skipped.
+    """
+    found: list[Recording] = []
+    for path in paths:
+        inside, unusable = [], []
+        for file, is_named in _files(path, report):
+            try:
+                kind = _kind(file, wanted, is_named=is_named)
+                inside.append(Recording(file, kind, file.stat().st_size))
+            except _NoRecordingError:
+                report.skipped += 1
+            except UnusableError as error:
+                unusable.append((file, str(error)))
+            except OSError as error:
+                report.problem(file, error.strerror or str(error))
+        is_home = path.is_dir() and (
+            wanted in TRANSCRIPTS or any(each.kind in TRANSCRIPTS for each in inside)
+        )
+        if is_home:
+            recognised = [each for each in inside if wanted != "auto" or _is_recognised(each)]
+            report.skipped += len(inside) - len(recognised) + len(unusable)
+            inside, unusable = recognised, []
+        found += inside
+        for file, problem in unusable:
+            report.problem(file, problem)
     return found
+
+
+def _is_recognised(recording: Recording) -> bool:
+    """Return whether the content of a file, and not only its name, says what it is."""
+    if recording.kind not in ("native", "phi-session"):
+        return True
+    mark = b'"loops"' if recording.kind == "phi-session" else b'"type"'
+    return mark in _head(recording.path)
 
 
 def opened(path: Path) -> BinaryIO:
@@ -56,21 +82,26 @@ def opened(path: Path) -> BinaryIO:
     return open_gzip(path) if is_packed else path.open("rb")
 
 
+def is_object(line: bytes) -> bool:
+    """Return whether a line is a whole JSON object."""
+    return _object(line) is not None
+
+
 class _NoRecordingError(Exception):
     """A file of a folder that is not a recording."""
 
 
-def _files(paths: list[Path], report: Report) -> Iterator[tuple[Path, bool]]:
-    for path in paths:
-        if path.is_dir():
-            inside = sorted(each for each in path.rglob("*") if each.is_file())
-            if not inside:
-                report.problem(path, "the folder is empty")
-            yield from ((each, False) for each in inside)
-        elif path.exists():
-            yield path, True
-        else:
-            report.problem(path, "there is no such file or folder")
+def _files(path: Path, report: Report) -> Iterator[tuple[Path, bool]]:
+    """Yield the files of a path, and whether the path names the file itself."""
+    if path.is_dir():
+        inside = sorted(each for each in path.rglob("*") if each.is_file())
+        if not inside:
+            report.problem(path, "the folder is empty")
+        yield from ((each, False) for each in inside)
+    elif path.exists():
+        yield path, True
+    else:
+        report.problem(path, "there is no such file or folder")
 
 
 def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one arm a kind of file
@@ -87,7 +118,7 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one
     head = _head(path)
     if wanted == "auto" and head.lstrip()[:1] == b"{" and any(key in head for key in _BODY_KEYS):
         return OTLP
-    if head.startswith(_SQLITE):
+    if head.startswith(sqlite_snapshot.MAGIC):
         kind = sqlite_snapshot.kind_of(path)
         if wanted not in ("auto", kind):
             if not is_named and wanted in TRANSCRIPTS:
@@ -96,9 +127,9 @@ def _kind(path: Path, wanted: str, *, is_named: bool) -> str:  # noqa: C901  one
         return kind
     if wanted.endswith("-db"):
         raise UnusableError("not a SQLite store")
+    if wanted in TRANSCRIPTS and not is_named and _transcript(head) != wanted:
+        raise _NoRecordingError
     if wanted != "auto":
-        if wanted in TRANSCRIPTS and not is_named and _transcript(head) != wanted:
-            raise _NoRecordingError
         return wanted
     return _by_content(head, by_name)
 
@@ -111,7 +142,7 @@ def _head(path: Path) -> bytes:
         head = _readable_head(path)
     if not head.strip():
         raise UnusableError("the file has no readable content")
-    if b"\x00" in head and not head.startswith(_SQLITE):
+    if b"\x00" in head and not head.startswith(sqlite_snapshot.MAGIC):
         raise UnusableError("not a text file; give event files (.jsonl, .jsonl.gz) or session files (.json)")
     return head
 

@@ -14,7 +14,7 @@ from typing import BinaryIO
 
 from loopscope_client.transcripts.files import producer_name
 from recorder.core.formats.registry import TRANSCRIPTS
-from recorder.imports.detect import opened
+from recorder.imports.detect import is_object, opened
 from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.overlap import Numbered, OverlapFilter, is_recorded_as_spans
 from recorder.imports.recordings import producer_of
@@ -37,15 +37,19 @@ def import_events(
     flush: bool,
 ) -> None:
     """Import a file; if it is damaged, everything before the damage."""
+    is_transcript = form in TRANSCRIPTS
     producer = _producer(project, path, form)
-    if form in TRANSCRIPTS and is_recorded_as_spans(project, (line for _, line in _lines_of(path))):
+    if is_transcript and is_recorded_as_spans(project, (line for _, line in _lines_of(path))):
         report.live += 1
         return
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
+        if is_transcript:
+            lines = _without_part_of_line(lines, path, report if flush else None)
         if producer is None:
             next(lines, None)  # names the damage before the first line
-            report.problem(path, "no line could be read")
+            if flush or not is_transcript:
+                report.problem(path, "no line could be read")
             return
         sender, overlap = Sender(project, producer, report, form=form), OverlapFilter(project, producer)
         for batch in _batches(overlap.lines_to_import(lines) if form == "native" else lines):
@@ -60,8 +64,23 @@ def _producer(project: Project, path: Path, form: str) -> str | None:
     """Return the name of a file's producer; that of a transcript is the one under which it is pushed."""
     if form not in TRANSCRIPTS:
         return producer_of(project, lambda: _lines_of(path), is_native=form == "native")
-    first = next(_lines_of(path), None)
+    first = next(_without_part_of_line(_lines_of(path), path, None), None)
     return None if first is None else producer_name(form, path.name, first[1])
+
+
+def _without_part_of_line(lines: Iterator[Numbered], path: Path, report: Report | None) -> Iterator[Numbered]:
+    """Yield all lines but a last one that is not an object: its agent is writing it."""
+    held: Numbered | None = None
+    for numbered in lines:
+        if held is not None:
+            yield held
+        held = numbered
+    if held is None:
+        return
+    if is_object(held[1]):
+        yield held
+    elif report is not None:
+        report.problem(path, f"line {held[0]} is not complete; it is imported once more lines follow")
 
 
 def _lines_of(path: Path) -> Iterator[Numbered]:

@@ -6,13 +6,13 @@ import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
-from loopscope_client.transcripts.opencode import sessions
+from loopscope_client.transcripts.opencode import AGENT, session_producer, sessions
+from recorder.imports.event_file import import_events
 from recorder.imports.report import Report, UnusableError
-from recorder.imports.stores.sqlite_snapshot import opened
+from recorder.imports.stores.sqlite_snapshot import is_store, opened
 from recorder.imports.submit import Sender
 from recorder.models import Project
 
-FORM = "opencode"
 LINES = 500  # of one transaction
 
 
@@ -20,10 +20,13 @@ def import_opencode(
     project: Project, path: Path, report: Report, on_progress: Callable[[int], None], *, flush: bool
 ) -> None:
     """Import a store; the same session again sends the same numbers, so only new messages are stored."""
+    if not is_store(path):  # the lines of one session, as the read API gives them
+        import_events(project, path, report, on_progress, form=AGENT, flush=flush)
+        return
     try:
         with opened(path) as store:
             for session, lines in sessions(store):
-                sender = Sender(project, f"{FORM}:{session}"[:200], report, form=FORM)
+                sender = Sender(project, session_producer(session), report, form=AGENT)
                 for start in range(0, len(lines), LINES):
                     for rejected in sender.send(lines[start : start + LINES]):
                         report.reject(path, f"session {session}, line {rejected.seq + 1}", rejected)

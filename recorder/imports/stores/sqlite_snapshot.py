@@ -14,7 +14,14 @@ from recorder.core.formats.base import Fields
 from recorder.imports.report import UnusableError
 
 StoreKind = Literal["cagent-db", "aidaemon-db", "opencode"]
+MAGIC = b"SQLite format 3\x00"
 TRIES = 3  # a program that writes meanwhile may tear a copy
+
+
+def is_store(path: Path) -> bool:
+    """Return whether a file is a SQLite store."""
+    with path.open("rb") as file:
+        return file.read(len(MAGIC)) == MAGIC
 
 
 def kind_of(path: Path) -> StoreKind:

@@ -2,6 +2,8 @@
 
 import json
 import shutil
+import sqlite3
+from contextlib import closing
 from itertools import pairwise
 from pathlib import Path
 
@@ -9,12 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from loopscope_client.transcripts import opencode
 from recorder.core.formats.registry import TRANSCRIPTS
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import LoopRecord, Project, Session
+from recorder.models import LoopRecord, Producer, Project, Session
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures
 
@@ -152,6 +155,75 @@ def test_the_folder_of_one_agent_skips_other_files(project, tmp_path):
 
     assert (report.problems, report.files, report.skipped) == ([], 1, 2)
     assert Session.objects.get().source == "codex"
+
+
+HOMES = {
+    "claude-code": ("task", "projects/-home-dev-project"),
+    "codex": ("task", "sessions/2026/11/22"),
+    "gemini-cli": ("write", "tmp/project/chats"),
+    "opencode": ("write", "."),
+    "pi": ("branch", "sessions/--home-dev--"),
+}
+
+
+@pytest.mark.parametrize("wanted", ["auto", "named"])
+@pytest.mark.parametrize("agent", HOMES)
+def test_the_home_of_an_agent_is_imported_without_its_other_files(project, tmp_path, agent, wanted):
+    scenario, below = HOMES[agent]
+    folder = tmp_path / below
+    folder.mkdir(parents=True, exist_ok=True)
+    for path in files(f"{agent}/{scenario}"):
+        shutil.copy(path, folder)
+    (tmp_path / "settings.json").write_text('{"theme": "dark"}')
+    (tmp_path / "history.jsonl").write_text('{"display": "hello", "project": "/home/dev"}\n')
+    (tmp_path / "empty.jsonl").touch()
+    (tmp_path / "log.jsonl").write_bytes(b"no \x00 text\n")
+    (tmp_path / "agent.meta.json").write_text("{}")
+    with closing(sqlite3.connect(tmp_path / "state.sqlite")) as store:
+        store.execute("CREATE TABLE threads (id text)")
+
+    report = imported(project, tmp_path, wanted=agent if wanted == "named" else "auto")
+
+    assert (report.problems, report.rejected, report.skipped) == ([], 0, 6)
+    assert report.files == len(files(f"{agent}/{scenario}"))
+    assert Session.objects.get().source == agent
+
+
+def test_a_line_that_is_being_written_waits_for_its_end(project, tmp_path):
+    (source,) = files("claude-code/write")
+    content = source.read_bytes()
+    path = tmp_path / source.name
+    for end in (10, 400, len(content) // 2, len(content) - 20, len(content)):
+        path.write_bytes(content[:end])
+        report = imported(project, path, wanted="claude-code", flush=False)
+        assert (report.problems, report.rejected) == ([], 0)
+    assert Producer.objects.get().high + 1 == content.count(b"\n")
+    loop = LoopRecord.objects.get()
+    assert (loop.status, loop.turns, loop.tool_calls) == ("completed", 3, 2)
+
+
+def test_a_cut_off_line_is_named_and_imported_later(project, tmp_path):
+    (source,) = files("claude-code/write")
+    content = source.read_bytes()
+    path = tmp_path / source.name
+    path.write_bytes(content[:-20])
+
+    (problem,) = imported(project, path).problems
+    assert problem.endswith("line 14 is not complete; it is imported once more lines follow")
+
+    path.write_bytes(content)
+    assert (imported(project, path).problems, LoopRecord.objects.get().turns) == ([], 3)
+
+
+def test_the_lines_of_a_session_of_opencode_are_those_of_its_store(project, tmp_path):
+    (store,) = files("opencode/write")
+    with closing(opencode.opened(store)) as opened:
+        ((_, lines),) = opencode.sessions(opened)
+    path = tmp_path / "session.jsonl"
+    path.write_bytes(b"\n".join(lines))
+
+    assert imported(project, path).events == len(lines)
+    assert imported(project, store).events == 0
 
 
 def test_a_bad_line_is_rejected_alone(project, tmp_path):
