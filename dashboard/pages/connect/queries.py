@@ -35,6 +35,12 @@ def token_of(project: int, given: str) -> int | None:
     return found.first()
 
 
+def made(project: int, token: str) -> int | None:
+    """Return the primary key of a token that was just created; None without one."""
+    key = token.split("_")[1] if token else ""
+    return AccessToken.objects.filter(project=project, key=key).values_list("pk", flat=True).first()
+
+
 def arrivals(tokens: Collection[int]) -> Mapping[int, Arrival]:
     """Return what came since each token was made, of its project. One query, and one for each token."""
     found = {}

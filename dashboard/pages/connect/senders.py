@@ -42,6 +42,11 @@ def senders(origin: str, token: str) -> list[Sender]:
     ]
 
 
+def check(origin: str, token: str) -> str:
+    """Return the command that checks the address and the token."""
+    return _filled(_CHECK, origin, token)
+
+
 def _filled_all(lines: Sequence[tuple[str, str]], origin: str, token: str) -> tuple[Snippet, ...]:
     return tuple(Snippet(label, _filled(text, origin, token)) for label, text in lines)
 
@@ -50,6 +55,9 @@ def _filled(text: str, origin: str, token: str) -> str:
     return dedent(text).strip().replace("ORIGIN", origin).replace("TOKEN_HERE", token or PLACEHOLDER)
 
 
+_CHECK = """
+curl -i ORIGIN/v1/traces -H "Authorization: Bearer TOKEN_HERE" -H "Content-Type: application/json" -d "{}"
+"""
 _OTLP = """
 export OTEL_EXPORTER_OTLP_ENDPOINT=ORIGIN
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"

@@ -6,11 +6,12 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from dashboard.pages.connect.live import ARRIVAL
-from dashboard.pages.connect.senders import senders
+from dashboard.pages.connect.queries import made
+from dashboard.pages.connect.senders import check, senders
 from dashboard.security.access import member, require
 from dashboard.web import links
 from recorder.access import tokens
-from recorder.models import AccessToken, Membership, Project
+from recorder.models import Membership, Project
 
 
 @require_safe
@@ -37,15 +38,15 @@ def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -
     chosen = next((each for each in every if each.key == agent), None if agent else every[0])
     if chosen is None:
         raise Http404
-    made = AccessToken.objects.filter(project=project, key=token.split("_")[1]).first() if token else None
-    query = {"token": str(made.pk)} if made is not None else {}
+    key = made(project.pk, token)
+    query = {"token": str(key)} if key is not None else {}
     shown = {
         "project": project,
         "page": "sessions",
         "ws_url": links.live(project.slug, "connect", **query),
-        "arrival": ARRIVAL.draw([made.pk])[made.pk] if made is not None else "",
+        "arrival": ARRIVAL.draw([key])[key] if key is not None else "",
         "token": token,
-        "origin": origin,
+        "check": check(origin, token),
         "senders": every,
         "chosen": chosen,
     }

@@ -135,8 +135,8 @@ REASONING = (
 )
 USAGE_JSON = ("usage", "gen_ai.usage.raw")  # logfire for openai-agents: cache and reasoning are only there
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
-INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input")
-OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion")
+INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
+OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
 PROMPT = ("user_prompt", "prompt")  # Claude Code, Codex and Gemini CLI: the text of a prompt
 SETTINGS = ("temperature", "max_tokens", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
 

@@ -1,0 +1,60 @@
+"""The page Connect an agent: its lines, its token, and what arrives."""
+
+import pytest
+from django.http import QueryDict
+
+from dashboard.pages.connect.live import ARRIVAL, open_page
+from dashboard.pages.connect.queries import arrivals, made, token_of
+from dashboard.pages.connect.senders import PLACEHOLDER, check, senders
+from recorder.access import tokens
+from recorder.models import Project
+from tests.recorder.journal.spans import captures
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+ORIGIN, TOKEN = "https://loopscope.example", "lsk_key_secret"
+
+
+@pytest.fixture
+def project():
+    return Project.objects.create(slug="p")
+
+
+@pytest.mark.parametrize("sender", senders(ORIGIN, TOKEN), ids=lambda each: each.key)
+def test_the_lines_of_a_sender_hold_address_and_token(sender):
+    text = "\n".join(snippet.text for snippet in sender.snippets)
+    assert "ORIGIN" not in text
+    assert "TOKEN_HERE" not in text
+    assert (ORIGIN in text and TOKEN in text) or "import_runs" in text
+    assert len(sender.mark) == 2
+
+
+def test_without_a_token_a_placeholder_stands_in_the_lines():
+    assert PLACEHOLDER in check(ORIGIN, "")
+    assert all(PLACEHOLDER in str(each.snippets) or each.key == "opencode" for each in senders(ORIGIN, ""))
+
+
+def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_num_queries):
+    captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    assert arrivals([key])[key].session is None, "recorded before"
+    assert "Waiting for the first span" in ARRIVAL.draw([key])[key]
+
+    for batch in captures.lines("frameworks/vercel-ai-sdk/02-tool"):
+        captures.record(project, batch)
+
+    with django_assert_num_queries(2):
+        arrival = arrivals([key])[key]
+    assert arrival.session.session_id == "conv-0001"
+    assert (arrival.has_text, arrival.has_tools, arrival.has_tokens) == (True, True, True)
+    assert "2 turns" in ARRIVAL.draw([key])[key]
+
+
+def test_a_token_of_another_project_shows_nothing(project):
+    other = Project.objects.create(slug="other")
+    key = made(other.pk, tokens.issue(other, "t", ["ingest"]))
+
+    assert token_of(project.pk, str(key)) is None
+    assert open_page(project, None, QueryDict(f"token={key}")).tokens == []
+    assert open_page(other, None, QueryDict(f"token={key}")).tokens == [key]
+    assert [token_of(project.pk, given) for given in ("", "x", "9" * 40, "-1")] == [None] * 4
