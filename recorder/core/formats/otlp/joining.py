@@ -14,7 +14,7 @@ from recorder.core.formats.otlp.plan.tree import call_name
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CONVERSATIONS = frozenset(("gemini-cli", "codex"))  # runtimes whose conversations are many traces
-_BUCKET_NS = 10_000_000_000  # a client's span ends at most so long before the framework's
+_BUCKET_NS = 10_000_000_000  # spans of one call end at most so long after each other
 
 
 def keys_of(digest: Digest) -> Iterator[str]:
@@ -26,7 +26,8 @@ def keys_of(digest: Digest) -> Iterator[str]:
     if digest.is_log:
         return
     if digest.response:
-        yield _key("r", digest.response)
+        bucket = digest.end // _BUCKET_NS
+        yield from (_key("r", f"{digest.response} {number}") for number in (bucket, bucket + 1))
     if not digest.parent and digest.kind == "model":
         for call_id in [each[0] for each in digest.calls] + [str(each[0]) for each in digest.results]:
             yield _key("k", call_name(call_id))

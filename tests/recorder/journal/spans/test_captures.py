@@ -102,3 +102,18 @@ def orders(batches):
         "shuffled",
         [shuffled[at : at + 3] for at in range(0, min(len(shuffled), 120), 3)] + [shuffled[120:]],
     )
+
+
+def test_captures_of_one_project_do_not_mix():
+    """The scripted models of the captures give the same ids of responses and calls again and again."""
+    shared = project()
+    for number, capture in enumerate(captures.CAPTURES):
+        before = captures.totals(shared)
+        alone = Project.objects.create(slug=f"alone-{number}")
+        for batch in captures.lines(capture):
+            captures.record(alone, batch)
+            captures.record(shared, batch)
+        added = {name: total - before[name] for name, total in captures.totals(shared).items()}
+        wanted = captures.totals(alone)
+        assert added.pop("sessions") <= wanted.pop("sessions"), "programs set ids of sessions again, too"
+        assert added == wanted, capture

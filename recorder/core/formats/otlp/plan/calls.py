@@ -1,7 +1,8 @@
 """Spans that describe one model call, and log records that complete it.
 
 Two spans are one call when one is a descendant of the other without an agent or tool between them; when they
-share the provider's id of the response; or when a parentless span of the anthropic client lies inside the
+share the provider's id of the response and overlap in time, as an id may come again from a cache or a local
+model; or when a parentless span of the anthropic client lies inside the
 other's time, with the same model and tokens. The outer one gives the structure, the others what it lacks.
 """
 
@@ -17,6 +18,7 @@ from recorder.core.records import Json
 
 Key = tuple[str, str]  # trace and span id
 _CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
+_SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
 _LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
 
 
@@ -103,10 +105,23 @@ def _join_by_response(models: Sequence[Digest], outer: dict[Key, Key]) -> None:
         if span.response and outer[key_of(span)] == key_of(span):
             of_response[span.response].append(span)
     for same in of_response.values():
-        # The span with a parent and with messages is the framework's.
-        same.sort(key=lambda span: (not span.parent, not span.has_text, span.start, span.id))
-        for span in same[1:]:
-            _replace(outer, key_of(span), key_of(same[0]))
+        for together in _overlapping(same):
+            # The span with a parent and with messages is the framework's.
+            together.sort(key=lambda span: (not span.parent, not span.has_text, span.start, span.id))
+            for span in together[1:]:
+                _replace(outer, key_of(span), key_of(together[0]))
+
+
+def _overlapping(spans: Sequence[Digest]) -> list[list[Digest]]:
+    """Return groups of spans that overlap in time."""
+    groups: list[list[Digest]] = []
+    latest = 0
+    for span in sorted(spans, key=lambda span: (span.start, span.id)):
+        if not groups or span.start > latest + _SKEW_NS:
+            groups.append([])
+        groups[-1].append(span)
+        latest = max(latest, span.end)
+    return groups
 
 
 def _join_by_time(models: Sequence[Digest], outer: dict[Key, Key]) -> None:
