@@ -1,7 +1,9 @@
 """Reader of Claude Code's transcripts: `projects/<folder>/<session>.jsonl` and its sub-agents' files.
 
 A prompt begins a loop. An answer comes on several lines, one for each block, with the same message id and
-usage. A sub-agent's lines have an `agentId`; the result of the tool that ran it names that id.
+usage. A sub-agent's lines have an `agentId`; the result of the tool that ran it names that id. In files of
+older releases they stand among those of the main agent, without an id: the first one repeats the prompt of
+the call, and the others follow by `parentUuid`.
 """
 
 from __future__ import annotations
@@ -68,11 +70,17 @@ class ClaudeCodeReader:
             "dict[str, Fields]", stored.get("prompts") or {}
         )  # by track: waits for an answer
         self._compacting = bool(stored.get("compacting"))
+        self._chains = cast("dict[str, str]", stored.get("chains") or {})  # track by uuid, of older releases
 
     @property
     def state(self) -> Json:
         tracks: Fields = {name: each.dump() for name, each in self._tracks.items()}
-        return {"tracks": tracks, "prompts": cast("Json", self._prompts), "compacting": self._compacting}
+        return {
+            "tracks": tracks,
+            "prompts": cast("Json", self._prompts),
+            "compacting": self._compacting,
+            "chains": cast("Json", self._chains),
+        }
 
     def read(self, line: Fields, at: datetime) -> Translation:
         """Translate a line. Raises InvalidLineError."""
@@ -87,8 +95,10 @@ class ClaudeCodeReader:
         session = required_id(line, "sessionId")
         now, track = time_text(line.get("timestamp"), at), text_field(line, "agentId")
         if line.get("isSidechain") is True and not track:
-            track = "sidechain"
+            track = self._chain(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
+        if object_field(line, "forkedFrom"):
+            return reading  # history of the session from which this one was forked
         loop = self._tracks.get(track)
         if kind == "user":
             reading.events = self._user(line, session, track, now)
@@ -112,8 +122,15 @@ class ClaudeCodeReader:
                 events += self._end(track, loop.at)
             else:
                 events += loop.finish_turn(loop.at or time_text(None, at))
-        self._tracks, self._prompts = {}, {}
+        self._tracks, self._prompts, self._chains = {}, {}, {}
         return events
+
+    def _chain(self, line: Fields) -> str:
+        """Return the track of a sub-agent's line without an id: the uuid of the first line of its chain."""
+        own, above = text_field(line, "uuid"), text_field(line, "parentUuid")
+        track = self._chains.get(above) or own or "sidechain"
+        self._chains[own] = track
+        return track
 
     def _user(  # noqa: PLR0911  one arm a kind of message
         self, line: Fields, session: str, track: str, now: str
@@ -132,6 +149,8 @@ class ClaudeCodeReader:
             return self._end(track, now, "cancelled") if loop is not None else []
         prompt_id = line.get("promptId") or line.get("uuid")
         held: Fields = {"id": prompt_id, "text": text, "at": now}
+        if track and track == line.get("uuid"):
+            held |= self._caller(text)
         if track or text.lstrip().startswith(_COMMANDS):  # begins a loop only if an answer follows
             self._prompts[track] = held
             return []
@@ -155,15 +174,28 @@ class ClaudeCodeReader:
         }
         events += loop.start(agent, began, about)
         if prompt is not None:
-            events += loop.prompt(str(prompt["text"]), began)
+            events += loop.prompt(str(prompt["text"]), began) + self._link(loop, prompt)
         return events
+
+    def _caller(self, prompt: str) -> Fields:
+        """Return the id and the agent of the main agent's call that has this prompt."""
+        main = self._tracks.get("")
+        calls = (block for block in objects(main.blocks if main else []) if block.get("type") == "toolCall")
+        call = next((each for each in calls if _argument(each, "prompt") == prompt), None)
+        return {"call": call["id"], "agent": _argument(call, "subagent_type")} if call else {}
+
+    def _link(self, loop: OpenLoop, prompt: Fields) -> list[Fields]:
+        main, call = self._tracks.get(""), prompt.get("call")
+        name = main.tool_name(str(call)) if main is not None and call else ""
+        if main is None or not name:
+            return []
+        return [*main.finish_message(), main.link(str(call), name, loop.loop_id)]
 
     def _assistant(self, line: Fields, session: str, track: str, now: str) -> list[Fields]:
         message = object_field(line, "message")
         events: list[Fields] = []
         if track not in self._tracks or track in self._prompts:
-            agent = text_field(line, "attributionAgent") or "sub-agent" if track else AGENT
-            events += self._begin(session, track, agent, line, now)
+            events += self._begin(session, track, self._agent(line, track), line, now)
         loop = self._tracks[track]
         is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
         error = text_of(message.get("content")) if is_error else ""
@@ -182,6 +214,12 @@ class ClaudeCodeReader:
         if track and loop.is_finished and any(block["type"] == "text" for block in blocks):
             events += self._end(track, now)
         return events
+
+    def _agent(self, line: Fields, track: str) -> str:
+        if not track:
+            return AGENT
+        asked = text_field(self._prompts.get(track, {}), "agent")
+        return text_field(line, "attributionAgent") or asked or "sub-agent"
 
     def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
         loop = self._tracks.get(track)
@@ -211,7 +249,12 @@ class ClaudeCodeReader:
         return [loop.compaction_end(now, None, text)]
 
     def _end(self, track: str, at: str, outcome: str = "") -> list[Fields]:
+        self._chains = {uuid: of for uuid, of in self._chains.items() if of != track}
         return self._tracks.pop(track).end(at, outcome)
+
+
+def _argument(call: Fields, name: str) -> str:
+    return text_field(object_field(call, "arguments"), name)
 
 
 def _blocks(content: Json) -> list[Fields]:

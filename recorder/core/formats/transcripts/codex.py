@@ -7,6 +7,7 @@ A sub-agent has a file of its own, whose head names the session of its parent.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
@@ -23,7 +24,6 @@ from recorder.core.formats.base import (
 )
 from recorder.core.formats.transcripts.fields import (
     call_block,
-    exit_code_failed,
     is_context,
     loop_id,
     plain,
@@ -42,6 +42,8 @@ _USAGE = {
     "cache_write": "cache_write_input_tokens",
     "reasoning": "reasoning_output_tokens",
 }
+_EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
+_OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
 TYPES = frozenset(
     (
         *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
@@ -186,9 +188,9 @@ class CodexReader:
     def _output(self, payload: Fields, now: str) -> list[Fields]:
         loop = self._loop
         assert loop is not None
-        call, text = text_field(payload, "call_id"), _output_text(payload.get("output"))
+        call, (text, failed) = text_field(payload, "call_id"), _output(payload.get("output"))
         name = loop.tool_name(call)
-        events = loop.end_tool(call, text, now, has_failed=exit_code_failed(text))
+        events = loop.end_tool(call, text, now, has_failed=failed)
         if name.endswith("spawn_agent"):
             events += self._link(loop, call, name, text)
         return events
@@ -233,7 +235,13 @@ def _blocks(name: str, payload: Fields) -> list[Fields]:
     return []
 
 
-def _output_text(output: Json) -> str:
-    if isinstance(output, dict):
-        return text_of(output.get("content"))
-    return text_of(output)
+def _output(output: Json) -> tuple[str, bool]:
+    """Return the text of a result and whether it failed: by its exit code, or as the tool says."""
+    parsed = parse_arguments(output)  # older releases wrote JSON as text
+    if not isinstance(parsed, dict) or not ("output" in parsed or "content" in parsed):
+        text = text_of(output)
+        match = _EXIT_CODE.search(text.partition(_OUTPUT)[0])
+        return text, match is not None and match[1].strip("0") != ""
+    text = text_of(parsed.get("output")) or text_of(parsed.get("content"))
+    exit_code = object_field(parsed, "metadata").get("exit_code")
+    return text, exit_code not in (None, 0) or parsed.get("success") is False

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from datetime import UTC, datetime
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, format_time, parse_time
 from recorder.core.records import Json
 
-_EXIT_CODE = re.compile(r"exit(?:ed with)?(?: code)?:? (\d+)", re.IGNORECASE)
 CONTEXTS = (
     *("<environment_context>", "<session_context>", "<user_instructions>", "<turn_aborted>"),
     "# AGENTS.md",
@@ -27,12 +25,6 @@ def text_of(value: Json) -> str:
         return value
     texts = (part.get("text") for part in objects(value))
     return "\n".join(text for text in texts if isinstance(text, str))
-
-
-def exit_code_failed(text: str) -> bool:
-    """Return whether the text of a result names an exit code that is not 0."""
-    match = _EXIT_CODE.search(text[:2000])
-    return match is not None and match[1] != "0"
 
 
 def time_text(value: Json, at: datetime) -> str:

@@ -1,11 +1,13 @@
 """Reader of Gemini CLI's chats: `tmp/<project>/chats/session-<time>-<id>.jsonl`.
 
 A message is written again under its id once its tools ran: the later line adds the calls with their results.
-The results come once more as a message of the user, which is no prompt.
+The results come once more as a message of the user, which is no prompt. A sub-agent has a file and a session
+of its own, which the call that started it names.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
@@ -22,7 +24,6 @@ from recorder.core.formats.base import (
 )
 from recorder.core.formats.transcripts.fields import (
     call_block,
-    exit_code_failed,
     is_context,
     loop_id,
     objects,
@@ -36,6 +37,14 @@ from recorder.core.records import Json
 
 AGENT = "gemini-cli"
 _USAGE = {"input": "input", "output": "output", "cache_read": "cached", "reasoning": "thoughts"}
+_COMPLETE = "complete_task"  # with which a sub-agent ends
+_SHELL = "run_shell_command"
+# The line that follows the output of a command; a command may print the same words, but not at this place.
+_EXIT_CODE = re.compile(
+    r"^Exit Code: (\d+)\n(?:(?:Error|Signal|Background PIDs|Process Group PGID): .*\n)*"
+    r"(?:Process Group PGID: .*|</untrusted_context>)?\s*\Z",
+    re.MULTILINE,
+)
 _FAILED = frozenset(("error", "cancelled", "canceled"))
 
 
@@ -52,6 +61,8 @@ class GeminiCliReader:
     def __init__(self, state: Json, _key: str, _next_loop: NextLoop) -> None:
         stored = state if isinstance(state, dict) else {}
         self._session = text_field(stored, "session")
+        self._is_child = bool(stored.get("child"))  # a sub-agent
+        self._last = text_field(stored, "last")  # id of the last answer
         self._results = cast(
             "list[str]", stored.get("results") or []
         )  # calls of the open answer with a result
@@ -61,7 +72,13 @@ class GeminiCliReader:
     @property
     def state(self) -> Json:
         loop = None if self._loop is None else self._loop.dump()
-        return {"session": self._session, "results": cast("Json", self._results), "loop": loop}
+        return {
+            "session": self._session,
+            "child": self._is_child,
+            "last": self._last,
+            "results": cast("Json", self._results),
+            "loop": loop,
+        }
 
     def read(self, line: Fields, at: datetime) -> Translation:
         """Translate a line."""
@@ -71,6 +88,7 @@ class GeminiCliReader:
         if "sessionId" in line and not self._session:
             session = line["sessionId"]
             self._session = session if is_id(session) else ""
+            self._is_child = line.get("kind") == "subagent"
             reading.name = "session"
         elif "$set" in line:
             reading.name = "$set"
@@ -99,6 +117,8 @@ class GeminiCliReader:
         before = self._loop
         events = before.end(before.at or now) if before is not None else []
         self._session = self._session or "gemini-cli"
+        is_first_of_child = self._is_child and not self._last
+        name = self._session if is_first_of_child else name
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
         self._results = []
         return events + self._loop.start(AGENT, now)
@@ -115,22 +135,21 @@ class GeminiCliReader:
         return events + self._loop.prompt(text, now)
 
     def _answer(self, line: Fields, now: str) -> list[Fields]:
+        key = text_field(line, "id") or now
+        if self._loop is None and key == self._last:
+            return []  # written again after the end of its loop
         events = self._begin(line.get("id"), now) if self._loop is None else []
         loop = self._loop
         assert loop is not None
-        key = text_field(line, "id") or now
         calls = objects(line.get("toolCalls"))
-        blocks = [
-            block
-            for thought in objects(line.get("thoughts"))
-            for block in thinking(thought.get("description") or thought.get("subject"))
-        ]
-        blocks += plain(text_of(line.get("content")))
-        blocks += [call_block(c.get("id"), c.get("name"), c.get("args")) for c in calls]
+        blocks = _blocks(line, calls)
         if loop.key != key:
             self._results = []
-        if loop.key == key and loop.has_answered:
-            blocks = []  # written again, and nothing is new but results
+        elif loop.has_answered:  # written again, and only calls can be new
+            blocks = [block for block in blocks if self._is_new_call(loop, block)]
+        else:
+            loop.blocks = []
+        self._last = key
         stop = "tool_calls" if calls else "stop"
         events += loop.answer(key, now, blocks, model=text_field(line, "model"), provider="google", stop=stop)
         tokens = object_field(line, "tokens")
@@ -139,7 +158,14 @@ class GeminiCliReader:
             loop.set_usage(found | {"output": found["output"] + found["reasoning"]})
         for call in calls:
             events += self._result(loop, call, now)
+        if self._is_child and any(call.get("name") == _COMPLETE and "result" in call for call in calls):
+            self._loop = None
+            events += loop.end(now)
         return events
+
+    def _is_new_call(self, loop: OpenLoop, block: Fields) -> bool:
+        call = block.get("id")
+        return block["type"] == "toolCall" and call not in loop.calls and call not in self._results
 
     def _result(self, loop: OpenLoop, call: Fields, now: str) -> list[Fields]:
         name = text_field(call, "id")
@@ -148,15 +174,35 @@ class GeminiCliReader:
             return []
         self._results.append(name)
         text = _result_text(call)
-        failed = status in _FAILED or exit_code_failed(text)
+        failed = status in _FAILED or (text_field(call, "name") == _SHELL and _exit_code_failed(text))
         own = parse_time(call.get("timestamp"))
-        return loop.end_tool(name, text, now if own is None else format_time(own), has_failed=failed)
+        tool, ended = loop.tool_name(name), now if own is None else format_time(own)
+        events = loop.end_tool(name, text, ended, has_failed=failed)
+        child = call.get("agentId")
+        if tool and is_id(child):
+            events.append(loop.link(name, tool, loop_id(child, child), child))
+        return events
 
     def _notice(self, kind: str, line: Fields, now: str) -> list[Fields]:
         loop, text = self._loop, text_of(line.get("content"))
         if loop is None or kind != "error":
             return []
         return [loop.event("ErrorRaised", scope="loop", message=text, timestamp=now)]
+
+
+def _blocks(line: Fields, calls: list[Fields]) -> list[Fields]:
+    found = [
+        block
+        for thought in objects(line.get("thoughts"))
+        for block in thinking(thought.get("description") or thought.get("subject"))
+    ]
+    found += plain(text_of(line.get("content")))
+    return found + [call_block(each.get("id"), each.get("name"), each.get("args")) for each in calls]
+
+
+def _exit_code_failed(text: str) -> bool:
+    match = _EXIT_CODE.search(f"{text}\n")
+    return match is not None and match[1].strip("0") != ""
 
 
 def _result_text(call: Fields) -> str:
