@@ -31,6 +31,7 @@ class Format:
     is_sent: bool = True  # accepted by ingest endpoints; False: import only
     usage_convention: Convention | None = None  # None: derived from the api or provider of a call
     is_transcript: bool = False  # files that a coding agent writes on its own
+    is_subscribed: bool = False  # as a rule used under a subscription, and it reports no costs
     sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
     detect: Callable[[Mapping[str, object]], bool] | None = (
         None  # recognises an event file by its first object
@@ -86,6 +87,7 @@ FORMATS: tuple[Format, ...] = (
             usage_convention="beside",
             sends_total=False,
             is_transcript=True,
+            is_subscribed=name in ("claude-code", "codex", "gemini-cli"),
             detect=detect,
         )
         for name, reader, runtime, detect in (
@@ -114,6 +116,7 @@ RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each
 CONVENTIONS: Mapping[str, Convention] = {
     each.source: each.usage_convention for each in FORMATS if each.usage_convention
 }
+SUBSCRIBED = frozenset(each.source for each in FORMATS if each.is_subscribed)
 WITHOUT_TOTAL = frozenset(each.source for each in FORMATS if not each.sends_total)
 
 

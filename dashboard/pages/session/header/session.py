@@ -15,9 +15,20 @@ from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.core.content.labels import metadata_of, tags_of
+from recorder.core.formats.registry import SUBSCRIBED
 from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall
 
-STATE = ("session_id", "title", "agent_id", "status", "outcome", "waiting", "waiting_since", "is_demo")
+STATE = (
+    "session_id",
+    "title",
+    "agent_id",
+    "status",
+    "outcome",
+    "waiting",
+    "waiting_since",
+    "is_demo",
+    "source",
+)
 LABELS = ("tags", "metadata")
 TIMES = ("created_at", "ended_at", "last_event_at", "pruned_on")
 SPAWN = ("has_spawn", "parent_session_id", "spawn_tool_name")
@@ -89,6 +100,12 @@ class Header:
     @property
     def own_cost(self) -> Cost:
         return NOTHING + self.totals
+
+    @property
+    def is_list_price(self) -> bool:
+        """Return whether the cost is what the tokens cost by the list, while a subscription pays for them."""
+        is_computed = self.totals.cost_source in ("computed", "mixed")
+        return is_computed and self.totals.source in SUBSCRIBED
 
     @property
     def tokens(self) -> int:

@@ -1,9 +1,17 @@
 """Costs on the session page, and how each was computed."""
 
+from pathlib import Path
+
+import pytest
+
+from recorder.imports.detect import recordings
+from recorder.imports.import_files import import_files
+from recorder.imports.report import Report
 from recorder.models import LoopRecord, Session
 from tests.dashboard.api.test_money import LOCAL, SONNET, loop
 from tests.support import build
 
+TAPES = Path(__file__).parents[4] / "tapes"
 USED = {"input": 86, "cache_read": 17_817, "cache_write": 1_000, "output": 512, "reasoning": 300}
 
 
@@ -80,3 +88,25 @@ def test_the_session_header_shows_its_own_cost_and_that_with_sub_agents(feed, se
     assert "Cost, with sub-agents $0.0060 own $0.0030" in head
     head = see(f"/p/default/sessions/{child.pk}").part(f"session-header-{child.pk}")
     assert "Cost $0.0030" in head
+
+
+@pytest.mark.parametrize(
+    ("tape", "is_labelled"),
+    [("claude-code/plain", True), ("gemini-cli/write", True), ("opencode/write", False), ("pi/branch", False)],
+)
+def test_the_computed_cost_of_a_subscription_is_a_list_price_equivalent(project, see, tape, is_labelled):
+    files = [path for path in (TAPES / tape).iterdir() if path.name != "expected.json"]
+    report = Report()
+    import_files(project, recordings(files, "auto", report), report, lambda size, label: None, flush=True)
+
+    found = Session.objects.get()
+    head = see(f"/p/default/sessions/{found.pk}").part(f"session-header-{found.pk}")
+
+    assert found.cost_nano
+    assert ("list-price equivalent" in head) == is_labelled
+
+
+def test_a_cost_of_a_native_session_is_no_list_price_equivalent(feed, see):
+    feed(*one_turn("s.a.1", USED))
+
+    assert "list-price equivalent" not in page_of(see, "s.a.1").text
