@@ -8,7 +8,7 @@ over the file, and one for each candidate over its stored lines, up to the first
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from recorder.imports.overlap import Numbered, OverlapFilter
@@ -31,7 +31,7 @@ def producer_of(project: Project, read: ReadLines, *, is_native: bool) -> str | 
         return None
     of_first = f"{IMPORT_PREFIX}{hashlib.sha256(first).hexdigest()[:32]}"
     for producer in Producer.objects.filter(project=project, name__startswith=of_first).order_by("pk"):
-        if _begins_with(producer, _numbered(project, producer.name, read, is_native=is_native)):
+        if begins_with(producer, _numbered(project, producer.name, read, is_native=is_native)):
             return producer.name
     return f"{of_first}-{content.hexdigest()[:32]}"
 
@@ -42,10 +42,17 @@ def _numbered(project: Project, name: str, read: ReadLines, *, is_native: bool) 
     return (line for _, line in lines)
 
 
-def _begins_with(producer: Producer, lines: Iterator[bytes]) -> bool:
+def begins_with(producer: Producer, lines: Iterator[bytes]) -> bool:
     """Return whether the stored lines of a producer, without rejected ones, are the first of `lines`."""
     stored = islice(enumerate(lines), producer.high + 1)
     return all(_are_stored(producer, dict(batch)) for batch in _batches(stored))
+
+
+def not_stored(producer: Producer, lines: Iterable[bytes]) -> list[bytes]:
+    """Return the lines that a producer never sent, at whatever number."""
+    rows = JournalEvent.objects.filter(producer=producer, kind="line")
+    stored = set(fingerprints(dict(rows.values_list("pk", "seq"))).values())
+    return [line for line in lines if fingerprint(line) not in stored]
 
 
 def _are_stored(producer: Producer, lines: dict[int, bytes]) -> bool:

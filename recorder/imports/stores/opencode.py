@@ -8,10 +8,11 @@ from pathlib import Path
 
 from loopscope_client.transcripts.opencode import AGENT, session_producer, sessions
 from recorder.imports.event_file import import_events
+from recorder.imports.recordings import begins_with, not_stored
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores.sqlite_snapshot import is_store, opened
 from recorder.imports.submit import Sender
-from recorder.models import Project
+from recorder.models import Producer, Project
 
 LINES = 500  # of one transaction
 
@@ -26,9 +27,9 @@ def import_opencode(
     try:
         with opened(path) as store:
             for session, lines in sessions(store):
-                sender = Sender(project, session_producer(session), report, form=AGENT)
-                for start in range(0, len(lines), LINES):
-                    for rejected in sender.send(lines[start : start + LINES]):
+                sender, new = _sender(project, session, lines, report)
+                for start in range(0, len(new), LINES):
+                    for rejected in sender.send(new[start : start + LINES]):
                         report.reject(path, f"session {session}, line {rejected.seq + 1}", rejected)
                 if flush:
                     sender.flush()
@@ -38,3 +39,18 @@ def import_opencode(
     except sqlite3.DatabaseError as error:
         report.problem(path, f"the store cannot be read ({error}); what came before is imported")
     on_progress(path.stat().st_size)
+
+
+def _sender(project: Project, session: str, lines: list[bytes], report: Report) -> tuple[Sender, list[bytes]]:
+    """Return the sender of a session and the lines to send.
+
+    An undone message leaves the store, and another takes its place: then what is new goes on after what is
+    recorded.
+    """
+    name = session_producer(session)
+    producer = Producer.objects.filter(project=project, name=name).first()
+    if producer is None or begins_with(producer, iter(lines)):
+        return Sender(project, name, report, form=AGENT), lines
+    new = not_stored(producer, lines)
+    report.duplicates += len(lines) - len(new)
+    return Sender(project, name, report, form=AGENT, goes_on=True), new

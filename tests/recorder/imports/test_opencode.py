@@ -218,6 +218,33 @@ def test_a_store_is_followed_with_its_write_ahead_log(store):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_what_takes_the_place_of_undone_messages_is_recorded_after_them(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    store.finish(store.answer(session, "Answer one"))
+    undone = [store.prompt(session, "Two"), store.finish(store.answer(session, "Answer two"))]
+    imported(store)
+
+    for name in undone:
+        store.db.execute("DELETE FROM message WHERE id = ?", (name,))
+    imported(store)
+    store.prompt(session, "Another two")
+    store.finish(store.answer(session, "Another answer"))
+    reports = [imported(store), imported(store)]
+    store.prompt(session, "Three")
+    store.finish(store.answer(session, "Answer three"))
+    reports.append(imported(store))
+
+    assert [(each.problems, each.rejected, each.events, each.duplicates) for each in reports] == [
+        ([], 0, 2, 3),
+        ([], 0, 0, 5),
+        ([], 0, 2, 5),
+    ]
+    loops = LoopRecord.objects.order_by("id").values_list("title", "outcome", "turns")
+    assert [*loops] == [(title, "completed", 1) for title in ("One", "Two", "Another two", "Three")]
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_killed_answer_is_an_aborted_loop_and_a_stopped_one_is_cancelled(store):
     killed, stopped, failed = map(store.session, ("ses_1", "ses_2", "ses_3"))
     store.prompt(killed, "One")

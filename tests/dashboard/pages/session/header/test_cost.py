@@ -92,7 +92,12 @@ def test_the_session_header_shows_its_own_cost_and_that_with_sub_agents(feed, se
 
 @pytest.mark.parametrize(
     ("tape", "is_labelled"),
-    [("claude-code/plain", True), ("gemini-cli/write", True), ("opencode/write", False), ("pi/branch", False)],
+    [
+        ("claude-code/plain", True),
+        ("gemini-cli/write", True),
+        ("opencode/write", False),
+        ("pi/branch", False),
+    ],
 )
 def test_the_computed_cost_of_a_subscription_is_a_list_price_equivalent(project, see, tape, is_labelled):
     files = [path for path in (TAPES / tape).iterdir() if path.name != "expected.json"]
