@@ -71,8 +71,9 @@ def _is_recognised(recording: Recording) -> bool:
     """Return whether the content of a file, and not only its name, says what it is."""
     if recording.kind not in ("native", "phi-session"):
         return True
-    mark = b'"loops"' if recording.kind == "phi-session" else b'"type"'
-    return mark in _head(recording.path)
+    marks = (b'"session_id"', b'"loop_id"') if recording.kind == "phi-session" else (b'"type"',)
+    head = _head(recording.path)
+    return all(mark in head for mark in marks)
 
 
 def opened(path: Path) -> BinaryIO:
