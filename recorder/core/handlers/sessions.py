@@ -109,6 +109,7 @@ def update_status(session: Session) -> None:
         session.status, session.outcome = "running", ""
     elif session.head is not None:
         session.status, session.outcome = session.head.status, session.head.outcome
+        session.activity = session.head.activity
 
 
 def set_title(context: EventContext, loop: Loop, title: str) -> None:
@@ -125,12 +126,16 @@ def set_title(context: EventContext, loop: Loop, title: str) -> None:
 
 
 def set_activity(loop: Loop, text: str, detail: str = "") -> None:
-    """Set the activity of a loop and its session to `text` and the one-line `detail`, cut to 300."""
+    """Set the activity of a loop and its session to `text` and the one-line `detail`, cut to 300.
+
+    A session without an open loop shows the activity of its head, as it shows the outcome of its head.
+    """
     activity = excerpt(text, _ACTIVITY)
     if detail:
         activity = f"{activity} {detail}".lstrip()
     loop.activity = activity if len(activity) <= _ACTIVITY else excerpt(activity, _ACTIVITY)
-    loop.session.activity = loop.activity
+    session, head = loop.session, loop.session.head
+    session.activity = loop.activity if head is None or session.open_loops else head.activity
 
 
 def apply_info(session: Session, event: SessionInfo) -> None:

@@ -192,6 +192,7 @@ def test_a_sub_agent_is_a_loop_of_its_callers_session(store, is_child_first):
     assert (ref.loop, ref.tool_name) == (main, "task")
     found = Session.objects.get()
     assert (found.session_id, found.agent_id, found.title) == ("ses_1", "opencode", "Count the files")
+    assert found.activity == "There are three."
 
 
 @pytest.mark.django_db(transaction=True)

@@ -1,0 +1,175 @@
+"""Cases of Claude Code that no capture holds: errors, stops, forks, older releases."""
+
+import pytest
+
+from recorder.models import Compaction
+
+pytestmark = pytest.mark.django_db(transaction=True)
+SESSION = "5ebec007-f000-40ef-a925-970291de85fe"
+
+
+class Claude:
+    """Writes lines as Claude Code does, a second after each other."""
+
+    def __init__(self, **common):
+        self.common = {"sessionId": SESSION, "isSidechain": False, "cwd": "/home/dev", **common}
+        self.lines, self.seconds = [], 0
+
+    def line(self, kind, **fields):
+        self.seconds += 1
+        uuid = f"u{self.seconds}"
+        at = f"2026-11-22T15:{self.seconds // 60:02}:{self.seconds % 60:02}.000Z"
+        self.lines.append({**self.common, "type": kind, "uuid": uuid, "timestamp": at, **fields})
+        return uuid
+
+    def prompt(self, text, **fields):
+        message = {"role": "user", "content": text}
+        return self.line("user", message=message, promptId=f"p{self.seconds}", **fields)
+
+    def answer(self, key, *blocks, output=10, stop="end_turn", **fields):
+        usage = {"input_tokens": 100, "output_tokens": output}
+        message = {"id": key, "role": "assistant", "model": "claude-sonnet-4-5", "usage": usage}
+        message |= {"content": [*blocks], "stop_reason": stop}
+        return self.line("assistant", message=message, **fields)
+
+    def result(self, call, text, **fields):
+        block = {"type": "tool_result", "tool_use_id": call, "content": text}
+        return self.line("user", message={"role": "user", "content": [block]}, **fields)
+
+
+def text(words):
+    return {"type": "text", "text": words}
+
+
+def use(call, name="Bash", **arguments):
+    return {"type": "tool_use", "id": call, "name": name, "input": arguments}
+
+
+def test_an_error_of_the_provider_is_a_turn_of_its_own(record):
+    claude = Claude()
+    claude.prompt("Go")
+    message = {"id": "e1", "model": "<synthetic>", "content": [text("API Error: 529 overloaded")]}
+    claude.line("assistant", message=message, isApiErrorMessage=True)
+    claude.answer("m1", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.errors, loop.outcome) == (2, 1, "completed")
+    assert [*loop.turn_records.order_by("ordinal").values_list("error", "output_tokens")] == [
+        ("API Error: 529 overloaded", 0),
+        ("", 10),
+    ]
+
+
+def test_of_several_reports_of_usage_the_one_with_the_most_output_counts(record):
+    claude = Claude()
+    claude.prompt("Go")
+    for output in (1, 42, 3):
+        claude.answer("m1", text(f"Part {output}"), output=output)
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.output_tokens) == (1, 42)
+
+
+def test_a_result_may_come_between_the_blocks_of_an_answer(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), stop="tool_use")
+    claude.result("c1", "one")
+    claude.answer("m1", use("c2"), stop="tool_use")
+    claude.result("c2", "two")
+    claude.answer("m2", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.tool_calls, loop.output_tokens) == (2, 2, 20)
+
+
+def test_a_turn_begins_with_the_results_that_it_answers(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), stop="tool_use")
+    claude.seconds += 5
+    claude.result("c1", "one")
+    claude.seconds += 10
+    claude.answer("m2", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    turns = loop.turn_records.order_by("ordinal")
+    assert [(turn.ended_at - turn.started_at).seconds for turn in turns] == [7, 11]
+
+
+def test_a_request_that_was_interrupted_is_cancelled(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), stop="tool_use")
+    claude.prompt("[Request interrupted by user for tool use]")
+    claude.prompt("Something else")
+    claude.answer("m2", text("Done"))
+
+    loops = record("claude-code", claude.lines)
+
+    assert [(loop.title, loop.outcome, loop.errors) for loop in loops] == [
+        ("Go", "cancelled", 0),
+        ("Something else", "completed", 0),
+    ]
+
+
+def test_a_compaction_has_its_summary_and_the_tokens_before_it(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), stop="tool_use")
+    claude.result("c1", "one")
+    claude.line("system", subtype="compact_boundary", compactMetadata={"trigger": "auto", "preTokens": 9000})
+    summary = {"role": "user", "content": "What was done so far"}
+    claude.line("user", message=summary, isCompactSummary=True)
+    claude.answer("m2", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.outcome) == (2, "completed")
+    compaction = Compaction.objects.filter(loop=loop).get()
+    assert (compaction.summary, compaction.tokens_before) == ("What was done so far", 9000)
+
+
+def test_sub_agents_of_older_releases_stand_in_the_main_file(record):
+    claude = Claude()
+    claude.prompt("Ask both")
+    claude.answer("m1", use("t1", "Task", prompt="One", subagent_type="Explore"), stop="tool_use")
+    claude.answer("m1", use("t2", "Task", prompt="Two", subagent_type="Plan"), stop="tool_use")
+    one = claude.prompt("One", isSidechain=True, parentUuid=None)
+    two = claude.prompt("Two", isSidechain=True, parentUuid=None)
+    one = claude.answer("a1", use("c1"), stop="tool_use", isSidechain=True, parentUuid=one)
+    two = claude.answer("b1", text("Two it is"), isSidechain=True, parentUuid=two)
+    one = claude.result("c1", "1", isSidechain=True, parentUuid=one)
+    claude.answer("a2", text("One it is"), isSidechain=True, parentUuid=one)
+    claude.result("t2", "Two it is")
+    claude.result("t1", "One it is")
+    claude.answer("m2", text("Both"))
+
+    main, first, second = record("claude-code", claude.lines)
+
+    found = [(loop.agent_id, loop.turns, loop.tool_calls, loop.outcome) for loop in (main, first, second)]
+    assert found == [
+        ("claude-code", 2, 2, "completed"),
+        ("Explore", 2, 1, "completed"),
+        ("Plan", 1, 0, "completed"),
+    ]
+    refs = [loop.spawned_by.get() for loop in (first, second)]
+    assert [(ref.loop, ref.tool_call_id) for ref in refs] == [(main, "t1"), (main, "t2")]
+    assert main.session.activity == "Both"
+
+
+def test_the_history_of_a_forked_session_is_not_recorded_again(record):
+    claude = Claude()
+    fork = {"sessionId": "another", "messageUuid": "u1"}
+    claude.prompt("Old", forkedFrom=fork)
+    claude.answer("m1", text("Old answer"), forkedFrom=fork)
+    claude.prompt("New")
+    claude.answer("m2", text("New answer"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.title, loop.turns) == ("New", 1)

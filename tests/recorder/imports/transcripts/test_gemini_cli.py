@@ -1,0 +1,79 @@
+"""Cases of Gemini CLI that no capture holds: lines written again, sub-agents."""
+
+import pytest
+
+from recorder.models import ToolCall
+
+pytestmark = pytest.mark.django_db(transaction=True)
+GEMINI = {"sessionId": "g1", "projectHash": "00", "startTime": "2026-11-22T15:00:00Z", "kind": "main"}
+
+
+def gemini(at, **fields):
+    tokens = {"input": 100, "output": 10, "cached": 20, "thoughts": 5, "tool": 0, "total": 115}
+    head = {"id": f"g{at}", "timestamp": f"2026-11-22T15:00:{at:02}Z", "type": "gemini", "content": ""}
+    return head | {"model": "gemini-2.5-flash", "tokens": tokens} | fields
+
+
+def gemini_user(at, words):
+    return gemini(at, type="user", content=[{"text": words}])
+
+
+def gemini_call(call, output=None, name="run_shell_command", **fields):
+    response = {"functionResponse": {"id": call, "name": name, "response": {"output": output}}}
+    result = {} if output is None else {"result": [response]}
+    return {"id": call, "name": name, "args": {}, "status": "success", **result, **fields}
+
+
+def test_a_message_of_gemini_may_be_written_again_with_more_calls(record):
+    one, two = gemini_call("c1", "one"), gemini_call("c2", "two")
+    lines = [
+        GEMINI,
+        gemini_user(1, "Go"),
+        gemini(2, content="I go", tokens=None),
+        gemini(2, content="I go"),
+        gemini(2, content="I go", toolCalls=[one, gemini_call("c2")]),
+        gemini(2, content="I go", toolCalls=[one, two, gemini_call("c3", "three")]),
+        gemini(3, content="Done"),
+    ]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.turns, loop.tool_calls, loop.output_tokens, loop.outcome) == (2, 3, 30, "completed")
+    assert ToolCall.objects.filter(loop=loop, state="done").count() == 3
+
+
+@pytest.mark.parametrize(
+    ("output", "failed"),
+    [
+        ("Output: no\nExit Code: 2\nProcess Group PGID: 1\n</untrusted_context>", True),
+        ("Stdout: no\nError: (none)\nExit Code: 1\nSignal: (none)\nProcess Group PGID: 1", True),
+        ("Output: Exit Code: 2\nProcess Group PGID: 1", False),
+        ("Output: a\nExit Code: 2\nb\nProcess Group PGID: 1", False),
+        ("Output: a\nExit Code: 0\nSignal: (none)", False),
+    ],
+)
+def test_whether_a_command_of_gemini_failed(record, output, failed):
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, toolCalls=[gemini_call("c1", output)])]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.tool_calls, loop.errors) == (1, int(failed))
+
+
+def test_a_sub_agent_of_gemini_is_a_session_below_its_caller(record):
+    call = gemini_call("c1", "three files", name="codebase_investigator", agentId="k3x9ab")
+    parent = [GEMINI, gemini_user(1, "Go"), gemini(2, toolCalls=[call]), gemini(9, content="Done")]
+    done = gemini_call("d1", "ok", name="complete_task")
+    child = [
+        GEMINI | {"sessionId": "k3x9ab", "kind": "subagent"},
+        gemini_user(4, "Count the files"),
+        gemini(5, toolCalls=[gemini_call("l1", "a b c", name="list_directory")]),
+        gemini(6, toolCalls=[done]),
+        gemini(6, toolCalls=[done], content=""),
+    ]
+
+    main, below = record("gemini-cli", parent, child)
+
+    assert (below.session.session_id, below.turns, below.outcome) == ("k3x9ab", 2, "completed")
+    ref = below.spawned_by.get()
+    assert (ref.loop, ref.tool_name) == (main, "codebase_investigator")
