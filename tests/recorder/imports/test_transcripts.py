@@ -17,7 +17,7 @@ from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import LoopRecord, Producer, Project, Session
+from recorder.models import EventRecord, LoopRecord, Producer, Project, Session
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures
 
@@ -66,6 +66,18 @@ def test_a_transcript_gives_the_records_of_its_script(project, scenario, order):
     assert session.outcome == [loop for loop in wanted["loops"] if loop["parent"] is None][-1]["status"]
     assert session.title == LoopRecord.objects.order_by("started_at").first().title
     assert_loops(scenario, wanted["loops"])
+
+
+@pytest.mark.parametrize("order", ["named", "reversed"])
+@pytest.mark.parametrize("scenario", SCENARIOS)
+def test_every_line_of_a_transcript_belongs_to_its_session(project, scenario, order):
+    for path in files(scenario)[:: 1 if order == "named" else -1]:
+        imported(project, path)
+    assert not EventRecord.objects.filter(session=None).exists()
+    before = Session.objects.get().events
+    rebuild(project)
+    assert Session.objects.get().events == before
+    assert not EventRecord.objects.filter(session=None).exists()
 
 
 def assert_loops(scenario, wanted):

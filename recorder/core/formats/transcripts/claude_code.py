@@ -22,6 +22,7 @@ from recorder.core.formats.base import (
     text_field,
 )
 from recorder.core.formats.transcripts.fields import (
+    before,
     call_block,
     loop_id,
     objects,
@@ -111,7 +112,7 @@ class ClaudeCodeReader:
         elif kind not in TYPES:
             reading.understood = False
         open_loop = self._tracks.get(track) or loop
-        reading.loop_id = open_loop.loop_id if open_loop is not None else None
+        reading.loop_id = open_loop.loop_id if open_loop is not None else before(f"{session}{track}")
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
@@ -161,8 +162,8 @@ class ClaudeCodeReader:
 
     def _begin(self, session: str, track: str, agent: str, line: Fields, now: str) -> list[Fields]:
         """Begin a loop with the prompt that waits, if there is one; end the one before it."""
-        before = self._tracks.get(track)
-        events = self._end(track, before.at) if before is not None else []
+        previous = self._tracks.get(track)
+        events = self._end(track, previous.at) if previous is not None else []
         prompt = self._prompts.pop(track, None)
         name = track or (prompt or {}).get("id") or line.get("uuid")
         loop = self._tracks[track] = OpenLoop(session, loop_id(session, name))
@@ -172,7 +173,7 @@ class ClaudeCodeReader:
             for to, name_ in (("cwd", "cwd"), ("version", "version"), ("branch", "gitBranch"))
             if isinstance(found := line.get(name_), str) and found
         }
-        events += loop.start(agent, began, about)
+        events += loop.start(agent, began, about, adopts=before(f"{session}{track}"))
         if prompt is not None:
             events += loop.prompt(str(prompt["text"]), began) + self._link(loop, prompt)
         return events

@@ -23,6 +23,7 @@ from recorder.core.formats.base import (
     text_field,
 )
 from recorder.core.formats.transcripts.fields import (
+    before,
     call_block,
     is_context,
     loop_id,
@@ -94,7 +95,7 @@ class CodexReader:
         now = time_text(line.get("timestamp"), at)
         name = text_field(payload, "type")
         reading = Translation(f"{kind} {name}".strip() or "line", timestamp=parse_time(line.get("timestamp")))
-        before = self._loop
+        previous = self._loop
         if kind == "session_meta":
             self._meta(payload)
         elif kind == "turn_context":
@@ -110,9 +111,9 @@ class CodexReader:
             reading.events = self._compacted(payload, now)
         elif kind not in TYPES:
             reading.understood = False
-        loop = self._loop or before
+        loop = self._loop or previous
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else None
+        reading.loop_id = loop.loop_id if loop is not None else before(self._thread)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
@@ -161,7 +162,7 @@ class CodexReader:
         name = self._thread if is_child and not self._tasks else payload.get("turn_id")
         self._tasks += 1
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
-        return events + self._loop.start(self._agent, now, self._about)
+        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._thread))
 
     def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if self._loop is None:

@@ -50,6 +50,12 @@ def loop_id(session: str, name: Json) -> str:
     return made if is_id(made) else f"{session}.loop"
 
 
+def before(name: str) -> str | None:
+    """Return the `loop_id` of lines before the first loop of a stream, by which that loop adopts them."""
+    key = f"before-{name}"
+    return key if name and is_id(key) else None
+
+
 def call_block(call: Json, name: Json, arguments: Json) -> Fields:
     """Return a tool call as a block of an answer."""
     return {"type": "toolCall", "id": str(call or ""), "name": str(name or ""), "arguments": arguments}

@@ -23,6 +23,7 @@ from recorder.core.formats.base import (
     text_field,
 )
 from recorder.core.formats.transcripts.fields import (
+    before,
     call_block,
     is_context,
     loop_id,
@@ -84,7 +85,7 @@ class GeminiCliReader:
         """Translate a line."""
         kind, now = text_field(line, "type"), time_text(line.get("timestamp"), at)
         reading = Translation(kind or "line", timestamp=parse_time(line.get("timestamp")))
-        before = self._loop
+        previous = self._loop
         if "sessionId" in line and not self._session:
             session = line["sessionId"]
             self._session = session if is_id(session) else ""
@@ -100,9 +101,9 @@ class GeminiCliReader:
             reading.events = self._notice(kind, line, now)
         elif not self._session or kind:
             reading.understood = "sessionId" in line
-        loop = self._loop or before
+        loop = self._loop or previous
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else None
+        reading.loop_id = loop.loop_id if loop is not None else before(self._session)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
@@ -114,14 +115,14 @@ class GeminiCliReader:
         return loop.end(now) if loop.is_finished else loop.finish_turn(now)
 
     def _begin(self, name: Json, now: str) -> list[Fields]:
-        before = self._loop
-        events = before.end(before.at or now) if before is not None else []
+        previous = self._loop
+        events = previous.end(previous.at or now) if previous is not None else []
         self._session = self._session or "gemini-cli"
         is_first_of_child = self._is_child and not self._last
         name = self._session if is_first_of_child else name
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
         self._results = []
-        return events + self._loop.start(AGENT, now)
+        return events + self._loop.start(AGENT, now, adopts=before(self._session))
 
     def _user(self, line: Fields, now: str) -> list[Fields]:
         content = line.get("content")

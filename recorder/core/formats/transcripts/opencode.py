@@ -12,6 +12,7 @@ from datetime import datetime
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, NextLoop, Translation, object_field, text_field
 from recorder.core.formats.transcripts.fields import (
+    before,
     call_block,
     loop_id,
     objects,
@@ -62,7 +63,7 @@ class OpenCodeReader:
         """Translate a line."""
         kind = text_field(line, "type")
         reading = Translation(kind or "line")
-        before = self._loop
+        previous = self._loop
         if kind == "opencode.session":
             self._head(line)
         elif kind == "opencode.message" and self._session:
@@ -73,9 +74,9 @@ class OpenCodeReader:
             reading.events = read(line, message, parts, at)
         else:
             reading.understood = False
-        loop = self._loop or before
+        loop = self._loop or previous
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else None
+        reading.loop_id = loop.loop_id if loop is not None else before(self._own)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
@@ -97,12 +98,12 @@ class OpenCodeReader:
         self._about = {to: line[name] for to, name in names if line.get(name)}
 
     def _begin(self, name: Json, now: str) -> list[Fields]:
-        before = self._loop
-        events = before.end(before.at or now) if before is not None else []
+        previous = self._loop
+        events = previous.end(previous.at or now) if previous is not None else []
         is_first_of_child = bool(self._parent) and not self._has_begun
         self._has_begun = True
         self._loop = OpenLoop(self._session, loop_id(self._session, self._own if is_first_of_child else name))
-        return events + self._loop.start(self._agent, now, self._about)
+        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._own))
 
     def _user(self, line: Fields, message: Fields, parts: list[Fields], at: datetime) -> list[Fields]:
         now = time_ms(object_field(message, "time").get("created"), at)

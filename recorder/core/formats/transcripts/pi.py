@@ -13,6 +13,7 @@ from typing import cast
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields, NextLoop, Translation, object_field, parse_time, text_field
 from recorder.core.formats.transcripts.fields import (
+    before,
     call_block,
     loop_id,
     objects,
@@ -67,7 +68,7 @@ class PiReader:
         """Translate a line."""
         kind, now = text_field(line, "type"), time_text(line.get("timestamp"), at)
         reading = Translation(kind or "line", timestamp=parse_time(line.get("timestamp")))
-        before = self._loop
+        previous = self._loop
         if kind == "session":
             self._head(line)
         elif kind == "message":
@@ -76,14 +77,14 @@ class PiReader:
             reading.events = self._compaction(line, now)
         else:
             reading.understood = kind in _HEADS
-        loop = self._loop or before
+        loop = self._loop or previous
         identity = text_field(line, "id")
         if kind != "session" and identity:
             self._last = identity
             if loop is not None:
                 self._loops[identity] = loop.loop_id
         reading.session_id = self._session or None
-        reading.loop_id = loop.loop_id if loop is not None else None
+        reading.loop_id = loop.loop_id if loop is not None else before(self._session)
         return reading
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
@@ -114,18 +115,18 @@ class PiReader:
         return []
 
     def _begin(self, line: Fields, now: str, prompt: str) -> list[Fields]:
-        before, parent = self._loop, text_field(line, "parentId")
+        previous, parent = self._loop, text_field(line, "parentId")
         events: list[Fields] = []
-        if before is not None:
-            finished = before.is_finished
-            events = before.end(before.at or now, "" if finished else "cancelled")
+        if previous is not None:
+            finished = previous.is_finished
+            events = previous.end(previous.at or now, "" if finished else "cancelled")
         self._session = self._session or "pi"
         self._loop = OpenLoop(self._session, loop_id(self._session, line.get("id")))
         above = self._loops.get(parent)
         is_branch = bool(above) and parent != self._last
         kind: Json = {"Branch": {"tag": parent}} if is_branch else "Default" if above else "Initial"
         more: Fields = {"parent_loop_id": above, "continuation_kind": kind} if above else {}
-        events += self._loop.start(AGENT, now, self._about, **more)
+        events += self._loop.start(AGENT, now, self._about, adopts=before(self._session), **more)
         return events + (self._loop.prompt(prompt, now) if prompt else [])
 
     def _answer(self, line: Fields, message: Fields, now: str) -> list[Fields]:
