@@ -219,8 +219,8 @@ class ClaudeCodeReader:
     def _agent(self, line: Fields, track: str) -> str:
         if not track:
             return AGENT
-        asked = text_field(self._prompts.get(track, {}), "agent")
-        return text_field(line, "attributionAgent") or asked or "sub-agent"
+        agent = text_field(self._prompts.get(track, {}), "agent")
+        return text_field(line, "attributionAgent") or agent or "sub-agent"
 
     def _result(self, line: Fields, block: Fields, track: str, now: str) -> list[Fields]:
         loop = self._tracks.get(track)

@@ -34,7 +34,7 @@ class OpenLoop:
     cost: float = -1.0  # reported for the open answer, in dollars; -1: none
     has_answered: bool = False  # the message of the answer is written
     at: str = ""  # time of the last line
-    asked_at: str = ""  # time of the last result, with which the next answer was asked for; "": no result
+    result_at: str = ""  # time of the last tool result, at which the next turn begins; "": none
 
     def dump(self) -> Json:
         """Return the state as JSON. Its names never change."""
@@ -67,7 +67,7 @@ class OpenLoop:
             events += self.finish_turn(at)
         if self.turn < 0 or not self.key:
             if self.turn < 0 or self._is_closed:
-                events += self._begin_turn(self.asked_at or at)
+                events += self._begin_turn(self.result_at or at)
             self.key = key
         self.model, self.provider = head.get("model") or self.model, head.get("provider") or self.provider
         self.stop, self.error = head.get("stop") or self.stop, head.get("error") or self.error
@@ -112,7 +112,7 @@ class OpenLoop:
         name = self.calls.pop(call, "")
         if not name:
             return events
-        self.at = self.asked_at = at
+        self.at = self.result_at = at
         result: Fields = {"content": [{"type": "text", "text": text}]}
         return [
             *events,
@@ -217,7 +217,7 @@ class OpenLoop:
     def _begin_turn(self, at: str) -> list[Fields]:
         events = self.finish_turn(at)
         self.turn += 1
-        self.key, self.has_answered, self.text, self.stop, self.asked_at = "", False, "", "", ""
+        self.key, self.has_answered, self.text, self.stop, self.result_at = "", False, "", "", ""
         trigger = "Continuation" if self.turn else "User"
         return [*events, self.event("TurnStart", turn_index=self.turn, triggered_by=trigger, timestamp=at)]
 

@@ -134,7 +134,7 @@ def test_a_compaction_has_its_summary_and_the_tokens_before_it(record):
     assert (compaction.summary, compaction.tokens_before) == ("What was done so far", 9000)
 
 
-def test_sub_agents_of_older_releases_stand_in_the_main_file(record):
+def test_sub_agents_of_older_releases_are_in_the_main_file(record):
     claude = Claude()
     claude.prompt("Ask both")
     claude.answer("m1", use("t1", "Task", prompt="One", subagent_type="Explore"), stop="tool_use")

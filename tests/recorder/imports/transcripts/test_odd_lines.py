@@ -12,7 +12,7 @@ SESSION = "5ebec007-f000-40ef-a925-970291de85fe"
 
 
 @pytest.mark.parametrize("form", ["claude-code", "codex", "gemini-cli", "opencode", "pi"])
-def test_lines_that_make_no_sense_are_kept_and_harm_nothing(form):
+def test_lines_that_make_no_sense_are_stored_and_harm_nothing(form):
     odd = [{}, {"type": []}, {"type": "message", "message": 1}, {"type": "user", "sessionId": SESSION}]
     odd += [{"type": "assistant", "sessionId": SESSION, "message": {"content": [{"type": "tool_use"}]}}]
     odd += [
