@@ -7,6 +7,7 @@ import io
 import json
 import socket
 import ssl
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -37,13 +38,16 @@ class Response:
 class Connection:
     """A persistent connection to the ingest endpoint. Raises ValueError when `url` is not a URL."""
 
-    def __init__(self, url: str, token: str, form: str = "native") -> None:
+    def __init__(
+        self, url: str, token: str, form: str = "native", headers: Mapping[str, str] | None = None
+    ) -> None:
         parts = urlsplit(url if "//" in url else f"http://{url}")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise ValueError(f"{url} is not a URL such as http://127.0.0.1:8000")
         self._host, self._port, self._is_tls = parts.hostname, parts.port, parts.scheme == "https"
         self._path = f"{parts.path.rstrip('/')}{PATH}?format={form}"
         self._token = token
+        self._headers = dict(headers or {})
         self._connection: http.client.HTTPConnection | None = None
 
     def post(self, producer: str, first: int, lines: list[bytes], *, flush: bool = False) -> Response:
@@ -53,6 +57,7 @@ class Connection:
             "Content-Type": "application/x-ndjson",
             "X-Producer": producer.encode().decode("latin-1"),
             "X-First-Seq": str(first),
+            **self._headers,
         }
         is_reused = self._connection is not None
         body = b"\n".join(lines)

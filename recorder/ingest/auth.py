@@ -27,6 +27,7 @@ Headers = Iterable[tuple[bytes, bytes]]
 NUMBER_MAX = 2**53 - 1
 NUMBER = re.compile(r"[0-9]{1,16}")
 PRODUCER_CHARS = 200
+MACHINE_CHARS = 100
 
 # Threads of their own: the shared one of Django and Channels is blocked by one slow page.
 _EXECUTOR = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ingest")
@@ -75,6 +76,10 @@ def format_of(query: bytes) -> str:
     if named not in SENT:
         raise ValueError(f"unknown format; valid formats: {', '.join(SENT)}")
     return named
+
+
+def is_machine(name: object) -> bool:
+    return isinstance(name, str) and len(name) <= MACHINE_CHARS and is_id(name)
 
 
 def is_producer(name: object) -> bool:

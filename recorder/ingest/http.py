@@ -18,6 +18,7 @@ from jiter import from_json
 from recorder.core.formats.structure import has_more_values
 from recorder.database.errors import Busy
 from recorder.ingest.auth import (
+    MACHINE_CHARS,
     NUMBER,
     NUMBER_MAX,
     Grant,
@@ -29,6 +30,7 @@ from recorder.ingest.auth import (
     authenticate,
     format_of,
     header,
+    is_machine,
     is_producer,
 )
 from recorder.ingest.rate_limit import submit
@@ -160,7 +162,12 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
         raise Fault(400, "bad_body", str(error)) from None
     lines = await _lines(await read_body(headers, receive), media, is_gzip=is_gzip)
     flush = parse_qs(scope["query_string"].decode("latin-1")).get("flush") == ["1"]
-    batch = Batch(grant.project, producer, first, lines, form, grant.is_demo, flush=flush, token=grant.token)
+    batch = Batch(
+        *(grant.project, producer, first, lines, form, grant.is_demo),
+        flush=flush,
+        token=grant.token,
+        machine=_machine(headers),
+    )
     return await submit(batch)
 
 
@@ -198,6 +205,17 @@ def _numbered(headers: list[tuple[bytes, bytes]]) -> tuple[str | None, int | Non
     if not NUMBER.fullmatch(first) or int(first) > NUMBER_MAX:
         raise Fault(400, "bad_seq", "X-First-Seq is a whole number from 0 to 2^53-1")
     return producer, int(first)
+
+
+def _machine(headers: list[tuple[bytes, bytes]]) -> str:
+    """Return the name of the sender's computer, "" without one."""
+    name = header(headers, b"x-loopscope-machine")
+    if name is None:
+        return ""
+    if not is_machine(name):
+        text = f"X-Loopscope-Machine has 1 to {MACHINE_CHARS} characters, none of them invisible"
+        raise Fault(400, "bad_machine", text)
+    return name
 
 
 async def read_body(headers: list[tuple[bytes, bytes]], receive: Receive) -> bytes:

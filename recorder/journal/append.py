@@ -175,7 +175,11 @@ class Journal:
     def _producer(self, batch: Batch) -> Producer:
         name = batch.producer or str(uuid4())
         return self._producers.get(name) or Producer(
-            project_id=self.project, name=name, format=batch.format, is_demo=batch.is_demo
+            project_id=self.project,
+            name=name,
+            format=batch.format,
+            is_demo=batch.is_demo,
+            machine=batch.machine,
         )
 
     def sender(self, producer: Producer, at: datetime) -> Sender:

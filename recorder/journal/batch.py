@@ -37,6 +37,7 @@ class Batch:
     claim: bool = False  # a connection takes the producer over from any other
     epoch: int | None = None  # of the connection that sent it; None without fencing
     token: int = 0  # the access token that sent it
+    machine: str = ""  # name of the sender's computer; the first batch of a producer sets it
     received_at: datetime = field(default_factory=_now)
 
     @property

@@ -14,7 +14,7 @@ IMPORT_PREFIX = "import:"  # of the names of producers that imports make
 def named(project: int, names: Collection[str]) -> list[Producer]:
     """Return the producers with these names, without the columns that only a new one needs."""
     rows = sql.read(
-        f"""SELECT id, name, high, epoch, format, is_demo, reading FROM recorder_producer
+        f"""SELECT id, name, high, epoch, format, is_demo, machine, reading FROM recorder_producer
             WHERE project_id = %s AND {sql.in_list("name")}""",  # noqa: S608  the name of a column
         *(project, sql.list_param(names)),
     )
@@ -27,9 +27,10 @@ def named(project: int, names: Collection[str]) -> list[Producer]:
             epoch=epoch,
             format=form,
             is_demo=bool(is_demo),
+            machine=machine,
             reading=None if reading is None else json.loads(reading),
         )
-        for pk, name, high, epoch, form, is_demo, reading in rows
+        for pk, name, high, epoch, form, is_demo, machine, reading in rows
     ]
 
 

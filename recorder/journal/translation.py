@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 
 from recorder.core.formats import ForeignLine, InvalidLineError
-from recorder.core.formats.base import Reader, Translation
+from recorder.core.formats.base import Fields, Reader, Translation
 from recorder.core.formats.registry import READERS
 from recorder.core.records import Json
 from recorder.database import sql
@@ -35,9 +35,12 @@ class ProjectTranslator:
         if foreign.fields is None:
             return Translation("sse")
         try:
-            return self.reader(producer).read(foreign.fields, at)
+            translation = self.reader(producer).read(foreign.fields, at)
         except InvalidLineError as refused:
             return refused
+        if producer.machine:
+            _name_machine(translation.events, producer.machine)
+        return translation
 
     def states(self) -> Iterator[tuple[int, Json]]:
         """Yield the state of each producer's reader, to be stored."""
@@ -53,3 +56,11 @@ class ProjectTranslator:
             self._loops[session_id] = rows[0][0] if rows else 0
         self._loops[session_id] += 1
         return self._loops[session_id]
+
+
+def _name_machine(events: Iterable[Fields], machine: str) -> None:
+    """Add the sender's computer to the metadata of the loops that begin."""
+    for event in events:
+        if event["type"] == "AgentStart":
+            metadata = event.get("metadata")
+            event["metadata"] = {**(metadata if isinstance(metadata, dict) else {}), "machine": machine}

@@ -17,6 +17,7 @@ class Producer(models.Model):
     format = models.CharField(max_length=20, default="native")
     reading = JsonText(null=True)  # state of the reader of foreign lines
     is_demo = models.BooleanField(default=False)
+    machine = models.CharField(max_length=100, blank=True)  # name of the sender's computer
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
 

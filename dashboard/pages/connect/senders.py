@@ -62,7 +62,11 @@ _OTLP = """
 export OTEL_EXPORTER_OTLP_ENDPOINT=ORIGIN
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 """
-_IMPORT_GEMINI = "loopscope import_runs ~/.gemini/tmp --format gemini-cli --follow"
+_PUSH = """
+export LOOPSCOPE_URL=ORIGIN LOOPSCOPE_TOKEN=TOKEN_HERE
+loopscope-push --follow --agent """  # the name of an agent follows
+_NOT_BOTH = "Send spans or transcripts, not both: a session sent both ways is recorded twice."
+_PAST_AND_NEW = "the transcripts of a computer, past and new"
 _LANGCHAIN = (
     "pip install openinference-instrumentation-langchain "
     "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
@@ -82,22 +86,16 @@ export OTEL_TRACES_EXPORTER=otlp OTEL_LOGS_EXPORTER=otlp
 export OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_TOOL_DETAILS=1 OTEL_LOG_TOOL_CONTENT=1
 export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP}""",
             ),
-            (
-                "Or: the transcripts of this computer, past and new",
-                "loopscope import_runs ~/.claude/projects --follow",
-            ),
+            (f"Or: {_PAST_AND_NEW}", f"{_PUSH}claude-code"),
         ),
-        "A session that sent spans is left out when its transcript is imported.",
+        _NOT_BOTH,
     ),
     (
         "codex",
         "Codex",
         _CODING,
         (
-            (
-                "The transcripts of this computer, past and new",
-                "loopscope import_runs ~/.codex/sessions --follow",
-            ),
+            (f"Shell: {_PAST_AND_NEW}", f"{_PUSH}codex"),
             (
                 "Or: ~/.codex/config.toml",
                 """
@@ -132,10 +130,7 @@ export GEMINI_TELEMETRY_OTLP_ENDPOINT=ORIGIN
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 """,
             ),
-            (
-                "Or: the chats of this computer, past and new",
-                _IMPORT_GEMINI,
-            ),
+            (f"Or: {_PAST_AND_NEW}", f"{_PUSH}gemini-cli"),
         ),
         "Its spans carry no cache figures; its logs and chats do.",
     ),
@@ -143,7 +138,7 @@ export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
         "opencode",
         "OpenCode",
         _CODING,
-        (("Shell", "loopscope import_runs ~/.local/share/opencode/opencode.db --follow"),),
+        ((f"Shell: {_PAST_AND_NEW}", f"{_PUSH}opencode"),),
         "Reads a copy of the store and never writes to it. Costs are those that OpenCode reports.",
     ),
     (
