@@ -134,7 +134,7 @@ def _options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--transports", type=lambda text: text.split(","), default=list(TRANSPORTS))
+    parser.add_argument("--transports", type=lambda text: text.split(","), default=["HTTP", "WebSocket"])
     parser.add_argument("--producers", type=numbers, default=[1, 4, 16])
     parser.add_argument("--batches", type=numbers, default=list(EVENTS))
     parser.add_argument("--rounds", type=int, default=3)

@@ -11,6 +11,7 @@ from typing import Any
 from channels.auth import AuthMiddlewareStack  # type: ignore[import-untyped]  # ships no types
 from channels.routing import ProtocolTypeRouter, URLRouter  # type: ignore[import-untyped]
 from channels.sessions import CookieMiddleware  # type: ignore[import-untyped]
+from django.conf import settings
 from django.core.asgi import get_asgi_application
 from django.urls import path, re_path
 
@@ -30,8 +31,17 @@ from recorder.ingest.auth import Receive, Scope, Send
 from recorder.ingest.http import ingest_http, reply
 from recorder.ingest.otlp.endpoint import SIGNALS, otlp_http
 from recorder.ingest.websocket import IngestConsumer
+from recorder.ingest.writer import writer
 
-pages: Any = get_asgi_application()
+django: Any = get_asgi_application()
+PAGE_WAIT_S, API_WAIT_S = 1.0, 10.0  # for spans that were acknowledged before the request
+
+
+async def pages(scope: Scope, receive: Receive, send: Send) -> None:
+    """Pass a request to Django when the spans acknowledged before it are read, or after `PAGE_WAIT_S`."""
+    if not scope["path"].startswith(settings.STATIC_URL):
+        await writer().spans_read(PAGE_WAIT_S)
+    await django(scope, receive, send)
 
 
 async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
@@ -46,7 +56,8 @@ async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
         body = {"code": "bad_method", "message": "the read API only supports GET and HEAD"}
         await reply(send, 405, body, allow="GET, HEAD")
     else:
-        await pages({**scope, "method": "GET"}, receive, send)
+        await writer().spans_read(API_WAIT_S)
+        await django({**scope, "method": "GET"}, receive, send)
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -54,9 +65,14 @@ async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
     await reply(send, 404, {"code": "not_found", "message": f"No endpoint {scope['path']}."})
 
 
+def _route(application: Application) -> Any:
+    """Return an application as Any, because Channels reuses path(), whose stubs only know views."""
+    return application
+
+
 def _checked(application: Application) -> Any:
-    """Check the host first. Any, because Channels reuses path(), whose stubs only know views."""
-    return AllowedHostValidator(application)
+    """Check the host first."""
+    return _route(AllowedHostValidator(application))
 
 
 # `(?s)`: a path may contain a line feed.
@@ -70,7 +86,7 @@ http_urlpatterns = [
     path("p/<slug:slug>/attention/feed", _checked(CookieMiddleware(feed))),
     re_path(r"(?s)^api/v1/.", _checked(read_api)),
     re_path(r"^(?:ingest|api|otlp|v1)(?:/|\Z)", _checked(not_found)),
-    re_path(r"", pages),
+    re_path(r"", _route(pages)),
 ]
 page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES)
 websocket_urlpatterns = [

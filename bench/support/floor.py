@@ -1,7 +1,8 @@
 """The floor: a server with the same endpoints that does the minimum for durable lines.
 
 Every line is read as JSON and stored verbatim; the lines, the producer's high water and a count per loop go
-into one transaction that is synced (`synchronous=FULL`) before the response is sent. One process on Daphne,
+into one transaction that is synced (`synchronous=FULL`) before the response is sent. `/v1/traces` stores each
+span as such a line, in its own protobuf. One process on Daphne,
 one writer thread, group commit. No records, no rejections, no access control. `/list` is a table of 50 loops,
 `/detail/SESSION` a list of the first 1,000 lines of a session, both drawn by Django's templates.
 
@@ -16,6 +17,7 @@ import os
 import queue
 import sqlite3
 import threading
+from base64 import b64encode
 from collections import Counter
 from contextlib import closing
 from typing import Any
@@ -23,6 +25,7 @@ from typing import Any
 import django
 from django.conf import settings
 from django.template import Context, Engine
+from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTraceServiceRequest
 
 GROUP = 64
 Message = dict[str, Any]
@@ -76,10 +79,28 @@ async def _http(scope: Message, receive: Any, send: Any) -> None:
         body.append(message.get("body", b""))
         more = message.get("more_body")
     upto = -1
+    if scope["path"] == "/v1/traces":
+        await _store("otlp", 0, _span_lines(b"".join(body)))
+        await _answer(send, b"", b"application/x-protobuf")
+        return
     if body:
         producer = headers[b"x-producer"].decode()
-        upto = await _store(producer, int(headers[b"x-first-seq"]), b"".join(body))
+        upto = await _store(producer, int(headers[b"x-first-seq"]), b"".join(body).splitlines())
     await _answer(send, json.dumps({"upto": upto, "rejected": []}).encode(), b"application/json")
+
+
+def _span_lines(body: bytes) -> list[bytes]:
+    """Return a line for each span of an export request: its ids, its name and its own bytes."""
+    request = ExportTraceServiceRequest.FromString(body)
+    return [
+        json.dumps(
+            {"loop_id": span.trace_id.hex(), "type": span.name, "session_id": span.span_id.hex(),
+             "raw": b64encode(span.SerializeToString()).decode()}
+        ).encode()
+        for resource in request.resource_spans
+        for scope in resource.scope_spans
+        for span in scope.spans
+    ]  # fmt: skip
 
 
 async def _answer(send: Any, content: bytes, kind: bytes) -> None:
@@ -108,7 +129,7 @@ async def _socket(scope: Message, receive: Any, send: Any) -> None:
         await send({"type": "websocket.send", "text": json.dumps(fields)})
 
     async def answer(first: int, body: bytes) -> None:
-        await reply(op="ack", upto=await _store(producer, first, body), rejected=[])
+        await reply(op="ack", upto=await _store(producer, first, body.splitlines()), rejected=[])
 
     while (message := await receive())["type"] == "websocket.receive":
         head, _, body = message["text"].partition("\n")
@@ -122,9 +143,9 @@ async def _socket(scope: Message, receive: Any, send: Any) -> None:
             task.add_done_callback(tasks.discard)
 
 
-async def _store(producer: str, first: int, body: bytes) -> int:
+async def _store(producer: str, first: int, lines: list[bytes]) -> int:
     answer: asyncio.Future[int] = _loop[0].create_future()
-    _jobs.put((producer, first, body.splitlines(), answer))
+    _jobs.put((producer, first, lines, answer))
     return await answer
 
 

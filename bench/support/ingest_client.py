@@ -81,6 +81,22 @@ def post(port: int, token: str, batches: Sequence[Batch], ready: threading.Barri
     line.close()
 
 
+def export(port: int, token: str, batches: Sequence[Batch], ready: threading.Barrier) -> None:
+    """Send export requests over OTLP, each once the one before it is durable."""
+    line, requests = Line(port), [_otlp_request(batch, token) for batch in batches]
+    ready.wait()
+    for request in requests:
+        while True:
+            line.send(request)
+            status, message = line.read_response()
+            if status == 200:
+                assert not message, message  # no partial success
+                break
+            assert status in (429, 503), (status, message)
+            time.sleep(0.02)  # the wait before a retry
+    line.close()
+
+
 def talk(port: int, token: str, batches: Sequence[Batch], ready: threading.Barrier) -> None:
     """Send batches over a WebSocket, as many at once as the credit allows."""
     line, frames = Line(port), [frame(batch) for batch in batches]
@@ -110,7 +126,7 @@ def frame(batch: Batch) -> bytes:
     return text_frame(b'{"op":"events","first":%d,"n":%d}\n' % (batch.first, batch.count) + batch.body)
 
 
-TRANSPORTS = {"HTTP": post, "WebSocket": talk}
+TRANSPORTS = {"HTTP": post, "WebSocket": talk, "OTLP": export}
 
 
 def _acknowledged(line: Line, out: list[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -125,6 +141,14 @@ def _request(batch: Batch, token: str) -> bytes:
         "POST /ingest/v1/events HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-ndjson\r\n"
         f"Authorization: Bearer {token}\r\nX-Producer: {batch.producer}\r\nX-First-Seq: {batch.first}\r\n"
         f"Content-Length: {len(batch.body)}\r\n\r\n"
+    )
+    return head.encode() + batch.body
+
+
+def _otlp_request(batch: Batch, token: str) -> bytes:
+    head = (
+        "POST /v1/traces HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/x-protobuf\r\n"
+        f"Authorization: Bearer {token}\r\nContent-Length: {len(batch.body)}\r\n\r\n"
     )
     return head.encode() + batch.body
 

@@ -39,4 +39,14 @@ def _gauges() -> list[list[str]]:
             "Age of the oldest batch without an acknowledgement.",
             writer().oldest_s(),
         ),
+        gauge(
+            "loopscope_spans_waiting_bytes",
+            "Acknowledged spans that wait to be read.",
+            writer().backlog.bytes,
+        ),
+        gauge(
+            "loopscope_spans_waiting_seconds",
+            "Age of the oldest acknowledged spans that wait to be read.",
+            writer().backlog.oldest_s(),
+        ),
     ]

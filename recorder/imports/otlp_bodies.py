@@ -15,7 +15,8 @@ from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import stored
 from recorder.ingest.otlp.bodies import Unreadable, lines_of
-from recorder.ingest.otlp.endpoint import PRODUCER, SIGNALS
+from recorder.ingest.otlp.endpoint import SIGNALS
+from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.pipeline import Batch
 from recorder.models import LoopRecord, Project
 
@@ -69,7 +70,7 @@ def _lines(name: str, body: bytes) -> list[bytes]:
         named = [signal for signal in SIGNALS if keys[signal] in body]
     for signal in named or SIGNALS[:2]:
         try:
-            return lines_of(signal, body, is_json=is_json)
+            return lines_of(signal, body, is_json=is_json).lines
         except Unreadable:
             continue
     raise UnusableError("no OTLP export request, in JSON or protobuf")

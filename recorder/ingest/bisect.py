@@ -24,6 +24,7 @@ from recorder.database import sql
 from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
+from recorder.ingest.otlp.waiting import Backlog
 from recorder.ingest.pipeline import record
 from recorder.journal.batch import Batch, Receipt
 from recorder.models import Project
@@ -35,9 +36,10 @@ LOOK_S = 1.0  # how often the free space of a full disk is checked
 
 
 class Attempts:
-    """Writes groups, and keeps a reserve of disk space on SQLite."""
+    """Writes groups, in part to the backlog of spans, and keeps a reserve of disk space on SQLite."""
 
-    def __init__(self) -> None:
+    def __init__(self, backlog: Backlog) -> None:
+        self._backlog = backlog
         self._reserve = Reserve(Path(settings.DATA)) if connection.vendor == "sqlite" else None
         self._checked_at = -LOOK_S
 
@@ -46,12 +48,28 @@ class Attempts:
         if not self._has_room():
             return [Busy("disk_full", FULL_RETRY_MS)] * len(batches)
         begun = monotonic()
-        answers = self._try(batches)
+        answers = self._stored_or_written(batches)
         COMMITS.note(monotonic() - begun)
         _count(answers)
         if self._reserve and any(isinstance(each, Busy) and each.code == "disk_full" for each in answers):
             self._reserve.give_up()
         return answers
+
+    def _stored_or_written(self, batches: Sequence[Batch | None]) -> list[Answer]:
+        """Store the spans that are read later, write the rest; return the answers in order."""
+        later = dict.fromkeys(self._backlog.chosen(batches))
+        now = [place for place in range(len(batches)) if place not in later]
+        answers = dict(zip(later, self._store([batches[place] for place in later]), strict=True))
+        answers |= zip(now, self._try([batches[place] for place in now]) if now else [], strict=True)
+        return [answers[place] for place in range(len(batches))]
+
+    def _store(self, batches: Sequence[Batch | None]) -> Sequence[Answer]:
+        given = [batch for batch in batches if batch is not None]
+        try:
+            return self._backlog.store(given) if given else []
+        except Busy as busy:
+            connection.close()
+            return [busy] * len(given)
 
     def _has_room(self) -> bool:
         if self._reserve is None or self._reserve.is_kept:
@@ -132,7 +150,7 @@ def _unread(batch: Batch, error: Exception) -> Answer:
 
 def _count(answers: Sequence[Answer]) -> None:
     for receipt in answers:
-        if isinstance(receipt, Receipt):
+        if isinstance(receipt, Receipt) and not receipt.is_unread:
             ACCEPTED.add(receipt.accepted)
             REJECTED.add(len(receipt.rejected))
             DUPLICATES.add(receipt.duplicates)

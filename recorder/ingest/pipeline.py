@@ -33,6 +33,7 @@ from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import Change
 from recorder.core.state import State
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
+from recorder.ingest.otlp import waiting
 from recorder.journal.append import Journal
 from recorder.journal.batch import (
     Appended,
@@ -93,6 +94,7 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
                 for (index, _), answer in zip(project_parts, project_answers, strict=True):
                     answers[index] = _joined(answers.get(index), answer)
                 transaction.on_commit(partial(invalidation.publish, touched))
+            waiting.delete([batch.waited for batch in batches if batch.waited])
             cache.keep_on_commit()
     except STORE_ERRORS as error:
         raise_as_store_error(error)

@@ -27,6 +27,7 @@ from django.db import connection
 
 from recorder.database.errors import Busy, StoreError
 from recorder.ingest.bisect import Answer, Attempts
+from recorder.ingest.otlp.waiting import Backlog
 from recorder.journal.batch import Batch, Receipt
 from recorder.pricing import backfill
 from recorder.pubsub.commit_poller import EVERY_S, CommitPoller
@@ -36,7 +37,9 @@ log = logging.getLogger(__name__)
 BUDGET_BYTES = 64 * 1024 * 1024  # waiting to be written, over all connections
 GROUP_BYTES = 4 * 1024 * 1024
 GROUP_BATCHES = 256
+LOOK_S = 0.01  # how often it is looked whether spans are read
 SOON_S = 0.005  # about what a commit costs
+REST_S = 2.0  # for reading spans at the end
 LINE_COST = 200  # estimated memory of a waiting line beside its text, in bytes
 
 
@@ -62,6 +65,7 @@ class Writer:
         self._lock = threading.Lock()
         self._thread: threading.Thread | None = None
         self._is_draining = False
+        self.backlog = Backlog()
         self.when_broken: Callable[[str], None] = log.critical
 
     def start(self) -> None:
@@ -83,6 +87,13 @@ class Writer:
     async def try_commit(self) -> None:
         """Commit a write that changes no value, to test the store. Raises Busy if it cannot commit."""
         await self._put(None, 0)
+
+    async def spans_read(self, within_s: float) -> None:
+        """Return when the spans acknowledged so far are read, or after `within_s` seconds."""
+        wanted, until = self.backlog.stored, time.monotonic() + within_s
+        while self.backlog.read < wanted and time.monotonic() < until:
+            self.backlog.hurry(2 * LOOK_S)
+            await asyncio.sleep(LOOK_S)
 
     @property
     def waiting_bytes(self) -> int:
@@ -119,14 +130,17 @@ class Writer:
 
     def _run(self) -> None:
         poller = CommitPoller()
-        attempts = Attempts()
+        attempts = Attempts(self.backlog)
         try:
             while (group := self._gather(poller)) is not None:
                 if group:
                     self.together = len(group)
                     self._answer(group, attempts.write([job.batch for job in group]))
                     poller.poll_if_due()
+                    self.backlog.worked()
+                self._read_spans(attempts)
                 backfill.run_pending(lambda: not self._jobs.empty())
+            self._read_rest(attempts)
         except StoreError as broken:
             self._break(str(broken))
         except Exception:
@@ -135,6 +149,24 @@ class Writer:
         finally:
             poller.close()
             connection.close()
+
+    def _read_spans(self, attempts: Attempts) -> None:
+        """Read a portion of the spans that wait, if it is due."""
+        if self.backlog.is_due():
+            try:
+                batches = self.backlog.next()
+            except Busy:
+                connection.close()
+                self.backlog.rest()
+                return
+            self.backlog.done(attempts.write(batches) if batches else [])
+
+    def _read_rest(self, attempts: Attempts) -> None:
+        """Read waiting spans before the end, for `REST_S` seconds at most; a restart reads the others."""
+        until = time.monotonic() + REST_S
+        self.backlog.hurry(REST_S)
+        while self.backlog.is_due() and time.monotonic() < until:
+            self._read_spans(attempts)
 
     def _break(self, why: str) -> None:
         """Answer `Busy` to all waiting batches, also those that may be stored; clients send them again."""
@@ -147,7 +179,7 @@ class Writer:
     def _gather(self, poller: CommitPoller) -> list[Job] | None:
         """Return the next jobs to commit together, [] if none came within `EVERY_S`, None at the end."""
         try:
-            job = self._jobs.get(timeout=EVERY_S)
+            job = self._jobs.get(timeout=self.backlog.due_in_s(EVERY_S))
         except queue.Empty:
             poller.poll_if_due()
             return []

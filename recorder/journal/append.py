@@ -32,7 +32,7 @@ from recorder.core.events import Event
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.formats.registry import OTLP, READERS, SOURCE_OF
+from recorder.core.formats.registry import READERS, SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
@@ -115,9 +115,9 @@ class Journal:
             self._producers[producer.name] = producer
         known = min(producer.high + 1 - first, len(batch.lines))
         rejected = self._conflicts(producer, first, batch, known) if known else []
-        take = span_lines.take if batch.format == OTLP else _take
+        take = span_lines.take if read.is_spans else _take
         accepted, repeated, lines = take(self, producer, first + known, read, known, rejected)
-        producer.high = max(producer.high, first + len(batch.lines) - 1)
+        producer.high = max(producer.high, first + len(batch.lines) - repeated - 1)
         self._seen[producer.pk] = batch.received_at
         if batch.token:
             self._tokens[batch.token] = batch.received_at

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
 
-from recorder.core.events import Event
+from recorder.core.events import Event, Unread
 from recorder.core.formats import InvalidLineError, ParsedLine
 from recorder.core.formats.registry import OTLP
 from recorder.core.recorder import Line, Recorder
@@ -37,6 +37,8 @@ class Batch:
     claim: bool = False  # a connection takes the producer over from any other
     epoch: int | None = None  # of the connection that sent it; None without fencing
     token: int = 0  # the access token that sent it
+    may_wait: bool = False  # spans that cannot be rejected: they may be read after the acknowledgement
+    waited: int = 0  # primary key of its row, if it was acknowledged before
     machine: str = ""  # name of the sender's computer; the first batch of a producer sets it
     received_at: datetime = field(default_factory=_now)
 
@@ -76,6 +78,11 @@ class Read:
 
     batch: Batch
     parsed: Sequence[ParsedLine | InvalidLineError]
+
+    @property
+    def is_spans(self) -> bool:
+        """Return whether these are spans, and none on which our code raised."""
+        return self.batch.format == OTLP and not any(isinstance(each, Unread) for each in self.parsed[:1])
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +141,7 @@ class Receipt:
     accepted: int = 0
     duplicates: int = 0
     rejected: list[Rejected] = field(default_factory=list)
+    is_unread: bool = False  # durable, and read later
 
     def fields(self) -> dict[str, object]:
         """Return the fields as the protocol names them."""

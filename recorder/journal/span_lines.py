@@ -26,15 +26,16 @@ def take(
     batch = read.batch
     raws = batch.lines[known:]
     parsed = [each for each in read.parsed[known:] if isinstance(each, ForeignLine | InvalidLineError)]
-    accepted: list[SpanLine] = []
-    repeated = 0
+    accepted: list[tuple[int, SpanLine]] = []  # with their numbers
+    repeated = 0  # they use up no number
     for place, line in enumerate(journal.spans.read(parsed, raws)):
+        seq = first + place - repeated
         if line is None:
             repeated += 1
         elif isinstance(line, SpanLine):
-            accepted.append(line)
+            accepted.append((seq, line))
         else:
-            refused = Rejected(first + place, line.code, line.path, line.message)
+            refused = Rejected(seq, line.code, line.path, line.message)
             rejected.append(refused)
             journal.quarantine(producer, refused, batch, raws[place])
 
@@ -43,13 +44,13 @@ def take(
         return texts([journal_id])[journal_id]
 
     sender = journal.sender(producer, batch.received_at)
-    events = journal.spans.new_events(accepted, batch.received_at, stored)
+    events = journal.spans.new_events([line for _, line in accepted], batch.received_at, stored)
     lines = journal.derived_lines(sender, events)
-    for line in accepted:
+    for seq, line in accepted:
         translation = journal.spans.translation(line)
         # A model call repeats the messages of the one before it.
         repeats = f"{translation.name} {line.home}"
-        recorded = journal.line(sender, translation, raws[line.place], first + line.place, repeats=repeats)
+        recorded = journal.line(sender, translation, raws[line.place], seq, repeats=repeats)
         journal.spans.note_line(line, recorded.id)
         lines.append(recorded)
     return len(accepted), repeated, lines

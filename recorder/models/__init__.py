@@ -23,7 +23,7 @@ from recorder.models.records import (
     happened,
 )
 from recorder.models.scheduler import DailyJob
-from recorder.models.spans import SpanKey, SpanTrace, SpanUnit
+from recorder.models.spans import SpanKey, SpanTrace, SpanUnit, WaitingSpans
 
 __all__ = (
     "KNOWN_COST",
@@ -64,5 +64,6 @@ __all__ = (
     "Tokens",
     "ToolCall",
     "Turn",
+    "WaitingSpans",
     "happened",
 )

@@ -1,4 +1,4 @@
-"""Spans that are read together: derived from the journal, and derived again by a rebuild."""
+"""Spans that are read together, derived from the journal and again by a rebuild; and those not yet in it."""
 
 from django.db import models
 
@@ -46,3 +46,14 @@ class SpanKey(models.Model):
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "key"), name="one_span_key"),)
+
+
+class WaitingSpans(models.Model):
+    """Lines of an OTLP body that is acknowledged and not yet read. Reading it deletes the row."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    token = models.BigIntegerField()  # primary key of the access token; it may be gone
+    is_demo = models.BooleanField(default=False)
+    received_at = models.DateTimeField()
+    size = models.BigIntegerField()  # of the lines, in bytes
+    lines = models.BinaryField()  # joined by line feeds

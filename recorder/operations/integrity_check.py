@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
 
 from django.db import connection
-from django.db.models import Count, F, IntegerField, Model, OuterRef, QuerySet, Subquery
-from django.db.models.functions import Coalesce, Length
+from django.db.models import Case, Count, F, IntegerField, Model, OuterRef, QuerySet, Subquery, When
+from django.db.models.expressions import Combinable
+from django.db.models.functions import Coalesce, Greatest, Least, Length
 from django.utils import timezone
 
+from recorder.core.formats.registry import OTLP
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.journal.delta.encoding import SourceSize, fault, sources
 from recorder.models import (
@@ -119,13 +121,15 @@ def _count(rows: QuerySet[Model], owner: str) -> Coalesce:
 
 def _loops() -> Iterator[str]:
     # A loop does not count lines recorded before its start (adopted orphans) nor the events of its group.
-    counted = (
-        EventRecord.objects.filter(pk__gte=OuterRef("start_event"))
-        .exclude(type__in=GROUP_EVENTS)
-        .exclude(origin=ORIGIN_DERIVED)
+    rows = EventRecord.objects.exclude(type__in=GROUP_EVENTS).exclude(origin=ORIGIN_DERIVED)
+    since_start = _count(rows.filter(pk__gte=OuterRef("start_event")), "loop")
+    # A loop of spans that was recorded again still counts the lines since its first start.
+    counted = Case(
+        When(session__source=OTLP, then=Least(Greatest(F("events"), since_start), _count(rows, "loop"))),
+        default=since_start,
     )
     checks = {
-        "events": _count(counted, "loop"),
+        "events": counted,
         "turns": _count(Turn.objects.filter(state="done"), "loop"),
         "tool_calls": _count(ToolCall.objects.exclude(start_event=None), "loop"),
     }
@@ -142,7 +146,7 @@ def _sessions() -> Iterator[str]:
     yield from _differences("session", Session.objects.all(), checks)
 
 
-def _differences(what: str, rows: QuerySet[Model], checks: dict[str, Coalesce]) -> Iterator[str]:
+def _differences(what: str, rows: QuerySet[Model], checks: Mapping[str, Combinable]) -> Iterator[str]:
     for name, expected in checks.items():
         wrong = rows.annotate(found=expected).exclude(found=F(name)).order_by("pk")
         for row in wrong[:20].iterator():

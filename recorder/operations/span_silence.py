@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 
 from recorder.core.formats.registry import OTLP
-from recorder.ingest.otlp.endpoint import PRODUCER
+from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.journal.spans import SILENCE
 from recorder.models import SpanTrace, SpanUnit

@@ -18,6 +18,7 @@ WRITERS = {
     "recorder/projection/withdrawals.py",
     "recorder/journal/spans.py",
     "recorder/pricing/rollups.py",
+    "recorder/ingest/otlp/waiting.py",
     "recorder/journal/append.py",
     "recorder/pricing/price_book.py",
     "recorder/pricing/backfill.py",

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from google.protobuf.message import DecodeError
 from jiter import from_json
@@ -28,6 +28,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
     ExportTraceServiceRequest,
     ExportTraceServiceResponse,
 )
+
+from recorder.core.formats.otlp.spans.attributes import hex_id
 
 Signal = Literal["traces", "logs", "metrics"]
 Fields = dict[str, Any]
@@ -56,15 +58,27 @@ class Unreadable(Exception):
     """A body that is no export request."""
 
 
-def lines_of(signal: Signal, body: bytes, *, is_json: bool) -> list[bytes]:
+class Lines(NamedTuple):
+    """The lines of a body, and whether each has the ids of a span; a log record needs none."""
+
+    lines: list[bytes]
+    have_ids: bool
+
+
+def lines_of(signal: Signal, body: bytes, *, is_json: bool) -> Lines:
     """Return the lines of a body; of metrics none, as they are only counted. Raises Unreadable."""
     if is_json:
-        return list(_lines_of_json(signal, body))
+        return _collected(_lines_of_json(signal, body))
     try:
         request = _REQUESTS[signal].FromString(body)
     except DecodeError:
         raise Unreadable("the body is not an export request in protobuf") from None
-    return list(_lines_of_protobuf(signal, request))
+    return _collected(_lines_of_protobuf(signal, request))
+
+
+def _collected(found: Iterator[tuple[bytes, bool]]) -> Lines:
+    pairs = list(found)
+    return Lines([line for line, _ in pairs], all(has_ids for _, has_ids in pairs))
 
 
 def answer(signal: Signal, rejected: int, message: str, *, is_json: bool) -> bytes:
@@ -106,7 +120,7 @@ def _json(value: object) -> bytes:
         return json.dumps(value, separators=(",", ":")).encode()
 
 
-def _lines_of_json(signal: Signal, body: bytes) -> Iterator[bytes]:
+def _lines_of_json(signal: Signal, body: bytes) -> Iterator[tuple[bytes, bool]]:
     try:
         request = from_json(body, cache_mode="keys")
     except ValueError:
@@ -124,7 +138,12 @@ def _lines_of_json(signal: Signal, body: bytes) -> Iterator[bytes]:
             for each in _objects(of_scope, name):
                 scope = {key: value for key, value in of_scope.items() if key != name}
                 resource = {key: value for key, value in of_resource.items() if key != inner}
-                yield _json({outer: [{**resource, inner: [{**scope, name: [each]}]}]})
+                has_ids = signal != "traces" or _has_ids(each)
+                yield _json({outer: [{**resource, inner: [{**scope, name: [each]}]}]}), has_ids
+
+
+def _has_ids(span: Any) -> bool:
+    return isinstance(span, dict) and bool(hex_id(span.get("traceId"), 32) and hex_id(span.get("spanId"), 16))
 
 
 def _objects(value: Any, name: str) -> Iterable[Any]:
@@ -132,7 +151,7 @@ def _objects(value: Any, name: str) -> Iterable[Any]:
     return found if isinstance(found, list) else []
 
 
-def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[bytes]:
+def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[tuple[bytes, bool]]:
     if signal == "metrics":
         return
     outer, inner, name = _KEYS[signal]
@@ -149,7 +168,13 @@ def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[bytes]:
                 outer.encode(), head, inner.encode(), scope, name.encode(),
             )  # fmt: skip
             for each in of_scope.spans if signal == "traces" else of_scope.log_records:
-                yield start + _json(read(each)) + b"]}]}]}"
+                has_ids = signal != "traces" or (
+                    len(each.trace_id) == 16
+                    and any(each.trace_id)
+                    and len(each.span_id) == 8
+                    and any(each.span_id)
+                )
+                yield start + _json(read(each)) + b"]}]}]}", has_ids
 
 
 def _span(span: Any) -> Fields:

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
 
 from recorder.core.formats.registry import OTLP
+from recorder.core.formats.structure import has_more_values, is_deeper, opening_brackets
 from recorder.database.errors import Busy
 from recorder.ingest import metrics
 from recorder.ingest.auth import Grant, Receive, Scope, Send, header
@@ -29,13 +31,13 @@ from recorder.ingest.http import (
 )
 from recorder.ingest.otlp import bodies
 from recorder.ingest.otlp.bodies import Signal, Unreadable
+from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.rate_limit import submit
 from recorder.journal.batch import Batch, Receipt
 
 log = logging.getLogger(__name__)
 
 PROTOBUF = "application/x-protobuf"
-PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order of their arrival
 SIGNALS: tuple[Signal, ...] = ("traces", "logs", "metrics")
 _KEY_HEADERS = (b"api-key", b"x-api-key")
 TOKEN_HEADERS = (b"authorization", *_KEY_HEADERS)
@@ -43,11 +45,20 @@ MESSAGE_MAX = 300  # characters of the first rejection's reason
 
 
 def with_authorization(headers: list[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
-    """Return headers with the token of `api-key` or `x-api-key` as a bearer token, if there is no other."""
+    """Return headers with the token of `api-key` or `x-api-key` as a bearer token, if there is no other.
+
+    Values of OTEL_EXPORTER_OTLP_HEADERS are percent-encoded. Claude Code 2.1 sends them as they are, so the
+    encoded space after `Bearer` is decoded here.
+    """
     if any(name == b"authorization" for name, _ in headers):
-        return headers
+        return [(name, _spaced(value) if name == b"authorization" else value) for name, value in headers]
     keys = [value for name, value in headers if name in _KEY_HEADERS]
     return [*headers, (b"authorization", b"Bearer " + keys[0])] if keys else headers
+
+
+def _spaced(authorization: bytes) -> bytes:
+    scheme, _, token = authorization.strip().partition(b"%20")
+    return b"Bearer " + token if scheme.lower() == b"bearer" else authorization
 
 
 async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,13 +102,14 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
     is_gzip = _is_gzip(headers, is_json=is_json)
     body = await read_body(headers, receive)
     read = partial(_read, signal, body, is_json=is_json, is_gzip=is_gzip)
-    lines = await asyncio.get_running_loop().run_in_executor(BODIES, read)
+    lines, may_wait = await asyncio.get_running_loop().run_in_executor(BODIES, read)
     if signal == "metrics":
         metrics.OTLP_METRICS.add(1)
         return None
     if not lines:
         return None
-    return await submit(Batch(grant.project, PRODUCER, None, lines, OTLP, grant.is_demo, token=grant.token))
+    batch = Batch(grant.project, PRODUCER, None, lines, OTLP, grant.is_demo, token=grant.token)
+    return await submit(replace(batch, may_wait=may_wait))
 
 
 def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:
@@ -110,10 +122,11 @@ def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:
     return encoding == "gzip"
 
 
-def _read(signal: Signal, body: bytes, *, is_json: bool, is_gzip: bool) -> list[bytes]:
+def _read(signal: Signal, body: bytes, *, is_json: bool, is_gzip: bool) -> tuple[list[bytes], bool]:
+    """Return the lines of a body, and whether none of them can be rejected. Raises Fault."""
     content = inflated(body, settings.LOOPSCOPE_LIMITS["inflated_bytes"]) if is_gzip else body
     try:
-        lines = bodies.lines_of(signal, content, is_json=is_json)
+        lines, have_ids = bodies.lines_of(signal, content, is_json=is_json)
     except Unreadable as error:
         raise Fault(400, "bad_body", str(error)) from None
     most = settings.LOOPSCOPE_LIMITS["body_lines"]
@@ -122,4 +135,16 @@ def _read(signal: Signal, body: bytes, *, is_json: bool, is_gzip: bool) -> list[
     size = sum(map(len, lines))
     if size > 4 * settings.LOOPSCOPE_LIMITS["inflated_bytes"]:
         raise Fault(413, "too_large", "resource and scope are too large to be kept with each span")
-    return lines
+    return lines, have_ids and all(map(_is_within_limits, lines))
+
+
+def _is_within_limits(line: bytes) -> bool:
+    """Return whether a line is surely accepted; one that is not is parsed before it is acknowledged."""
+    limits = settings.LOOPSCOPE_LIMITS
+    return (
+        len(line) <= limits["event_bytes"]
+        and b"NaN" not in line
+        and b"Infinity" not in line
+        and not has_more_values(line, limits["event_values"])
+        and (opening_brackets(line) <= limits["depth"] or not is_deeper(line, limits["depth"]))
+    )

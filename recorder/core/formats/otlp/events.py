@@ -103,7 +103,8 @@ def _attempt(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]
 
 def _prompt(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     found = _messages(items)
-    texts = [message for message in found.new if message["role"] == "user" and not _is_context(message)]
+    users = [message for message in found.new if message["role"] == "user"]
+    texts = [message for message in map(_without_context, users) if message["content"]]
     if not found.input:
         prompt = next((text for item in items if (text := first_text(item.attributes, names.PROMPT))), "")
         texts = [{"role": "user", "content": [{"type": "text", "text": prompt}]}] if prompt else []
@@ -114,12 +115,18 @@ def _prompt(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     ]
 
 
-def _is_context(message: Fields) -> bool:
-    """Return whether a runtime wrote a message, to describe the environment, and no person."""
+def _without_context(message: Fields) -> Fields:
+    """Return a message without what a runtime added to describe the environment."""
     content = message["content"]
-    first_block = content[0] if isinstance(content, list) and content else {}
-    text = first_block.get("text") if isinstance(first_block, dict) else ""
-    return isinstance(text, str) and text.lstrip().startswith(CONTEXTS) and len(content) == 1  # type: ignore[arg-type]
+    if isinstance(content, str):
+        return message | {"content": "" if content.lstrip().startswith(CONTEXTS) else content}
+    blocks = content if isinstance(content, list) else []
+    return message | {"content": [block for block in blocks if not _is_context(block)]}
+
+
+def _is_context(block: Json) -> bool:
+    text = block.get("text") if isinstance(block, dict) else ""
+    return isinstance(text, str) and text.lstrip().startswith(CONTEXTS)
 
 
 def _answer(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:

@@ -17,6 +17,8 @@ from recorder.core.formats.otlp.spans.digest import Digest
 
 Step = Literal["start", "turn", "attempt", "prompt", "answer", "tool_start", "tool_end", "turn_end", "end"]
 _PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}  # where they name none
+# How a loop ended, as our own export says.
+OUTCOMES = frozenset(("completed", "failed", "cancelled", "rejected", "limit", "aborted"))
 LIMITS = ("max turns", "max_turns", "maxturns", "recursion limit", "max iterations", "max steps")
 
 
@@ -100,6 +102,8 @@ def _tool(tool: ToolUse) -> Iterator[Entry]:
         if each is not None
     )
     yield Entry("tool_start", tool.start, (tool.call, tool.name), sources)
+    if tool.span is not None and tool.span.outcome == "cut":  # the loop ended before the tool
+        return
     yield Entry("tool_end", tool.end, (tool.call, tool.name, tool.has_failed, tool.error), sources)
 
 
@@ -153,7 +157,9 @@ def _end(plan: LoopPlan, *, is_silent: bool) -> Entry:
         for name, count in usage.native(turn.call.usage).items():
             totals[name] = totals.get(name, 0) + int(str(count))
     outcome = "failed" if error else "completed"
-    if any(word in error.lower() for word in LIMITS):
+    if plan.agent is not None and plan.agent.outcome in OUTCOMES:
+        outcome = plan.agent.outcome
+    elif any(word in error.lower() for word in LIMITS):
         outcome = "limit"
     elif plan.agent is None and is_silent and not _is_answered(plan) and not _has_returned(plan):
         outcome, error = "aborted", "No more spans arrived."

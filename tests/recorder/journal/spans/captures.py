@@ -29,7 +29,7 @@ def bodies(capture):
 
 def lines(capture):
     """Return the lines of each body of a capture."""
-    return [lines_of(signal, body, is_json=is_json) for signal, body, is_json in bodies(capture)]
+    return [lines_of(signal, body, is_json=is_json).lines for signal, body, is_json in bodies(capture)]
 
 
 def record(project, batch):

@@ -5,6 +5,7 @@ import random
 import pytest
 
 from recorder.models import JournalEvent, LoopRecord, Project
+from recorder.operations.integrity_check import findings
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures
 
@@ -91,6 +92,7 @@ def test_order_split_repetition_and_rebuild_change_no_record(capture, monkeypatc
         for batch in order:
             captures.record(other, batch)
         assert [*captures.differences(captures.shape(other), wanted)] == [], name
+    assert [each for each in findings() if not each.startswith("quarantine")] == []
 
 
 def orders(batches):

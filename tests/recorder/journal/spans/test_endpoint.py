@@ -12,9 +12,10 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import (
 
 from recorder.access import tokens
 from recorder.journal.read import texts
-from recorder.models import EventRecord, JournalEvent, LoopRecord, QuarantinedLine, Session
+from recorder.models import EventRecord, JournalEvent, LoopRecord, QuarantinedLine, Session, WaitingSpans
 from tests.recorder.journal.spans import captures
 from tests.support.endpoint_clients import HOST, request
+from tests.support.wait import until
 
 PROTOBUF, JSON = "application/x-protobuf", "application/json"
 TRACE, SPAN = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
@@ -26,6 +27,11 @@ def send(body, token=None, *, path="/v1/traces", method="POST", **headers):
         (name.replace("_", "-").encode(), str(value).encode()) for name, value in fields.items() if value
     ]
     return request(path, body, method=method, headers=[HOST, *pairs])
+
+
+def read():
+    """Wait until the spans that were acknowledged are read."""
+    until(lambda: not WaitingSpans.objects.exists(), "acknowledged spans are not read")
 
 
 def span(**more):
@@ -121,6 +127,12 @@ def test_a_token_may_come_in_the_headers_of_other_tools(token, name):
     assert send(body(span()), **{name: token}).status == 200
 
 
+@pytest.mark.parametrize("scheme", ["Bearer%20", "bearer%20"])
+def test_a_token_may_be_percent_encoded_as_in_the_variable_of_the_specification(token, scheme):
+    assert send(body(span()), authorization=f"{scheme}{token}").status == 200
+    assert send(body(span()), authorization=f"{scheme}lsk_no_one").status == 401
+
+
 @pytest.mark.parametrize(
     ("content", "headers", "status"),
     [
@@ -158,10 +170,21 @@ def test_metrics_are_counted_and_dropped(token):
     assert not JournalEvent.objects.exists()
 
 
+def test_what_a_runtime_adds_to_a_prompt_is_no_part_of_it(token):
+    texts = ("<session_context>\nThe date is Monday.", "Weather in Oslo?")
+    parts = [{"type": "text", "content": text} for text in texts]
+    sent = span()
+    messages = json.dumps([{"role": "user", "parts": parts}])
+    sent["attributes"].append({"key": "gen_ai.input.messages", "value": {"stringValue": messages}})
+    assert send(body(sent), token).status == 200
+    assert Session.objects.get().title == "Weather in Oslo?"
+
+
 def test_noise_costs_no_record(token):
     noise = [span(spanId=f"{number:016x}", name="poll", attributes=[]) for number in range(1, 601)]
     scope = {"scope": {"name": "codex_exec"}, "spans": noise}
     send(json.dumps({"resourceSpans": [{"resource": {}, "scopeSpans": [scope]}]}).encode(), token)
+    read()
 
     assert JournalEvent.objects.filter(kind="line").count() == 600
     assert not Session.objects.exists()
@@ -175,6 +198,7 @@ def test_repeated_history_is_stored_once(token):
         messages = json.dumps([{"role": "assistant", "parts": [{"type": "text", "content": text}]}] * number)
         history = {"key": "gen_ai.input.messages", "value": {"stringValue": messages}}
         send(body(span(spanId=f"{number:016x}", attributes=[*span()["attributes"], history])), token)
+    read()
 
     lines = JournalEvent.objects.filter(kind="line")
     assert sum(lines.values_list("size", flat=True)) > 30 * len(text)

@@ -38,6 +38,7 @@ def _is_retry(last: TurnPlan, call: Call) -> bool:
     failed = last.call.span
     return (
         bool(failed.error)
+        and failed.turn == call.span.turn
         and failed.parent == call.span.parent
         and last.call.new == call.new
         and not last.tools

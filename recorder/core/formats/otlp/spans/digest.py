@@ -67,6 +67,8 @@ class Digest:
     prompt: str = ""  # the id of the prompt that it belongs to
     cost_nano: int = -1  # reported cost in nano-dollars; -1: none
     is_log: bool = False
+    turn: int = -1  # of our own export: the number of its turn; failed attempts have the same
+    outcome: str = ""  # of our own export: how a loop ended; of a tool `cut`, if the loop ended before it
 
     def dump(self) -> Fields:
         """Return the fields that differ from their defaults, for the stored state."""
@@ -179,6 +181,16 @@ def _read_span(item: Item, body: Fields) -> None:
     digest.kind = kind_of(name, item.scope, item.attributes)
     digest.error = _error(status, item) if status.get("code") in (ERROR, "STATUS_CODE_ERROR") else ""
     _describe(item, name)
+    _read_export(digest, item.attributes)
+
+
+def _read_export(digest: Digest, attributes: Fields) -> None:
+    """Read what our own export adds to the conventions: what would otherwise be inferred."""
+    turn, failed = integer(attributes.get("loopscope.turn")), attributes.get("loopscope.tool.failed")
+    digest.turn = -1 if turn is None else turn
+    digest.outcome = _short(first_text(attributes, ("loopscope.outcome",)))
+    if failed is False:
+        digest.error = ""
 
 
 def _read_record(item: Item, body: Fields) -> None:
@@ -199,14 +211,17 @@ def _read_record(item: Item, body: Fields) -> None:
     micros, dollars = integer(attributes.get("cost_usd_micros")), attributes.get("cost_usd")
     if micros is not None and micros >= 0:
         digest.cost_nano = micros * 1000
-    elif isinstance(dollars, str | int | float) and not isinstance(dollars, bool):
-        digest.cost_nano = _nano(dollars)
+    else:
+        digest.cost_nano = _cost(dollars)
     if event.endswith("inference.operation.details"):
         digest.has_text = True
         _describe_messages(item)
 
 
-def _nano(dollars: str | float) -> int:
+def _cost(dollars: Json) -> int:
+    """Return a reported cost in nano-dollars; -1 if there is none."""
+    if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
+        return -1
     try:
         amount = round(float(dollars) * 1e9)
     except (ValueError, OverflowError):
@@ -231,10 +246,11 @@ def _describe(item: Item, name: str) -> None:
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
         digest.model = _short(first_text(attributes, names.MODEL))
-        digest.provider = _provider(attributes)
+        digest.provider = names.provider_of(attributes)
         digest.finish = _finish(first(attributes, names.FINISH))
         digest.response = _short(first_text(attributes, names.RESPONSE_ID)) or _id_in_output(attributes)
         digest.usage = usage_of(attributes, digest.runtime)
+        digest.cost_nano = _cost(attributes.get(names.COST))
         _describe_messages(item)
     elif digest.kind == "tool":
         _describe_tool(item, name)
@@ -289,24 +305,6 @@ def _session_of(attributes: Fields) -> str:
     if not found and "metadata" in attributes:
         found = first_text(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
     return _short(found.strip('"'))
-
-
-def _provider(attributes: Fields) -> str:
-    for name in names.PROVIDER:
-        value = attributes.get(name)
-        if isinstance(value, str) and value and value.lower() not in names.FRAMEWORKS:
-            return _PROVIDERS.get(value, _short(value.split(".")[0]))
-    return ""
-
-
-_PROVIDERS = {
-    "gcp.gemini": "google",
-    "gcp.gen_ai": "google",
-    "gcp.vertex_ai": "google",
-    "aws.bedrock": "bedrock",
-    "azure.ai.openai": "azure",
-    "az.ai.openai": "azure",
-}
 
 
 def _finish(value: Json) -> str:

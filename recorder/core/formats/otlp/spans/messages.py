@@ -232,7 +232,8 @@ def _call(part: Fields) -> Fields:
 
 
 def _result(call_id: str, name: str, text: str, source: Fields) -> Fields:
-    failed = source.get("is_error") is True or source.get("isError") is True or tool_failed(text)
+    stated = source.get("is_error", source.get("isError"))
+    failed = stated if isinstance(stated, bool) else tool_failed(text)
     return {
         "type": "result",
         "toolCallId": call_id,

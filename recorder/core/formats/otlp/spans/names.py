@@ -6,6 +6,8 @@ line.
 
 from __future__ import annotations
 
+from recorder.core.formats.base import Fields
+
 SESSION = (
     "gen_ai.conversation.id",  # GenAI; pydantic-ai, Google ADK, Gemini CLI
     "session.id",  # OI, Claude Code, Gemini CLI logs
@@ -133,6 +135,7 @@ REASONING = (
     "reasoning_token_count",
     "thoughts_token_count",
 )
+COST = "gen_ai.usage.cost"  # dollars; OpenLIT, LiteLLM and our own export
 USAGE_JSON = ("usage", "gen_ai.usage.raw")  # logfire for openai-agents: cache and reasoning are only there
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
 INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
@@ -170,3 +173,22 @@ RUNTIMES = (
 def runtime_of(scope: str) -> str:
     """Return the name of the runtime that emits a scope's spans, else the scope's own name."""
     return next((name for prefix, name in RUNTIMES if scope.startswith(prefix)), scope) or "otlp"
+
+
+def provider_of(attributes: Fields) -> str:
+    """Return the provider that a span names, under our name; "" if it names none."""
+    for name in PROVIDER:
+        value = attributes.get(name)
+        if isinstance(value, str) and value and value.lower() not in FRAMEWORKS:
+            return _PROVIDERS.get(value, value.split(".")[0][:200])
+    return ""
+
+
+_PROVIDERS = {
+    "gcp.gemini": "google",
+    "gcp.gen_ai": "google",
+    "gcp.vertex_ai": "google",
+    "aws.bedrock": "bedrock",
+    "azure.ai.openai": "azure",
+    "az.ai.openai": "azure",
+}

@@ -1,0 +1,201 @@
+"""Spans that are acknowledged and not yet read.
+
+To read a span takes ten times as long as to store it. So under load the lines of a body that cannot be
+rejected are stored as they came, in one row of `WaitingSpans`, and acknowledged; they are read in the order
+of their arrival when nothing else is to be written, and from `LAG_S` on beside it. The transaction that reads
+a body deletes its row. A small body that comes alone while none wait is read at once.
+
+Invariant: an acknowledged body is in this table or in the journal. Reading one twice changes nothing, as
+known spans are duplicates: two nodes may read the same row.
+
+Cost: storing is one statement a group; the lines of waiting bodies are not held in memory.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from math import inf
+from time import monotonic
+from typing import cast
+
+from django.db import connection, transaction
+
+from recorder.core.formats.registry import OTLP
+from recorder.database import sql
+from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
+from recorder.journal.batch import Batch, Receipt
+
+TABLE = "recorder_waitingspans"
+COLUMNS = ("id", "project_id", "token", "is_demo", "received_at", "size", "lines")
+PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order of their reading
+WAITING_BYTES = 256 * 1024 * 1024  # beyond it bodies are read before they are acknowledged
+ROW_COST = 512  # estimated memory of a waiting row, in bytes
+ALONE_BYTES = 64 * 1024  # a body up to this size is read at once if no other waits
+PORTION_BYTES = 256 * 1024  # read in one transaction
+IDLE_S = 0.05  # without a batch
+LAG_S = 10.0
+REST_S = 0.25  # between two portions while batches come
+RETRY_S = 1.0  # after the store was busy
+ABANDONED_S = 30.0  # then the rows of a node that has ended are read by another one
+
+
+@dataclass(slots=True)
+class _Row:
+    key: int
+    size: int
+    since: float  # monotonic
+
+
+class Backlog:
+    """The rows to be read by this process. Used by the writer thread; figures may be read by any."""
+
+    def __init__(self) -> None:
+        self._rows: deque[_Row] = deque()
+        self._portion = 0  # rows that `next` returned
+        self._worked_at = self._read_at = self._search_at = self._rest_until = 0.0
+        self._hurry_until = 0.0
+        self._has_searched = False
+        self.bytes = 0
+        self.stored = self.read = 0  # number of rows so far
+
+    def oldest_s(self) -> float:
+        """Return how long the oldest body has waited, in seconds; 0 if none waits."""
+        try:
+            return monotonic() - self._rows[0].since
+        except IndexError:
+            return 0.0
+
+    def chosen(self, batches: Sequence[Batch | None]) -> list[int]:
+        """Return the places of the batches that are stored now and read later."""
+        able = [place for place, batch in enumerate(batches) if batch is not None and batch.may_wait]
+        size = sum(batch.size for batch in batches if batch is not None and batch.may_wait)
+        is_alone = not self._rows and len(able) == 1 and size <= ALONE_BYTES
+        return [] if is_alone or self.bytes + size > WAITING_BYTES else able
+
+    def store(self, batches: Sequence[Batch]) -> list[Receipt]:
+        """Store batches and return their receipts. Raises Busy or StoreError; nothing is stored then."""
+        adapt = sql.timestamp_encoder()
+        try:
+            with transaction.atomic():
+                keys = sql.next_ids({TABLE: len(batches)})[TABLE]
+                rows = [(next(keys), *_columns(batch, adapt(batch.received_at))) for batch in batches]
+                sql.write(sql.insert(TABLE, COLUMNS), rows)
+        except STORE_ERRORS as error:
+            raise_as_store_error(error)
+            raise
+        now = monotonic()
+        for row, batch in zip(rows, batches, strict=True):
+            self._add(row[0], batch.size, now)
+        return [Receipt(PRODUCER, -1, accepted=len(batch.lines), is_unread=True) for batch in batches]
+
+    def next(self) -> list[Batch]:
+        """Return the oldest bodies, about `PORTION_BYTES`; `done` forgets them. Raises Busy or StoreError."""
+        keys, size = [], 0
+        for row in self._rows:
+            keys.append(row.key)
+            size += row.size
+            if size >= PORTION_BYTES:
+                break
+        self._portion = len(keys)
+        columns = "id, project_id, token, is_demo, received_at, lines"
+        statement = f"SELECT {columns} FROM {TABLE} WHERE {sql.in_list('id')} ORDER BY id"  # noqa: S608
+        try:
+            found = sql.read(statement, sql.list_param(keys))
+        except STORE_ERRORS as error:
+            raise_as_store_error(error)
+            raise
+        return [_batch(*row) for row in found]
+
+    def done(self, answers: Sequence[object]) -> None:
+        """Forget the bodies of the last portion, unless the store was busy: then they are read again.
+
+        A body that cannot be read stays in the table, and is tried again after a restart.
+        """
+        if any(isinstance(answer, Busy) for answer in answers):
+            self.rest()
+            return
+        self._read_at = monotonic()
+        for _ in range(self._portion):
+            self.bytes -= self._rows.popleft().size + ROW_COST
+            self.read += 1
+        self._portion = 0
+
+    def rest(self) -> None:
+        """Read nothing for `RETRY_S`."""
+        self._rest_until = monotonic() + RETRY_S
+
+    def worked(self) -> None:
+        """Note that other batches were written."""
+        self._worked_at = monotonic()
+
+    def hurry(self, seconds: float) -> None:
+        """Read without waiting for a pause for so long: somebody wants to see what was acknowledged."""
+        self._hurry_until = max(self._hurry_until, monotonic() + seconds)
+
+    def is_due(self) -> bool:
+        """Return whether a portion is to be read now."""
+        now = monotonic()
+        if now >= self._search_at:
+            self._search(now)
+        if not self._rows or now < self._rest_until:
+            return False
+        is_late = now - self._rows[0].since >= LAG_S and now - self._read_at >= REST_S
+        is_half_full = 2 * self.bytes > WAITING_BYTES
+        return now < self._hurry_until or now - self._worked_at >= IDLE_S or is_late or is_half_full
+
+    def due_in_s(self, most: float) -> float:
+        """Return after how many seconds without a batch a portion is due, at most `most`."""
+        if not self._rows:
+            return most
+        now = monotonic()
+        idle = 0.0 if now < self._hurry_until else self._worked_at + IDLE_S - now
+        return min(most, max(0.0, idle, self._rest_until - now))
+
+    def __bool__(self) -> bool:
+        return bool(self._rows)
+
+    def _search(self, now: float) -> None:
+        """Find the rows that a process before this one left, and on PostgreSQL nodes that have ended."""
+        age_s = ABANDONED_S if self._has_searched else 0.0
+        latest = sql.timestamp_encoder()(datetime.now(UTC) - timedelta(seconds=age_s))
+        known = {row.key for row in self._rows}
+        statement = f"SELECT id, size, received_at FROM {TABLE} WHERE received_at <= %s ORDER BY id"  # noqa: S608
+        try:
+            found = cast("list[tuple[int, int, datetime]]", sql.read(statement, latest))
+        except STORE_ERRORS:
+            connection.close()
+            self._search_at = now + RETRY_S
+            return
+        self._has_searched = True
+        self._search_at = now + ABANDONED_S if connection.vendor == "postgresql" else inf
+        for key, size, at in found:
+            if key not in known:
+                waited_s = (datetime.now(UTC) - (sql.aware(at) or at)).total_seconds()
+                self._add(key, size, now - max(0.0, waited_s))
+
+    def _add(self, key: int, size: int, since: float) -> None:
+        self._rows.append(_Row(key, size, since))
+        self.bytes += size + ROW_COST
+        self.stored += 1
+
+
+def _columns(batch: Batch, at: sql.Value) -> tuple[sql.Value, ...]:
+    return batch.project, batch.token, batch.is_demo, at, batch.size, b"\n".join(batch.lines)
+
+
+def _batch(key: int, project: int, token: int, is_demo: bool, at: datetime, lines: bytes) -> Batch:  # noqa: FBT001  a row
+    content = bytes(lines).split(b"\n")
+    return Batch(
+        *(project, PRODUCER, None, content, OTLP, bool(is_demo)),
+        token=token,
+        waited=key,
+        received_at=sql.aware(at) or at,
+    )
+
+
+def delete(keys: Collection[int]) -> None:
+    """Delete the rows of bodies that the running transaction has read."""
+    sql.write(f"DELETE FROM {TABLE} WHERE id = %s", [[key] for key in keys])  # noqa: S608
