@@ -150,7 +150,7 @@ class OpenCodeReader:
         if message.get("summary") is True:
             texts = (text_field(part, "text") for part in parts if part.get("type") == "text")
             return events + loop.compaction(ended, None, "\n".join(filter(None, texts)))
-        if failure:
+        if failure or loop.is_finished:
             self._loop = None
             return events + loop.end(ended, "cancelled" if is_cancelled else "")
         return events + loop.finish_turn(ended)

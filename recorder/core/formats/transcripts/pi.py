@@ -148,14 +148,18 @@ class PiReader:
         total = object_field(usage, "cost").get("total")
         is_cost = isinstance(total, int | float) and not isinstance(total, bool) and total >= 0
         loop.set_usage(counts(usage, _USAGE), float(total) if is_cost else -1.0)  # type: ignore[arg-type]
-        return events + loop.finish_message()
+        events += loop.finish_message()
+        if not error and loop.is_finished:  # pi tries again after an error
+            self._loop = None
+            events += loop.end(now)
+        return events
 
     def _compaction(self, line: Fields, now: str) -> list[Fields]:
+        events = self._begin(line, now, "") if self._loop is None else []
         loop = self._loop
-        if loop is None:
-            return []
+        assert loop is not None
         tokens = counts(line, {"n": "tokensBefore"})["n"] or None
-        return loop.compaction(now, tokens, text_field(line, "summary"))
+        return events + loop.compaction(now, tokens, text_field(line, "summary"))
 
 
 def _blocks(content: Json) -> list[Fields]:

@@ -210,11 +210,8 @@ def test_a_store_is_followed_with_its_write_ahead_log(store):
     report = imported(store, flush=False)
 
     assert (report.problems, report.rejected, report.events) == ([], 0, 3)
-    assert list(LoopRecord.objects.order_by("id").values_list("status", "turns")) == [
-        ("completed", 1),
-        ("running", 1),
-    ]
-    assert (imported(store).events, LoopRecord.objects.filter(status="completed").count()) == (0, 2)
+    assert list(LoopRecord.objects.order_by("id").values_list("status", "turns")) == [("completed", 1)] * 2
+    assert imported(store).events == 0
     assert Turn.objects.filter(state="done", output_tokens=15, reasoning_tokens=5).count() == 2
 
 
@@ -278,10 +275,24 @@ def test_a_compaction_is_recorded_and_begins_no_loop(store):
 
 
 @pytest.mark.django_db(transaction=True)
+def test_a_loop_ends_with_the_answer_that_asks_for_no_tool(store):
+    session = store.session("ses_1")
+    store.prompt(session, "One")
+    store.finish(store.answer(session, "Look", tools=[("c", "bash", done())]))
+    imported(store, flush=False)
+    assert LoopRecord.objects.get().status == "running"
+
+    store.finish(store.answer(session, "Answer"))
+    imported(store, flush=False)
+    loop = LoopRecord.objects.get()
+    assert (loop.status, loop.outcome, loop.turns) == ("completed", "completed", 2)
+
+
+@pytest.mark.django_db(transaction=True)
 def test_damaged_rows_lose_nothing_else(store):
     session = store.session("ses_1")
     store.prompt(session, "One")
-    broken = store.finish(store.answer(session, "Text"))
+    broken = store.finish(store.answer(session, "Text", finish="tool-calls"))
     store.db.execute("UPDATE part SET data = ? WHERE message_id = ?", ("{not json", broken))
     store.db.execute("INSERT INTO part VALUES ('prt_z', ?, '', 1, ?)", (broken, b"\xff\xfe"))
     store.finish(store.answer(session, "Two"))

@@ -1,0 +1,74 @@
+"""Transcripts of pi that end, fail and are compacted; `tests/tapes/pi` has one with branches."""
+
+import json
+
+import pytest
+
+from recorder.ingest.pipeline import Batch, ingest
+from recorder.models import Compaction, LoopRecord
+from tests.recorder.imports.transcripts.conftest import send
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+SESSION = {
+    "type": "session",
+    "version": 3,
+    "id": "s1",
+    "timestamp": "2026-11-22T10:00:00.000Z",
+    "cwd": "/work",
+}
+USAGE = {"input": 120, "output": 15, "cacheRead": 80, "cacheWrite": 0, "cost": {"total": 0.25}}
+
+
+def entry(number, kind, **fields):
+    about = {
+        "id": f"m{number}",
+        "parentId": f"m{number - 1}",
+        "timestamp": f"2026-11-22T10:00:0{number}.000Z",
+    }
+    return {"type": kind, **about, **fields}
+
+
+def message(number, role, text, **fields):
+    content = [{"type": "text", "text": text}] if text else []
+    call = fields.pop("call", None)
+    if call:
+        content.append({"type": "toolCall", "id": call, "name": "bash", "arguments": {"command": "ls"}})
+    return entry(number, "message", message={"role": role, "content": content, **fields})
+
+
+def answer(number, text, stop="stop", **fields):
+    about = {"model": "claude-stub-1", "provider": "stub", "stopReason": stop, "usage": USAGE}
+    return message(number, "assistant", text, **about | fields)
+
+
+def begin(project, *lines):
+    """Send lines of a session that goes on."""
+    ingest(Batch(project.pk, "begun", 0, [json.dumps(line).encode() for line in lines], "pi"))
+
+
+def test_a_loop_ends_with_the_answer_that_asks_for_no_tool(project, record):
+    started = [SESSION, message(1, "user", "List."), answer(2, "", "toolUse", call="c1")]
+    result = message(3, "toolResult", "a.txt", toolCallId="c1", toolName="bash")
+    begin(project, *started, result)
+    assert LoopRecord.objects.get().status == "running"
+
+    (loop,) = record("pi", [*started, result, answer(4, "There is a.txt.")])
+    assert (loop.status, loop.outcome, loop.turns, loop.tool_calls) == ("completed", "completed", 2, 1)
+    assert (loop.input_tokens, loop.output_tokens, loop.cache_read_tokens) == (240, 30, 160)
+
+
+def test_a_failed_answer_is_tried_again_in_its_loop(project, record):
+    failed = answer(2, "", "error", errorMessage="overloaded")
+    begin(project, SESSION, message(1, "user", "Hello."), failed)
+    assert LoopRecord.objects.get().status == "running"
+
+    (loop,) = record("pi", [SESSION, message(1, "user", "Hello."), failed, answer(3, "Hello.")])
+    assert (loop.status, loop.outcome, loop.turns) == ("completed", "completed", 2)
+
+
+def test_a_compaction_after_the_answer_is_a_loop(project):
+    compaction = entry(3, "compaction", summary="Greeted.", tokensBefore=200)
+    send(project, "pi", "p", [[SESSION, message(1, "user", "Hello."), answer(2, "Hello."), compaction]])
+    found = Compaction.objects.get()
+    assert (found.summary, found.tokens_before, found.loop.loop_id) == ("Greeted.", 200, "s1.m3")
