@@ -122,9 +122,10 @@ class OfUsage(ById):
 
 
 class OfExport(Params):
-    """Format of an export."""
+    """Format of an export; `encoding` is that of OTLP."""
 
-    as_: Annotated[Literal["phi-session"], Field(alias="as")] = "phi-session"
+    as_: Annotated[Literal["phi-session", "otlp", "html"], Field(alias="as")] = "phi-session"
+    encoding: Literal["json", "protobuf"] = "json"
 
 
 class OfContext(Params):

@@ -12,6 +12,7 @@ from dashboard.api.auth import project_of
 from dashboard.api.params import OfContext, OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
 from dashboard.api.queries.lines import chunks
+from dashboard.api.session_export import html, otlp
 from dashboard.shared.session_json.brief import Brief, text
 from dashboard.shared.session_json.queries.brief import brief
 from dashboard.shared.session_state import at_moment
@@ -32,10 +33,13 @@ def sessions(request: HttpRequest, params: Query[OfSessions]) -> schemas.Session
 
 @router.get("/sessions/{path:session_id}/export", response={200: None})
 def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> object:
-    """Return the session in phi-core's format."""
+    """Return the session in phi-core's format, as spans (an OTLP export request) or as an HTML file."""
     if _is_part_of_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
-    return JsonResponse(phi_session(_found(request, session_id)))
+    found = _found(request, session_id)
+    if params.as_ == "otlp":
+        return otlp(request, found, params.encoding)
+    return html(request, found) if params.as_ == "html" else JsonResponse(phi_session(found))
 
 
 @router.get("/sessions/{path:session_id}/context", response=Brief, by_alias=True)

@@ -103,6 +103,11 @@ def session_lines(slug: str, session_id: str, **query: Value) -> str:
     return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/events", {"project": slug, **query})
 
 
+def session_export(slug: str, session_id: str, **query: Value) -> str:
+    """Return the read API's export of a session."""
+    return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/export", {"project": slug, **query})
+
+
 def compactions(slug: str, **query: Value) -> str:
     """Return the list of compactions, filtered as `query` says."""
     return _with(_to("compactions", slug), query)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TypeVar, cast
 
 from recorder.core.formats.base import strip_sse_framing
@@ -18,6 +18,7 @@ from recorder.models import EventRecord as EventRow
 from recorder.models import Session
 
 R = TypeVar("R", bound=Record)
+_LOOPS = "SELECT id FROM recorder_looprecord WHERE session_id = %s"
 LINES = 50  # read at once: a line may have megabytes
 
 
@@ -53,6 +54,19 @@ def raw_lines(session: Session) -> Iterator[bytes]:
         yield from texts(batch).values()
 
 
+def recorded_loops(
+    session: Session,
+) -> tuple[list[Loop], list[ChildRef], Callable[[Loop], RecordedLoop]]:
+    """Return the loops of a session, its references to sub-agents, and a function that reads one loop.
+
+    The function raises Pruned.
+    """
+    if session.pruned_on is not None:
+        raise Pruned(session.pruned_on)
+    export = _Export(session.pk)
+    return export.loops, export.refs(), export.recorded_loop
+
+
 class _Export:
     """The records of one session, linked to each other."""
 
@@ -67,13 +81,19 @@ class _Export:
             self._link(record)
 
     def object(self) -> SessionObject:
-        return session_object(self.session, self.loops, self._recorded_loop)
+        return session_object(self.session, self.loops, self.recorded_loop)
 
     def one(self, pk: int) -> LoopObject:
         (found,) = (loop for loop in self.loops if loop.id == pk)
-        return loop_object(self._recorded_loop(found), self.loops)
+        return loop_object(self.recorded_loop(found), self.loops)
 
-    def _recorded_loop(self, loop: Loop) -> RecordedLoop:
+    def refs(self) -> list[ChildRef]:
+        refs = self._read(ChildRef, f"WHERE r.loop_id IN ({_LOOPS})", self.session.id)
+        for ref in refs:
+            self._link(ref)
+        return refs
+
+    def recorded_loop(self, loop: Loop) -> RecordedLoop:
         turns = self._of(Turn, loop)
         return RecordedLoop(
             loop, turns, self._of(ChildRef, loop), self._of(Compaction, loop), list(self._entries(loop))

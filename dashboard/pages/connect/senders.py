@@ -62,6 +62,8 @@ _OTLP = """
 export OTEL_EXPORTER_OTLP_ENDPOINT=ORIGIN
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 """
+# Claude Code sends the header as it stands here; other SDKs decode it, as the specification of OTLP says.
+_OTLP_AS_IS = _OTLP.replace("%20", " ")
 _PUSH = """
 export LOOPSCOPE_URL=ORIGIN LOOPSCOPE_TOKEN=TOKEN_HERE
 loopscope-push --follow --agent """  # the name of an agent follows
@@ -84,7 +86,7 @@ _SENDERS = (
 export CLAUDE_CODE_ENABLE_TELEMETRY=1 CLAUDE_CODE_ENHANCED_TELEMETRY_BETA=1
 export OTEL_TRACES_EXPORTER=otlp OTEL_LOGS_EXPORTER=otlp
 export OTEL_LOG_USER_PROMPTS=1 OTEL_LOG_TOOL_DETAILS=1 OTEL_LOG_TOOL_CONTENT=1
-export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP}""",
+export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP_AS_IS}""",
             ),
             (f"Or: {_PAST_AND_NEW}", f"{_PUSH}claude-code"),
         ),
@@ -125,7 +127,8 @@ headers = { authorization = "Bearer TOKEN_HERE" }
                 "Shell",
                 """
 export GEMINI_TELEMETRY_ENABLED=true GEMINI_TELEMETRY_TARGET=local
-export GEMINI_TELEMETRY_OTLP_PROTOCOL=http GEMINI_TELEMETRY_LOG_PROMPTS=true
+export GEMINI_TELEMETRY_TRACES_ENABLED=true GEMINI_TELEMETRY_OTLP_PROTOCOL=http
+export GEMINI_TELEMETRY_LOG_PROMPTS=true
 export GEMINI_TELEMETRY_OTLP_ENDPOINT=ORIGIN
 export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 """,
@@ -140,6 +143,13 @@ export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
         _CODING,
         ((f"Shell: {_PAST_AND_NEW}", f"{_PUSH}opencode"),),
         "Reads a copy of the store and never writes to it. Costs are those that OpenCode reports.",
+    ),
+    (
+        "pi",
+        "pi",
+        _CODING,
+        ((f"Shell: {_PAST_AND_NEW}", f"{_PUSH}pi"),),
+        "Branches of a session are loops. Costs are those that pi reports.",
     ),
     (
         "pydantic-ai",
@@ -242,7 +252,10 @@ await generateText({ model, prompt, experimental_telemetry: {
                 """
 from loopscope_client import Client
 
-with Client("ORIGIN", "TOKEN_HERE") as client, client.loop(agent="cook", model="my-model") as loop:
+with (
+    Client("ORIGIN", "TOKEN_HERE") as client,
+    client.loop(agent="cook", model="my-model") as loop,
+):
     loop.user("What can I make of leeks?")
     with loop.turn() as turn:
         turn.answer("Soup.", input=18, output=5)

@@ -105,6 +105,7 @@ def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]
         "earlier": shown.earlier,
         "drawn": shown.drawn,
         "compared_max": MOST,
+        "downloads": _downloads(found),
         "ws_url": page.socket(found, shown, params),
         "tab": "" if params.tab == "conversation" else params.tab,
     }
@@ -116,6 +117,21 @@ def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]
         context["record"] = loop_json.document(found, loop, params.of)
         context["head_url"] = links.loop(found.project.slug, found.pk, loop)
     return context
+
+
+def _downloads(found: Session) -> list[tuple[str, str]]:
+    """Return name and URL of each file that a session can be saved as; none once its bodies are pruned."""
+    if found.pruned_on is not None:
+        return []
+    shapes = {
+        "HTML, one file to read": {"as": "html"},
+        "OpenTelemetry spans, JSON": {"as": "otlp"},
+        "OpenTelemetry spans, protobuf": {"as": "otlp", "encoding": "protobuf"},
+        "phi-core session, JSON": {"as": "phi-session"},
+    }
+    slug, key = found.project.slug, found.session_id
+    files = [(name, links.session_export(slug, key, **query)) for name, query in shapes.items()]
+    return [*files, ("Recorded lines, NDJSON", links.session_lines(slug, key))]
 
 
 def _filters(found: Session, loop: int, params: Params) -> dict[str, object]:

@@ -1,5 +1,8 @@
 """The page Connect an agent: its lines, its token, and what arrives."""
 
+import re
+from pathlib import Path
+
 import pytest
 from django.http import QueryDict
 
@@ -12,6 +15,8 @@ from tests.recorder.journal.spans import captures
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+CONNECT = Path(__file__).parents[4] / "docs" / "how-to" / "connect"
+DOCUMENTED = senders("http://127.0.0.1:8000", "lsk_your_token")
 ORIGIN, TOKEN = "https://loopscope.example", "lsk_key_secret"
 
 
@@ -28,6 +33,17 @@ def test_the_lines_of_a_sender_hold_address_and_token(sender):
     assert ORIGIN in text
     assert TOKEN in text
     assert len(sender.mark) == 2
+
+
+@pytest.mark.parametrize("sender", DOCUMENTED, ids=lambda each: each.key)
+def test_the_document_of_a_sender_has_the_lines_of_the_page(sender):
+    text = (CONNECT / f"{sender.key}.md").read_text()
+    blocks = re.findall(r"^([^\n]+)\n\n```\w+\n(.*?)\n```$", text, re.DOTALL | re.MULTILINE)
+    assert blocks == [(snippet.label, snippet.text) for snippet in sender.snippets]
+
+
+def test_every_document_is_of_a_sender():
+    assert {path.stem for path in CONNECT.glob("*.md")} == {each.key for each in senders(ORIGIN, TOKEN)}
 
 
 def test_without_a_token_the_lines_hold_a_placeholder():

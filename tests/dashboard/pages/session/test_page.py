@@ -172,7 +172,7 @@ def test_a_denied_tool_call_is_counted_neither_as_run_nor_as_failed(feed, sessio
 @pytest.mark.parametrize(
     ("tab", "stylesheets_of_tab"),
     [
-        ("events", ["css/components/filter_bar.css", "css/session/events.css"]),
+        ("events", ["css/session/events.css"]),
         ("json", ["css/session/events.css"]),
         ("timeline", ["css/session/timeline.css"]),
     ],

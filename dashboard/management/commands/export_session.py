@@ -1,14 +1,19 @@
-"""`manage.py export_session`: one session on stdout, as phi-core would save it or as its recorded lines."""
+"""`manage.py export_session`: one session on stdout, as phi-core would save it, as lines, spans or HTML."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.shared.session_file.document import html_file
 from recorder.journal.read import Pruned
 from recorder.models import Session
 from recorder.projection.export import phi_text, raw_lines
+from recorder.projection.otlp_export import Encoding, otlp_request
+
+SHAPES = ("phi-session", "events", "otlp", "html")
 
 
 class Command(BaseCommand):
@@ -20,22 +25,37 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         """Name the session and the shape wanted."""
         parser.add_argument("session_id")
-        parser.add_argument("--as", choices=("phi-session", "events"), default="phi-session", dest="shape")
+        parser.add_argument("--as", choices=SHAPES, default="phi-session", dest="shape")
+        parser.add_argument("--encoding", choices=("json", "protobuf"), default="json", help="of --as otlp")
         parser.add_argument("--project", default="default")
 
-    def handle(self, *, session_id: str, shape: str, project: str, **_: Any) -> None:
+    def handle(self, *, session_id: str, shape: str, encoding: Encoding, project: str, **_: Any) -> None:
         """Write it."""
         session = Session.objects.filter(project__slug=project, session_id=session_id).first()
         if session is None:
             raise CommandError(f"project {project!r} has no session {session_id!r}")
         try:
-            self._write(session, shape)
+            self._write(session, shape, encoding)
         except Pruned as error:
             raise CommandError(f"{error}: the session cannot be exported whole") from error
 
-    def _write(self, session: Session, shape: str) -> None:
+    def _write(self, session: Session, shape: str, encoding: Encoding) -> None:
+        if shape == "otlp":
+            for part in otlp_request(session, encoding):
+                self._write_part(part, is_text=encoding == "json")
+            return
         if shape == "phi-session":
             self.stdout.write(phi_text(session))
             return
+        if shape == "html":
+            for part in html_file(session):
+                self._write_part(part, is_text=True)
+            return
         for line in raw_lines(session):
             self.stdout.write(line.decode())  # accepted lines are UTF-8
+
+    def _write_part(self, part: bytes, *, is_text: bool) -> None:
+        if is_text:
+            self.stdout.write(part.decode(), ending="")
+        else:
+            getattr(self.stdout, "buffer", sys.stdout.buffer).write(part)

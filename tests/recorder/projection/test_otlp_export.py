@@ -1,0 +1,146 @@
+"""A session exported as spans and imported again has the same totals."""
+
+import json
+from contextlib import suppress
+from io import BytesIO, StringIO, TextIOWrapper
+
+import pytest
+from django.core.management import CommandError, call_command
+
+from recorder.core.formats.otlp.spans.attributes import mapping
+from recorder.ingest.otlp.bodies import lines_of
+from recorder.models import Project, Session
+from recorder.projection.otlp_export import otlp_request
+from tests.recorder.journal.spans import captures
+from tests.support.foreign_tapes import TAPES
+
+pytestmark = pytest.mark.django_db(transaction=True)
+COUNTS = ("turns", "tool_calls", "errors", "loops")
+FIGURES = (
+    *("uncached_tokens", "cache_read_tokens", "cache_write_tokens", "visible_tokens", "reasoning_tokens"),
+    *("cost_nano", *COUNTS),
+)
+FOLDERS = ("phi-core", "cagent", "aidaemon", "grida", "claude-code", "codex", "gemini-cli", "opencode", "pi")
+STREAMS = sorted(
+    str(path.relative_to(TAPES))
+    for folder in FOLDERS
+    for path in (TAPES / folder).rglob("*")
+    if path.suffix in (".jsonl", ".json", ".db") and "expected" not in path.name
+)
+
+
+def totals(session):
+    """Return the figures of a session; tokens only if all its calls reconcile."""
+    names = COUNTS if session.unreconciled else FIGURES
+    return {name: getattr(session, name) or 0 for name in names}
+
+
+def round_trip(tmp_path, encoding):
+    """Export every session and import it into a project of its own; yield what differs in totals."""
+    target = Project.objects.create(slug=f"again-{encoding}")
+    for number, session in enumerate(Session.objects.filter(project__slug="default").order_by("pk")):
+        file = tmp_path / f"{number}-traces.{'json' if encoding == 'json' else 'pb'}"
+        file.write_bytes(b"".join(otlp_request(session, encoding)))
+        call_command("import_runs", str(file), project=target.slug, stdout=StringIO(), stderr=StringIO())
+        again = Session.objects.filter(project=target, session_id=session.session_id).first()
+        wanted = totals(session)
+        # What a loop reports at its end, without turns, becomes one call.
+        wanted["turns"] += session.loop_records.filter(is_one_call=True, turns=0).count()
+        found = {name: getattr(again, name, None) or 0 for name in wanted}
+        if wanted != found:
+            yield session.session_id, {k: (v, found.get(k)) for k, v in wanted.items() if v != found.get(k)}
+
+
+@pytest.mark.parametrize("stream", ["hostile.events.jsonl", *STREAMS])
+def test_streams(tmp_path, stream):
+    Project.objects.create(slug="default")
+    with suppress(CommandError):  # some have lines that are rejected
+        call_command("import_runs", str(TAPES / stream), stdout=StringIO(), stderr=StringIO())
+
+    assert list(round_trip(tmp_path, "json")) == []
+
+
+@pytest.mark.parametrize("capture", captures.CAPTURES)
+def test_captures_of_spans(tmp_path, capture):
+    project = Project.objects.create(slug="default")
+    for batch in captures.lines(capture):
+        captures.record(project, batch)
+
+    assert list(round_trip(tmp_path, "protobuf")) == []
+
+
+def recorded(path):
+    """Import a tape; return its sessions."""
+    project = Project.objects.create(slug="default")
+    with suppress(CommandError):
+        call_command("import_runs", str(TAPES / path), stdout=StringIO(), stderr=StringIO())
+    return list(Session.objects.filter(project=project).order_by("pk"))
+
+
+def spans(session):
+    """Return the exported spans by name, with their attributes as an object."""
+    (resource,) = json.loads(b"".join(otlp_request(session)))["resourceSpans"]
+    found = resource["scopeSpans"][0]["spans"]
+    for span in found:
+        span["attributes"] = mapping(span["attributes"])
+    return found
+
+
+def test_exporting_twice_gives_the_same_bytes_and_both_encodings_the_same_lines():
+    (session,) = recorded("phi-core/01-tools-two-prompts.events.jsonl")
+
+    text, message = (b"".join(otlp_request(session, each)) for each in ("json", "protobuf"))
+
+    assert text == b"".join(otlp_request(session, "json"))
+    of_json = lines_of("traces", text, is_json=True)
+    of_protobuf = lines_of("traces", message, is_json=False)
+    assert of_json.have_ids
+    assert of_protobuf.have_ids
+    assert [each["spanId"] for each in map(_span, of_json.lines)] == [
+        each["spanId"] for each in map(_span, of_protobuf.lines)
+    ]
+
+
+def _span(line):
+    return json.loads(line)["resourceSpans"][0]["scopeSpans"][0]["spans"][0]
+
+
+def test_a_sub_agent_is_below_the_tool_call_that_started_it():
+    session = next(each for each in recorded("claude-code") if each.sub_agents)
+
+    found = spans(session)
+
+    by_id = {span["spanId"]: span for span in found}
+    agents = [span for span in found if span["attributes"].get("gen_ai.operation.name") == "invoke_agent"]
+    below = [by_id[span["parentSpanId"]] for span in agents if "parentSpanId" in span]
+    assert len(below) == session.sub_agents
+    assert {span["attributes"]["gen_ai.operation.name"] for span in below} == {"execute_tool"}
+    assert all(above["traceId"] == span["traceId"] for span in agents if "parentSpanId" in span
+               for above in [by_id[span["parentSpanId"]]])  # fmt: skip
+
+
+def test_texts_follow_the_conventions():
+    (session,) = recorded("phi-core/01-tools-two-prompts.events.jsonl")
+
+    calls = [span for span in spans(session) if span["name"].startswith("chat")]
+    first = calls[0]["attributes"]
+
+    prompt = json.loads(first["gen_ai.input.messages"])[0]
+    assert prompt["role"] == "user"
+    assert prompt["parts"][0]["type"] == "text"
+    answers = [json.loads(each["attributes"]["gen_ai.output.messages"])[0] for each in calls
+               if "gen_ai.output.messages" in each["attributes"]]  # fmt: skip
+    assert {each["role"] for each in answers} == {"assistant"}
+    kinds = {part["type"] for each in answers for part in each["parts"]}
+    assert {"text", "tool_call"} <= kinds <= {"text", "tool_call", "reasoning"}
+
+
+@pytest.mark.parametrize("encoding", ["json", "protobuf"])
+def test_the_command_writes_it(encoding):
+    (session,) = recorded("phi-core/01-tools-two-prompts.events.jsonl")
+    out = TextIOWrapper(BytesIO(), "utf-8")
+
+    call_command("export_session", session.session_id, "--as=otlp", f"--encoding={encoding}", stdout=out)
+
+    out.flush()
+    assert out.buffer.getvalue() == b"".join(otlp_request(session, encoding))
