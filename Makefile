@@ -25,7 +25,7 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 SPREAD := -n 3 --dist loadfile
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-quick check bench dist fmt chromium strace screenshots
+.PHONY: help run demo test test-quick check bench dist fmt chromium strace node screenshots
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -36,7 +36,7 @@ run: $(RUNTIME) ## Install what is missing, then serve on http://HOST:PORT (defa
 demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents were at work
 	@exec $(PY) manage.py demo
 
-test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
+test: $(DEV) chromium strace node ## Run every test; on DATABASE_URL when it is set, else on SQLite
 	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser
 	$(PY) -m pytest -q $(SPREAD) -m "not alone" tests/browser
 	$(PY) -m pytest -q -m alone tests/browser
@@ -55,7 +55,7 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scrip
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(DEV) ## Run the benchmarks; each figure has the machine and the date
-	@for part in pipeline throughput live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
+	@for part in pipeline throughput spans live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
 
 dist: $(DEV) ## Build wheels and sdists of loopscope and loopscope-client into dist/
 	@rm -rf dist
@@ -72,27 +72,27 @@ fmt: $(DEV) ## Format code, templates, style sheets and scripts
 	$(TEMPLATES) | xargs $(VENV)/bin/djangofmt
 	$(ASSETS) | xargs $(VENV)/bin/biome format --write
 
-chromium: # A browser for the tests: Debian's, fetched when it is missing and apt is there
-	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
-	if ! command -v apt-get >/dev/null; then \
-		echo "The browser tests need Chromium: install it so that 'chromium' is on the PATH." >&2; exit 1; \
-	fi; \
-	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
-	export DEBIAN_FRONTEND=noninteractive; \
-	$$as_root apt-get install -y -qq chromium >/dev/null 2>&1 || \
-	{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq chromium >/dev/null; } || \
-	{ echo "Chromium could not be installed; the browser tests need it." >&2; exit 1; }
+# Installs a program of the tests by apt, if it is missing: $(call DEBIAN,commands,packages,what a person installs).
+define DEBIAN
+@for name in $(1); do command -v $$name >/dev/null && exit 0; done; \
+if ! command -v apt-get >/dev/null; then \
+	echo "The tests need $(3): install it so that '$(firstword $(1))' is on the PATH." >&2; exit 1; \
+fi; \
+as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
+export DEBIAN_FRONTEND=noninteractive; \
+$$as_root apt-get install -y -qq $(2) >/dev/null 2>&1 || \
+{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq $(2) >/dev/null; } || \
+{ echo "$(3) could not be installed; the tests need it." >&2; exit 1; }
+endef
+
+chromium: # The browser of the tests
+	$(call DEBIAN,chromium chromium-browser google-chrome,chromium,Chromium)
 
 strace: # A test uses it to check that an acknowledgement is sent after its events are synced
-	@command -v strace >/dev/null && exit 0; \
-	if ! command -v apt-get >/dev/null; then \
-		echo "The tests need strace: install it so that 'strace' is on the PATH." >&2; exit 1; \
-	fi; \
-	as_root=; [ "$$(id -u)" = 0 ] || as_root=sudo; \
-	export DEBIAN_FRONTEND=noninteractive; \
-	$$as_root apt-get install -y -qq strace >/dev/null 2>&1 || \
-	{ $$as_root apt-get update -qq && $$as_root apt-get install -y -qq strace >/dev/null; } || \
-	{ echo "strace could not be installed; the tests need it." >&2; exit 1; }
+	$(call DEBIAN,strace,strace,strace)
+
+node: # Tests run the agents of npm as senders; the product does not need it
+	$(call DEBIAN,npm,--no-install-recommends npm,Node.js with npm)
 
 $(PY):
 	@for name in $(PYTHON); do \

@@ -55,7 +55,7 @@ def test_the_lines_of_the_page_lead_to_the_session_without_a_reload(window, proj
 def test_every_sender_has_lines_with_the_address_of_this_server(window, server):
     page = window().open("/p/default/connect")
     names = page.get_by_role("navigation", name="Agents and frameworks").get_by_role("link").all_inner_texts()
-    assert len(names) == 10
+    assert len(names) == 11
     for name in [each.split("\n")[-1] for each in names]:
         page.get_by_role("link", name=name, exact=True).click()
         expect(page.get_by_role("heading", name=f"Set up {name}")).to_be_visible()

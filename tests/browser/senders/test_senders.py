@@ -4,18 +4,16 @@ Installed by requirements of their own, which are no part of the product's. A sc
 of the vendors.
 """
 
-import json
 import os
-import re
 import shutil
 import subprocess
 import sys
-import urllib.request
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.senders.connect_page import open_session, open_with_token, sessions, snippets
 from tests.browser.senders.model_server import ANSWER, ModelServer
 
 pytestmark = pytest.mark.slow
@@ -44,7 +42,7 @@ def python(tmp_path_factory):
 def node(tmp_path_factory):
     """A folder with the packages of the Vercel AI SDK."""
     if shutil.which("npm") is None:
-        pytest.skip("Node.js is not installed; the project itself does not need it")
+        pytest.fail("no npm: `make node` installs it")
     folder = tmp_path_factory.mktemp("vercel")
     for name in ("package.json", f"programs/{PROGRAMS['vercel-ai-sdk']}"):
         shutil.copy(HERE / name, folder)
@@ -52,22 +50,10 @@ def node(tmp_path_factory):
     return folder
 
 
-def sessions(server, project):
-    words = ("--project", project, "--scopes", "read", "--name", "reads")
-    headers = {"Authorization": f"Bearer {server.manage('token', 'create', *words)}"}
-    request = urllib.request.Request(f"{server.url}/api/v1/sessions", headers=headers)
-    with urllib.request.urlopen(request) as answer:
-        return json.load(answer)["items"]
-
-
 @pytest.mark.parametrize("sender", PROGRAMS)
 def test_the_lines_of_the_page_lead_to_the_session(window, server, request, tmp_path, sender):
-    server.manage("project", "create", sender)
-    page = window().open(f"/p/{sender}/connect?agent={sender}")
-    page.get_by_role("button", name="Create token").click()
-    page.get_by_text("Shown once").wait_for()
-    page.locator("[data-connection=live]").wait_for()
-    shell, *setup = page.locator(".connect-snippet code").all_inner_texts()
+    page = open_with_token(window, server, sender, sender)
+    shell, *setup = snippets(page).values()
     variables = "\n".join(line for line in shell.split("\n") if line.startswith("export "))
 
     with ModelServer() as model:
@@ -92,10 +78,7 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, request, tmp_
         )
     assert done.returncode == 0, done.stderr
 
-    expect(page.get_by_text("Connected.")).to_be_visible()
-    expect(page.get_by_text("2 turns")).to_be_visible()
-    page.get_by_role("link", name="Open the session").click()
-    page.wait_for_url(re.compile(rf"/p/{sender}/sessions/\d+"))
+    open_session(page, sender, turns=2)
     (session,) = sessions(server, sender)
     assert (session["agent_id"], session["outcome"], session["loops"]) == ("weather_agent", "completed", 1)
     assert (session["turns"], session["errors"], session["usage"]["input"]) == (2, 0, 240)
