@@ -27,9 +27,9 @@ from dashboard.security.origin import (
     SocketDenier,
 )
 from dashboard.server import health
-from recorder.ingest.auth import Receive, Scope, Send
-from recorder.ingest.http import ingest_http, reply
-from recorder.ingest.otlp.endpoint import SIGNALS, otlp_http
+from recorder.ingest.auth import Receive, Scope, Send, header
+from recorder.ingest.http import Fault, ingest_http, note_fault, reply
+from recorder.ingest.otlp.endpoint import PROTOBUF, SIGNALS, otlp_http, with_authorization
 from recorder.ingest.websocket import IngestConsumer
 from recorder.ingest.writer import writer
 
@@ -38,7 +38,13 @@ PAGE_WAIT_S, API_WAIT_S = 1.0, 10.0  # for spans that were acknowledged before t
 
 
 async def pages(scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass a request to Django when the spans acknowledged before it are read, or after `PAGE_WAIT_S`."""
+    """Pass a request to Django when the spans acknowledged before it are read, or after `PAGE_WAIT_S`.
+
+    Spans that are sent to a page are refused here: Django would answer that a CSRF token is missing.
+    """
+    if scope["method"] == "POST" and header(scope["headers"], b"content-type") == PROTOBUF:
+        await not_found(scope, receive, send)
+        return
     if not scope["path"].startswith(settings.STATIC_URL):
         await writer().spans_read(PAGE_WAIT_S)
     await django(scope, receive, send)
@@ -61,8 +67,17 @@ async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
-    """Answer 404 as JSON."""
-    await reply(send, 404, {"code": "not_found", "message": f"No endpoint {scope['path']}."})
+    """Answer 404 as JSON; a sender that has a wrong URL learns the right one."""
+    fault = Fault(404, "not_found", f"No endpoint {scope['path']}.{_meant(scope)}")
+    await note_fault({**scope, "headers": with_authorization(scope["headers"])}, fault)
+    await reply(send, 404, fault.body)
+
+
+def _meant(scope: Scope) -> str:
+    """Return which URL a sender of spans has to be given, "" for other requests."""
+    media = header(scope["headers"], b"content-type") or ""
+    is_span = scope["method"] == "POST" and (media == PROTOBUF or "/v1/traces" in scope["path"])
+    return " Spans are sent to /v1/traces, log records to /v1/logs." if is_span else ""
 
 
 def _route(application: Application) -> Any:

@@ -16,6 +16,7 @@ from recorder.models import AccessToken, Membership, Project
 SCOPES = ("ingest", "read")
 DEMO = "demo"
 PREFIX = "lsk"
+KEY_CHARS = 32
 NO_HASH = "0" * 64  # equals no SHA-256 that occurs
 
 
@@ -133,6 +134,12 @@ def bearer(authorization: str) -> str | None:
     """Return the token of an `Authorization: Bearer` header, None for any other header."""
     scheme, _, token = authorization.partition(" ")
     return token.strip() if scheme.lower() == "bearer" and token.strip() else None
+
+
+def key_of(bearer: str) -> str:
+    """Return the public part of what was sent as a token, "" if it does not have the form of one."""
+    parts = _parts(bearer)
+    return parts[0] if parts is not None and len(parts[0]) <= KEY_CHARS else ""
 
 
 def _parts(bearer: str) -> tuple[str, str] | None:

@@ -6,6 +6,7 @@ import asyncio
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 from urllib.parse import parse_qs
@@ -13,9 +14,10 @@ from urllib.parse import parse_qs
 from django.db import connection
 
 from recorder.access import tokens
+from recorder.access.refusals import RefusedRequest, refusals
 from recorder.core.events.fields import is_id
 from recorder.core.formats.registry import SENT
-from recorder.database.errors import STORE_ERRORS, raise_as_store_error
+from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
 
 T = TypeVar("T")
 Scope = dict[str, Any]
@@ -31,6 +33,8 @@ MACHINE_CHARS = 100
 
 # Threads of their own: the shared one of Django and Channels is blocked by one slow page.
 _EXECUTOR = ThreadPoolExecutor(max_workers=2, thread_name_prefix="ingest")
+# Refusals are written, so they wait for the writer; no check of a token may wait behind them.
+_REFUSALS = ThreadPoolExecutor(max_workers=1, thread_name_prefix="refusals")
 
 
 class NoToken(Exception):
@@ -59,9 +63,17 @@ async def authenticate(headers: Headers) -> Grant:
     return await in_thread(lambda: _grant(bearer))
 
 
-async def in_thread(run: Callable[[], T]) -> T:
+async def in_thread(run: Callable[[], T], executor: ThreadPoolExecutor = _EXECUTOR) -> T:
     """Run a query off the event loop. Raises Busy if the database is unavailable."""
-    return await asyncio.get_running_loop().run_in_executor(_EXECUTOR, _run_query, run)
+    return await asyncio.get_running_loop().run_in_executor(executor, _run_query, run)
+
+
+async def note_refusal(scope: Scope, status: int, code: str, message: str) -> None:
+    """Store why a request is refused, for the page Connect an agent; not while the store is busy."""
+    bearer = tokens.bearer(header(scope["headers"], b"authorization") or "") or ""
+    refused = RefusedRequest(bearer, scope["path"], status, code, message)
+    with suppress(Busy):
+        await in_thread(lambda: refusals.add(refused), _REFUSALS)
 
 
 def header(headers: Headers, name: bytes) -> str | None:

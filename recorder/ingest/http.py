@@ -32,6 +32,7 @@ from recorder.ingest.auth import (
     header,
     is_machine,
     is_producer,
+    note_refusal,
 )
 from recorder.ingest.rate_limit import submit
 from recorder.journal.batch import Batch, Gap, Mixed, Receipt, lines_of
@@ -78,6 +79,7 @@ async def ingest_http(scope: Scope, receive: Receive, send: Send) -> None:
         return
     # Here the body and its lines are freed: a client that reads slowly must not keep them in memory.
     if isinstance(answer, Fault):
+        await note_fault(scope, answer)
         await reply(send, answer.status, answer.body, **answer.headers)
     else:
         await send_content(send, 200, answer)
@@ -102,6 +104,12 @@ async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
     except Exception:
         log.exception("a request cannot be recorded")
         return Fault(500, "our_bug", "nothing is known to be stored")
+
+
+async def note_fault(scope: Scope, fault: Fault) -> None:
+    """Store why a POST is refused, unless it is to be sent again as it is or this server is at fault."""
+    if scope["method"] == "POST" and 400 <= fault.status < 500 and fault.status not in (409, 429):
+        await note_refusal(scope, fault.status, fault.body["code"], str(fault))
 
 
 async def _written(receipt: Receipt) -> bytes:

@@ -24,7 +24,7 @@ from django.conf import settings
 
 from recorder.database.errors import Busy
 from recorder.ingest import fencing
-from recorder.ingest.auth import Grant, NoToken, WrongScope, authenticate, format_of
+from recorder.ingest.auth import Grant, NoToken, WrongScope, authenticate, format_of, note_refusal
 from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.ingest.rate_limit import Allowance, submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
@@ -89,6 +89,12 @@ class IngestConsumer(SocketConsumer):
         await self.accept()
         try:
             await self._authenticate()
+        except Close as close:
+            refused = ("unauthorized", "a valid bearer token is needed")
+            if close.code == SCOPE:
+                refused = ("forbidden", "the token lacks the scope ingest")
+            await note_refusal(self.scope, close.code, *refused)
+            raise
         except Busy:  # the token cannot be checked now; the client reconnects
             raise Close(AWAY) from None
         try:

@@ -1,6 +1,6 @@
 """The tables: the journal, which is the source of truth, and the records, which are derived from it."""
 
-from recorder.models.access import AccessToken, Membership, Mute, Project, ReadMark, SignInLink
+from recorder.models.access import AccessToken, Membership, Mute, Project, ReadMark, Refusal, SignInLink
 from recorder.models.insights import Insight, InsightEvidence, ReadLoop
 from recorder.models.journal import JournalEvent, Pin, Producer, Pruning, QuarantinedLine
 from recorder.models.pricing import Price, Repricing, Spend, Spending, Tokens
@@ -51,6 +51,7 @@ __all__ = (
     "QuarantinedLine",
     "ReadLoop",
     "ReadMark",
+    "Refusal",
     "Repricing",
     "Session",
     "SessionLabel",

@@ -47,6 +47,21 @@ class AccessToken(models.Model):
     revoked_at = models.DateTimeField(null=True, blank=True)
 
 
+class Refusal(models.Model):
+    """The newest request of a sender that was refused, of each token and error code."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="refusals")
+    key = models.CharField(max_length=32, blank=True)  # of the token; "" if none of the project was sent
+    code = models.CharField(max_length=40)
+    status = models.PositiveIntegerField()  # of HTTP, or the close code of a socket
+    path = models.CharField(max_length=200)
+    message = models.CharField(max_length=300)
+    at = models.DateTimeField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "key", "code"), name="one_refusal"),)
+
+
 class SignInLink(models.Model):
     """A one-time sign-in link; only a hash of the secret is stored."""
 

@@ -62,6 +62,7 @@ class Invalidation:
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
     people: set[int] = field(default_factory=set)  # users whose read markers changed
     quarantined: bool = False
+    refused: bool = False  # a request of a sender, whose reason is stored
 
     def message(self) -> dict[str, Any]:
         """Return the fields as plain values for another process, keys as text because msgpack requires it."""
@@ -74,13 +75,16 @@ class Invalidation:
         return cls(**{name: _decode(value) for name, value in message.items() if name in known})
 
 
-PARTS = tuple(each.name for each in fields(Invalidation) if each.name not in ("project", "quarantined"))
+_SINGLE = ("project", "quarantined", "refused")
+PARTS = tuple(each.name for each in fields(Invalidation) if each.name not in _SINGLE)
 
 
 def merge(invalidations: Sequence[Invalidation]) -> Invalidation:
     """Merge `invalidations`, at least one and all of one project, into one."""
     whole = Invalidation(
-        invalidations[0].project, quarantined=any(touched.quarantined for touched in invalidations)
+        invalidations[0].project,
+        quarantined=any(touched.quarantined for touched in invalidations),
+        refused=any(touched.refused for touched in invalidations),
     )
     for touched in invalidations:
         for name in PARTS:

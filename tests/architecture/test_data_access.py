@@ -33,7 +33,7 @@ WRITERS = {
 SQL, ROW_MAPPER = "recorder/database/sql.py", "recorder/database/row_mapper.py"
 WRITING_SQL_FUNCTIONS = {"insert", "insert_all", "write"}
 # Models of access are not records: views and commands write them.
-ACCESS = {"Project", "Membership", "AccessToken", "SignInLink", "ReadMark", "Mute"}
+ACCESS = {"Project", "Membership", "AccessToken", "Refusal", "SignInLink", "ReadMark", "Mute"}
 RECORDS = {model.__name__ for model in apps.get_app_config("recorder").get_models()} - ACCESS
 WRITES = {
     "save",

@@ -8,14 +8,19 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.axe import serious
 from tests.recorder.journal.spans import captures
 
 SEND = """
-import os, sys, urllib.parse, urllib.request
+import os, sys, urllib.error, urllib.parse, urllib.request
 name, _, value = urllib.parse.unquote(os.environ["OTEL_EXPORTER_OTLP_HEADERS"]).partition("=")
 url = os.environ["OTEL_EXPORTER_OTLP_ENDPOINT"] + "/v1/traces"
 headers = {name: value, "Content-Type": "application/json"}
-print(urllib.request.urlopen(urllib.request.Request(url, sys.stdin.buffer.read(), headers)).status)
+request = urllib.request.Request(url, sys.stdin.buffer.read(), headers)
+try:
+    print(urllib.request.urlopen(request).status)
+except urllib.error.HTTPError as error:
+    print(error.code)
 """
 
 
@@ -28,7 +33,7 @@ def sent(lines, body):
 
 @pytest.fixture
 def project(server, request):
-    slug = f"connect-{request.node.callspec.id if hasattr(request.node, 'callspec') else 'one'}"
+    slug = f"connect-{abs(hash(request.node.name)) % 10**8}"
     server.manage("project", "create", slug)
     return slug
 
@@ -50,6 +55,26 @@ def test_the_lines_of_the_page_lead_to_the_session_without_a_reload(window, proj
     page.get_by_role("link", name="Open the session").click()
     page.wait_for_url(re.compile(rf"/p/{project}/sessions/\d+"))
     expect(page.get_by_text("ask_specialist").first).to_be_visible()
+
+
+def test_a_request_that_is_refused_is_shown_at_once_with_its_reason(window, project):
+    page = window().open(f"/p/{project}/connect?agent=otlp")
+    page.get_by_role("button", name="Create token").click()
+    page.locator("[data-connection=live]").wait_for()
+    expect(page.locator(".connect-listening")).to_have_text(re.compile(r"Listening for \d+s"))
+    lines = page.locator(".connect-snippet code").first.inner_text()
+
+    assert sent(lines, b"[") == 400
+
+    expect(page.get_by_text("Something arrived, but was refused.")).to_be_visible()
+    expect(page.get_by_text("/v1/traces", exact=True)).to_be_visible()
+    expect(page.locator(".connect-listening")).to_be_hidden()
+    assert serious(page) == []
+
+    for _, body, _ in captures.bodies("frameworks/vercel-ai-sdk/02-tool"):
+        assert sent(lines, body) == 200
+    expect(page.get_by_text("Connected.")).to_be_visible()
+    expect(page.get_by_text("Something arrived, but was refused.")).to_be_hidden()
 
 
 def test_every_sender_has_lines_with_the_address_of_this_server(window, server):

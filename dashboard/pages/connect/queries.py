@@ -3,15 +3,31 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from recorder.models import AccessToken, Session
+from recorder.models import AccessToken, Refusal, Session
 
 
 @dataclass(frozen=True, slots=True)
 class Arrival:
-    """The first session that was recorded after a token was made; None while there is none."""
+    """What came since a token was made: the newest session and refusal, each None while there is none."""
 
-    slug: str
+    token: AccessToken
     session: Session | None
+    refusal: Refusal | None
+
+    @property
+    def slug(self) -> str:
+        return self.token.project.slug
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the newest that came was refused."""
+        refusal, session = self.refusal, self.session
+        return refusal is not None and (session is None or refusal.at > session.last_received_at)
+
+    @property
+    def is_of_other_token(self) -> bool:
+        """Whether a request was refused that came with another token of the project."""
+        return self.refusal is not None and self.refusal.key not in ("", self.token.key)
 
     @property
     def has_text(self) -> bool:
@@ -42,9 +58,11 @@ def made(project: int, token: str) -> int | None:
 
 
 def arrivals(tokens: Collection[int]) -> Mapping[int, Arrival]:
-    """Return what came since each token was made, of its project. One query, and one for each token."""
+    """Return what came since each token was made, of its project. One query, and two for each token."""
     found = {}
     for token in AccessToken.objects.filter(pk__in=tokens).select_related("project"):
         new = Session.objects.filter(project=token.project_id, last_received_at__gte=token.created_at)
-        found[token.pk] = Arrival(token.project.slug, new.order_by("-last_received_at", "-pk").first())
+        refused = Refusal.objects.filter(project=token.project_id, at__gte=token.created_at)
+        newest = new.order_by("-last_received_at", "-pk").first(), refused.order_by("-at", "-pk").first()
+        found[token.pk] = Arrival(token, *newest)
     return found

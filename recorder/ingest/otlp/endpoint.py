@@ -25,6 +25,7 @@ from recorder.ingest.http import (
     Gone,
     admitted,
     inflated,
+    note_fault,
     read_body,
     refused_by,
     send_content,
@@ -72,6 +73,7 @@ async def otlp_http(scope: Scope, receive: Receive, send: Send) -> None:
     except Gone:
         return
     except Fault as fault:
+        await note_fault({**scope, "headers": with_authorization(scope["headers"])}, fault)
         message = f"{fault.body['code']}: {fault}"
         body = bodies.status(fault.status, message, is_json=is_json)
         await send_content(send, fault.status, body, **{**fault.headers, **kind})

@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 from django.http import QueryDict
+from django.utils import timezone
 
 from dashboard.pages.connect.live import ARRIVAL, open_page
 from dashboard.pages.connect.queries import arrivals, made, token_of
 from dashboard.pages.connect.senders import PLACEHOLDER, check, senders
 from recorder.access import tokens
-from recorder.models import Project
+from recorder.models import Project, Refusal
+from recorder.pubsub.invalidation import Invalidation
 from tests.recorder.journal.spans import captures
 
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -60,11 +62,54 @@ def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_n
     for batch in captures.lines("frameworks/vercel-ai-sdk/02-tool"):
         captures.record(project, batch)
 
-    with django_assert_num_queries(2):
+    with django_assert_num_queries(3):
         arrival = arrivals([key])[key]
     assert arrival.session.session_id == "conv-0001"
     assert (arrival.has_text, arrival.has_tools, arrival.has_tokens) == (True, True, True)
     assert "2 turns" in ARRIVAL.draw([key])[key]
+
+
+def refuse(project, key="", code="unauthorized", **more):
+    row = {"status": 401, "path": "/v1/traces", "message": "a valid bearer token is needed", **more}
+    Refusal.objects.create(project=project, key=key, code=code, at=timezone.now(), **row)
+
+
+def test_a_refused_request_is_shown_until_a_session_arrives(project):
+    refuse(project)
+    token = tokens.issue(project, "t", ["ingest"])
+    key = made(project.pk, token)
+    assert "refused" not in ARRIVAL.draw([key])[key], "refused before"
+
+    path = "/v1/traces/<script>"
+    refuse(project, token.split("_")[1], "bad_body", status=400, path=path, message="<b>no</b>")
+    html = ARRIVAL.draw([key])[key]
+    assert "Something arrived, but was refused." in html
+    assert "/v1/traces/&lt;script&gt;" in html
+    assert "&lt;b&gt;no&lt;/b&gt;" in html
+    assert "Waiting for the first span" not in html
+    assert "another token" not in html
+
+    captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
+    html = ARRIVAL.draw([key])[key]
+    assert "Connected." in html
+    assert "refused" not in html
+
+
+def test_a_request_with_another_token_of_the_project_says_so(project):
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    refuse(project, "0123abcd")
+    refuse(Project.objects.create(slug="other"), "other")
+    html = ARRIVAL.draw([key])[key]
+    assert "its token is missing, unknown, expired or revoked" in html
+    assert "another token of this project, <code>0123abcd</code>" in html
+    assert "create a new token" in html
+
+
+def test_the_page_is_drawn_again_after_a_refused_request(project):
+    key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
+    page = open_page(project, None, QueryDict(f"token={key}"))
+    assert page.dirty_panels(Invalidation(project.pk, refused=True)) == [(ARRIVAL, [key])]
+    assert page.dirty_panels(Invalidation(project.pk)) == []
 
 
 def test_a_token_of_another_project_shows_nothing(project):
