@@ -14,6 +14,7 @@ from threading import Lock
 from time import monotonic
 
 from recorder.access import tokens
+from recorder.core.events.fields import visible
 from recorder.models import AccessToken, Project, Refusal
 from recorder.pubsub import invalidation
 
@@ -84,7 +85,7 @@ def _projects(keys: Iterable[str]) -> dict[str, tuple[int, str]]:
 
 def _visible(text: str, most: int) -> str:
     """Return the start of a text of the sender, without what no database or page can show."""
-    return "".join(char if char.isprintable() else "\ufffd" for char in text[:most])
+    return visible(text[:most])
 
 
 refusals = Refusals()

@@ -37,6 +37,11 @@ def is_id(value: object) -> TypeGuard[str]:
     return len(value.encode()) <= ID_BYTES
 
 
+def visible(text: str) -> str:
+    """Return a text with U+FFFD in place of the characters that an id may not have."""
+    return "".join("\ufffd" if c in _BIDI or unicodedata.category(c) in ("Cc", "Cs") else c for c in text)
+
+
 def parse_timestamp(text: str) -> datetime | None:
     """Return an RFC 3339 time in UTC, cut to the microsecond; None if `text` is none."""
     match = _TIME.fullmatch(text)

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from recorder.core.events import SourceEvent
 from recorder.core.events.base import construct
-from recorder.core.events.fields import is_id, parse_timestamp
+from recorder.core.events.fields import is_id, parse_timestamp, without_infinities
 from recorder.core.formats import DEFAULT_LIMITS, EVENT_VALUES, ForeignLine, InvalidLineError, Limits
 from recorder.core.formats.native import read_object
 from recorder.core.formats.structure import has_more_values
@@ -173,10 +173,9 @@ def parse_arguments(value: Json) -> Json:
     if not isinstance(value, str) or has_more_values(value.encode(errors="replace"), EVENT_VALUES):
         return value
     try:
-        parsed: Json = json.loads(value)
+        return without_infinities(json.loads(value))
     except (ValueError, RecursionError):
         return value
-    return parsed
 
 
 def rename_fields(fields: Fields, names: Mapping[str, str]) -> Fields:

@@ -159,11 +159,13 @@ def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[tuple[bytes, bo
     resources = request.resource_spans if signal == "traces" else request.resource_logs
     for of_resource in resources:
         # Resource and scope are encoded once: they are in every line.
-        head = _json({"resource": {"attributes": _pairs(of_resource.resource.attributes)}})[:-1]
+        resource = {"attributes": _pairs(of_resource.resource.attributes)}
+        head = _json(_with_schema({"resource": resource}, of_resource))[:-1]
         for of_scope in of_resource.scope_spans if signal == "traces" else of_resource.scope_logs:
-            scope = _json({"scope": _without_empty(
+            about = _without_empty(
                 {"name": of_scope.scope.name, "version": of_scope.scope.version,
-                 "attributes": _pairs(of_scope.scope.attributes)})})[:-1]  # fmt: skip
+                 "attributes": _pairs(of_scope.scope.attributes)})  # fmt: skip
+            scope = _json(_with_schema({"scope": about}, of_scope))[:-1]
             start = b'{"%s":[%s,"%s":[%s,"%s":[' % (
                 outer.encode(), head, inner.encode(), scope, name.encode(),
             )  # fmt: skip
@@ -175,6 +177,10 @@ def _lines_of_protobuf(signal: Signal, request: Any) -> Iterator[tuple[bytes, bo
                     and any(each.span_id)
                 )
                 yield start + _json(read(each)) + b"]}]}]}", has_ids
+
+
+def _with_schema(fields: Fields, source: Any) -> Fields:
+    return fields | {"schemaUrl": source.schema_url} if source.schema_url else fields
 
 
 def _span(span: Any) -> Fields:
@@ -189,6 +195,9 @@ def _span(span: Any) -> Fields:
         "endTimeUnixNano": str(span.end_time_unix_nano),
         "attributes": _pairs(span.attributes),
         "droppedAttributesCount": span.dropped_attributes_count,
+        "droppedEventsCount": span.dropped_events_count,
+        "droppedLinksCount": span.dropped_links_count,
+        "flags": span.flags,
         "events": [
             _without_empty({"timeUnixNano": str(event.time_unix_nano), "name": event.name,
                             "attributes": _pairs(event.attributes)})
@@ -212,6 +221,8 @@ def _record(record: Any) -> Fields:
         "severityNumber": record.severity_number,
         "severityText": record.severity_text,
         "attributes": _pairs(record.attributes),
+        "droppedAttributesCount": record.dropped_attributes_count,
+        "flags": record.flags,
         "traceId": record.trace_id.hex(),
         "spanId": record.span_id.hex(),
         "eventName": record.event_name,

@@ -1,6 +1,7 @@
 """Refused requests are kept for the page Connect an agent: the newest of each token and error code."""
 
 import pytest
+from channels.db import database_sync_to_async
 
 from recorder.access import refusals as module
 from recorder.access import tokens
@@ -76,8 +77,7 @@ def test_a_token_of_another_scope_is_kept(project):
 async def test_a_refused_socket_is_kept(project):
     async with Client("lsk_unknown_0") as client:
         assert await client.code() == 4401
-    rows = [each async for each in Refusal.objects.values_list("key", "code", "status", "path")]
-    assert rows == [("", "unauthorized", 4401, "/ingest/v1/ws")]
+    assert await database_sync_to_async(kept)() == [("default", "", "unauthorized", 4401, "/ingest/v1/ws")]
 
 
 def test_what_is_accepted_or_read_is_not_kept(project):

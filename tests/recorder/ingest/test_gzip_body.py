@@ -165,7 +165,7 @@ def test_the_body_of_a_refused_request_is_freed_before_the_answer_is_sent(token,
     kept = []
     headers = [HOST, (b"authorization", f"Bearer {token}".encode()), (b"content-encoding", b"gzip")]
     headers.append((b"content-type", b"application/x-ndjson"))
-    scope = {"method": "POST", "headers": headers, "query_string": b""}
+    scope = {"method": "POST", "path": "/ingest/v1/events", "headers": headers, "query_string": b""}
 
     async def receive():
         return {"type": "http.request", "body": packed}

@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from recorder.core.formats.base import Fields, format_time, parse_arguments
 from recorder.core.formats.otlp.outline import Entry
+from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import first, first_text, moment
+from recorder.core.formats.otlp.spans.attributes import first, first_text, identifier, moment
 from recorder.core.formats.otlp.spans.digest import Digest, Item
 from recorder.core.formats.otlp.spans.messages import Messages, text_of_result
 from recorder.core.formats.otlp.spans.tool_content import arguments_of, result_of
@@ -188,13 +189,20 @@ def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
 def _result(call: str, items: Sequence[Item]) -> str:
     for item in items:
         if item.digest.kind == "model":
-            results = (each for each in item.messages.results if each["toolCallId"] == call)
-            text = text_of_result(next(results, {}).get("content"))
+            text = text_of_result(_sent_result(call, item.messages).get("content"))
         else:
             text = text_of_result(result_of(item.attributes, item.events, item.digest.runtime))
         if text:
             return text
     return ""
+
+
+def _sent_result(call: str, messages: Messages) -> Fields:
+    """Return the result of a tool call that a model call was sent; an empty one if it was sent none."""
+    place = unnamed_place(call)
+    own = call if place is None else ""
+    found = [each for each in messages.results if identifier(str(each["toolCallId"])) == own]
+    return next(iter(found[place or 0 :]), {})
 
 
 def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:

@@ -30,7 +30,8 @@ def keys_of(digest: Digest) -> Iterator[str]:
         yield from (_key("r", f"{digest.response} {number}") for number in (bucket, bucket + 1))
     if not digest.parent and digest.kind == "model":
         for call_id in [each[0] for each in digest.calls] + [str(each[0]) for each in digest.results]:
-            yield _key("k", call_name(call_id))
+            if call_id:
+                yield _key("k", call_name(call_id))
     yield from _shapes(digest)
 
 

@@ -87,13 +87,16 @@ class Unit:
         """Return the events that make the records those of all spans so far."""
         digests = list(self.digests.values())
         plans = loops_of(digests)
-        session = self._session(plans)
+        sessions = self._sessions(plans)
         notes = sorted((d for d in digests if d.is_log), key=lambda d: (d.start, d.name, d.print))
-        outlines = {plan.key: list(outline(plan, session, notes, is_silent=self.is_silent)) for plan in plans}
+        outlines = {
+            plan.key: list(outline(plan, sessions[plan.key], notes, is_silent=self.is_silent))
+            for plan in plans
+        }
         moved = {
             key: recorded
             for key, recorded in self.recorded.items()
-            if key in outlines and recorded.session != session
+            if key in outlines and recorded.session != sessions[key]
         }
         for key in moved:
             del self.recorded[key]
@@ -105,13 +108,15 @@ class Unit:
                 events += event_of(entry, plan.key, read)
             links = recorded.links if recorded is not None else []
             self.recorded[plan.key] = _Recorded(
-                session, len(entries), _print(entries), links, ended=entries[-1].step == "end"
+                sessions[plan.key], len(entries), _print(entries), links, ended=entries[-1].step == "end"
             )
-        events += self._links(plans, session)
+        events += self._links(plans, sessions)
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
+        main = sessions[plans[0].key] if plans else "otlp"
         for key in sorted(gone):
-            events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": session})
+            moved_to = sessions.get(key, main)
+            events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
         return events
 
     def _outdated(self, plans: Sequence[LoopPlan], outlines: Mapping[str, list[Entry]]) -> list[str]:
@@ -128,17 +133,28 @@ class Unit:
                 above = above.parent
         return list(found)
 
+    def _sessions(self, plans: Sequence[LoopPlan]) -> dict[str, str]:
+        """Return the id of each loop's session. Loops that share a trace or a tree share a session."""
+        found: dict[str, str] = {}
+        for together in _connected(plans):
+            session = self._session(together)
+            found.update(dict.fromkeys((plan.key for plan in together), session))
+        return found
+
     def _session(self, plans: Sequence[LoopPlan]) -> str:
-        """Return the id of the session: that of the outermost span that names one, else the first trace's."""
+        """Return the session of loops: that of the outermost span that names one, else the first trace."""
+        traces = {span.trace for plan in plans for span in _spans_of(plan)} - {""}
+        own = {_key(span) for plan in plans for span in _spans_of(plan)}
         spans = sorted(
-            (d for d in self.digests.values() if d.session), key=lambda d: (d.is_log, d.start, d.id, d.print)
+            (d for key, d in self.digests.items() if d.session and (d.trace in traces or key in own)),
+            key=lambda d: (d.is_log, d.start, d.id, d.print),
         )
         roots = [span.session for span in spans if not span.parent and not span.is_log]
         candidates = [*roots, *(span.session for span in spans)]
         trace = plans[0].trace if plans else ""
         return next((each for each in candidates if is_id(each)), trace or "otlp")
 
-    def _links(self, plans: Iterable[LoopPlan], session: str) -> list[Fields]:
+    def _links(self, plans: Iterable[LoopPlan], sessions: Mapping[str, str]) -> list[Fields]:
         """Return the links from tool calls to the loops that they started, without those recorded."""
         events: list[Fields] = []
         for plan in plans:
@@ -152,16 +168,35 @@ class Unit:
             events.append(
                 {
                     "type": "SubAgentLinked",
-                    "parent_session_id": session,
+                    "parent_session_id": sessions[plan.parent.key],
                     "parent_loop_id": plan.parent.key,
                     "tool_call_id": plan.via.call if plan.via is not None else None,
                     "tool_name": plan.via.name if plan.via is not None else None,
-                    "child_session_id": session,
+                    "child_session_id": sessions[plan.key],
                     "child_loop_id": plan.key,
                     "certainty": "structural",
                 }
             )
         return events
+
+
+def _connected(plans: Sequence[LoopPlan]) -> list[list[LoopPlan]]:
+    """Return the loops in groups: those of one trace, and those that started each other, are together.
+
+    A unit may hold more than one group, as two calls with equal figures may be one.
+    """
+    groups: list[tuple[set[str], list[LoopPlan]]] = []
+    for plan in plans:
+        names = {plan.key, *(span.trace for span in _spans_of(plan) if span.trace)}
+        if plan.parent is not None:
+            names.add(plan.parent.key)
+        together = [plan]
+        for group in [group for group in groups if group[0] & names]:
+            names |= group[0]
+            together = [*group[1], *together]
+            groups.remove(group)
+        groups.append((names, together))
+    return [together for _, together in groups]
 
 
 def _spans_of(plan: LoopPlan) -> Iterable[Digest]:

@@ -8,15 +8,19 @@ other's time, with the same model and tokens. The outer one gives the structure,
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from itertools import count
 
 from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.records import Json
 
 Key = tuple[str, str]  # trace and span id
+_UNNAMED = "unnamed-call-"
+_UNNAMED_ID = re.compile(rf"{_UNNAMED}([0-9]+)-[0-9a-f]*")
 _CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
 _SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
 _LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
@@ -51,7 +55,10 @@ class Call:
 
     @property
     def calls(self) -> list[list[str]]:
-        return next((each.calls for each in self.sources if each.calls), [])
+        """Return id and name of each tool call of the answer; one without an id gets one by its place."""
+        found = next((each.calls for each in self.sources if each.calls), [])
+        places = count()
+        return [[call or f"{_UNNAMED}{next(places)}-{self.span.id}", name] for call, name in found]
 
     @property
     def results(self) -> list[list[Json]]:
@@ -64,6 +71,12 @@ class Call:
     def first(self, name: str) -> str:
         """Return the first text that a source has in a field."""
         return next((found for each in self.sources if (found := str(getattr(each, name)))), "")
+
+
+def unnamed_place(call_id: str) -> int | None:
+    """Return the place of a tool call among those without an id in its answer; None for another."""
+    found = _UNNAMED_ID.fullmatch(call_id)
+    return int(found[1]) if found else None
 
 
 def key_of(digest: Digest) -> Key:

@@ -234,7 +234,8 @@ def _joining_names(plan: LoopPlan) -> Iterable[str]:
         for call_id, _ in call.calls:
             yield f"call {call_name(call_id)}"
         for result in call.results:
-            yield f"call {call_name(str(result[0]))}"
+            if result[0]:
+                yield f"call {call_name(str(result[0]))}"
 
 
 def call_name(call_id: str) -> str:

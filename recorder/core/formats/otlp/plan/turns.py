@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from recorder.core.formats.otlp.plan.calls import Call
+from recorder.core.formats.otlp.plan.calls import Call, unnamed_place
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
 from recorder.core.formats.otlp.spans.digest import Digest
 
@@ -27,7 +27,8 @@ def make_turns(plan: LoopPlan, notes: Sequence[Digest]) -> None:
         if note.call:
             of_call.setdefault(note.call, []).append(note)
     for tool in plan.tools:
-        tool.notes = of_call.get(tool.call, [])
+        own = tool.span.call if tool.span is not None else ""
+        tool.notes = of_call.get(own or tool.call, [])
         tool.has_failed |= any(note.error for note in tool.notes)
     for turn in plan.turns:
         turn.tools.sort(key=lambda tool: (tool.end, tool.start, tool.call))
@@ -61,8 +62,9 @@ def _place(plan: LoopPlan, span: Digest) -> None:
         use.call = use.call or f"span-{span.id}"
         plan.early.append(use)
         return
-    if not use.call:  # by order and name
-        waiting = turn.open_calls
+    waiting = turn.open_calls
+    if use.call not in [call for call, _ in turn.call.calls]:  # the answer names no ids
+        waiting = [call for call in waiting if not use.call or unnamed_place(call[0]) is not None]
         same = [call for call in waiting if call[1] == span.name] or (waiting if _is_handoff(span) else [])
         if same:
             use.call, use.name = same[0][0], same[0][1] or span.name
@@ -93,6 +95,9 @@ def _add_results(plan: LoopPlan) -> None:
     """Add the tools without a span: the answer has the call, and the next model call was sent the result."""
     for turn, following in zip(plan.turns, plan.turns[1:], strict=False):
         results = {str(call_id): bool(failed) for call_id, failed in following.call.results}
+        unnamed = [call_id for call_id, _ in turn.call.calls if unnamed_place(call_id) is not None]
+        failures = [bool(failed) for call_id, failed in following.call.results if not call_id]
+        results.update(zip(unnamed, failures, strict=False))
         for call_id, name in turn.open_calls:
             if call_id in results:
                 at = following.call.span.start

@@ -6,6 +6,7 @@ import json
 import re
 from datetime import UTC, datetime
 
+from recorder.core.events.fields import ID_BYTES, is_id, visible, without_infinities
 from recorder.core.formats import EVENT_VALUES
 from recorder.core.formats.base import Fields
 from recorder.core.formats.structure import has_more_values
@@ -14,6 +15,7 @@ from recorder.core.records import Json
 _HEX = re.compile(r"[0-9a-f]+")
 _DEPTH = 64  # of nested values; a deeper one is read as null
 NS = 1_000_000_000
+ID_CHARS = 200  # of a session id, a call id, a name
 
 
 def plain(value: Json, depth: int = 0) -> Json:  # noqa: PLR0911  one arm a kind
@@ -70,6 +72,14 @@ def hex_id(value: Json, digits: int) -> str:
     return found if _HEX.fullmatch(found) and found.strip("0") else ""
 
 
+def identifier(text: str) -> str:
+    """Return a text as an id or a name that an event may have: without invisible characters, and cut."""
+    cut = text[:ID_CHARS]
+    if not cut or is_id(cut):
+        return cut
+    return visible(cut).encode()[:ID_BYTES].decode(errors="ignore")
+
+
 def moment(nanoseconds: int) -> datetime:
     """Return a time in nanoseconds since 1970 as an aware one, cut to microseconds."""
     seconds, rest = divmod(nanoseconds, NS)
@@ -111,10 +121,9 @@ def decoded(value: Json) -> Json:
     ):
         return value
     try:
-        found: Json = json.loads(value)
+        return without_infinities(json.loads(value))
     except (ValueError, RecursionError):
         return value
-    return found
 
 
 def decoded_object(value: Json) -> Fields:

@@ -18,6 +18,7 @@ from recorder.core.formats.otlp.spans.attributes import (
     first,
     first_text,
     hex_id,
+    identifier,
     integer,
     mapping,
 )
@@ -28,7 +29,6 @@ from recorder.core.records import Json
 
 ERROR = 2  # status code of a failed span
 _RESPONSE_ID = re.compile(r'"id":\s*"((?:msg|resp|chatcmpl|gen)[-_][\w-]{4,80})"')
-_ID_MAX = 200  # characters of a session id, a call id and the like
 
 
 @dataclass(slots=True, kw_only=True)
@@ -133,7 +133,7 @@ def read_item(line: Fields, raw: bytes) -> Item:
         parent=hex_id(body.get("parentSpanId"), 16),
         print=hashlib.blake2b(raw, digest_size=6).hexdigest(),
         runtime=names.runtime_of(scope_name),
-        service=_short(str(about.get("service.name") or "")),
+        service=identifier(str(about.get("service.name") or "")),
         session=_session_of(attributes),
         is_log=signal == "logRecords",
     )
@@ -188,7 +188,7 @@ def _read_export(digest: Digest, attributes: Fields) -> None:
     """Read what our own export adds to the conventions: what would otherwise be inferred."""
     turn, failed = integer(attributes.get("loopscope.turn")), attributes.get("loopscope.tool.failed")
     digest.turn = -1 if turn is None else turn
-    digest.outcome = _short(first_text(attributes, ("loopscope.outcome",)))
+    digest.outcome = identifier(first_text(attributes, ("loopscope.outcome",)))
     if failed is False:
         digest.error = ""
 
@@ -202,11 +202,11 @@ def _read_record(item: Item, body: Fields) -> None:
     if not isinstance(attributes.get("event.name"), str) and isinstance(text := body.get("body"), dict):
         inner = text.get("stringValue")
         event = event or (inner if isinstance(inner, str) else "")
-    digest.name = _short(event.removeprefix("claude_code."))
-    digest.prompt = _short(first_text(attributes, ("prompt.id", "prompt_id")))
-    digest.call = _short(first_text(attributes, names.CALL_ID))
+    digest.name = identifier(event.removeprefix("claude_code."))
+    digest.prompt = identifier(first_text(attributes, ("prompt.id", "prompt_id")))
+    digest.call = identifier(first_text(attributes, names.CALL_ID))
     digest.kind = "note"
-    digest.model = _short(first_text(attributes, names.MODEL))
+    digest.model = identifier(first_text(attributes, names.MODEL))
     digest.usage = usage_of(attributes, digest.runtime)
     micros, dollars = integer(attributes.get("cost_usd_micros")), attributes.get("cost_usd")
     if micros is not None and micros >= 0:
@@ -232,23 +232,25 @@ def _cost(dollars: Json) -> int:
 def _describe(item: Item, name: str) -> None:
     """Set the fields of a span that depend on its kind."""
     digest, attributes = item.digest, item.attributes
-    digest.owner = _short(first_text(attributes, ("agent_id",))) if digest.runtime == "claude-code" else ""
+    digest.owner = (
+        identifier(first_text(attributes, ("agent_id",))) if digest.runtime == "claude-code" else ""
+    )
     metadata = decoded_object(attributes.get("metadata"))
     step = integer(metadata.get("langgraph_step"))
     digest.step = -1 if step is None or digest.kind != "frame" else step
-    digest.prompt = _short(first_text(attributes, ("gen_ai.prompt.name",)))
-    digest.name = _short(name)
+    digest.prompt = identifier(first_text(attributes, ("gen_ai.prompt.name",)))
+    digest.name = identifier(name)
     if digest.kind in ("model", "tool"):
         named = first_text(attributes, ("gen_ai.agent.name", "ai.telemetry.functionId", "agent.name"))
         graph = first_text(attributes, ("traceloop.association.properties.lc_agent_name",))
-        digest.agent = _short(first_text(metadata, ("lc_agent_name",)) or graph or named)
+        digest.agent = identifier(first_text(metadata, ("lc_agent_name",)) or graph or named)
     if digest.kind == "agent":
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
-        digest.model = _short(first_text(attributes, names.MODEL))
+        digest.model = identifier(first_text(attributes, names.MODEL))
         digest.provider = names.provider_of(attributes)
         digest.finish = _finish(first(attributes, names.FINISH))
-        digest.response = _short(first_text(attributes, names.RESPONSE_ID)) or _id_in_output(attributes)
+        digest.response = identifier(first_text(attributes, names.RESPONSE_ID)) or _id_in_output(attributes)
         digest.usage = usage_of(attributes, digest.runtime)
         digest.cost_nano = _cost(attributes.get(names.COST))
         _describe_messages(item)
@@ -263,18 +265,18 @@ def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
         given = first_text(attributes, ("name",)) if "Agent run" in name else ""
     if digest.runtime in ("claude-code", "codex"):
         given = digest.runtime
-        digest.model = _short(first_text(attributes, names.MODEL))
+        digest.model = identifier(first_text(attributes, names.MODEL))
     digest.named = bool(first_text(attributes, ("agent.name", "graph.node.id"))) or bool(given)
-    digest.name = _short(given or name.removeprefix("invoke_agent ").removesuffix(".run"))
-    digest.parent_node = _short(first_text(attributes, ("graph.node.parent_id",)))
+    digest.name = identifier(given or name.removeprefix("invoke_agent ").removesuffix(".run"))
+    digest.parent_node = identifier(first_text(attributes, ("graph.node.parent_id",)))
     if not digest.session:
-        digest.session = _short(first_text(metadata, names.METADATA_SESSION))
+        digest.session = identifier(first_text(metadata, names.METADATA_SESSION))
 
 
 def _describe_messages(item: Item) -> None:
     digest, found = item.digest, item.messages
-    digest.calls = [[_short(each), _short(name)] for each, name in found.calls]
-    digest.results = [[_short(str(each["toolCallId"])), bool(each["isError"])] for each in found.results]
+    digest.calls = [[identifier(each), identifier(name)] for each, name in found.calls]
+    digest.results = [[identifier(str(each["toolCallId"])), bool(each["isError"])] for each in found.results]
     digest.has_text = bool(found.input or found.output)
     if found.new:
         digest.new = hashlib.blake2b(repr(found.new).encode(errors="replace"), digest_size=6).hexdigest()
@@ -285,9 +287,9 @@ def _describe_tool(item: Item, name: str) -> None:
     given = first_text(attributes, names.TOOL)
     if digest.runtime in ("openai-agents", "logfire"):
         given = given or first_text(attributes, ("name",))
-    digest.name = _short(given or name.removeprefix("execute_tool "))
-    digest.call = _short(first_text(attributes, names.CALL_ID))
-    digest.child = _short(first_text(attributes, ("subagent_type",)))
+    digest.name = identifier(given or name.removeprefix("execute_tool "))
+    digest.call = identifier(first_text(attributes, names.CALL_ID))
+    digest.child = identifier(first_text(attributes, ("subagent_type",)))
     exceptions = [fields for event, fields in item.events if event == "exception"]
     if not digest.error and exceptions:
         digest.error = _exception(exceptions[0])
@@ -304,13 +306,13 @@ def _session_of(attributes: Fields) -> str:
     found = first_text(attributes, names.SESSION)
     if not found and "metadata" in attributes:
         found = first_text(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
-    return _short(found.strip('"'))
+    return identifier(found.strip('"'))
 
 
 def _finish(value: Json) -> str:
     if isinstance(value, list):
         value = value[0] if value else ""
-    return _short(str(value or ""))[:40]
+    return identifier(str(value or ""))[:40]
 
 
 def _id_in_output(attributes: Fields) -> str:
@@ -339,7 +341,3 @@ def _time(body: Fields, name: str) -> int:
 
 def _objects(value: Json) -> list[Fields]:
     return [each for each in value if isinstance(each, dict)] if isinstance(value, list) else []
-
-
-def _short(text: str) -> str:
-    return text[:_ID_MAX]

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans.attributes import first_text
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
@@ -24,7 +25,7 @@ def kind_of(name: str, scope: str, attributes: Fields) -> Kind:  # noqa: C901, P
     """Return the kind of a span, by the first convention that matches."""
     if scope.startswith("codex"):
         return _codex(name, attributes)
-    operation = attributes.get("gen_ai.operation.name")
+    operation = first_text(attributes, ("gen_ai.operation.name",))
     if operation in _MODEL:
         return "model"
     if operation in _TOOL:

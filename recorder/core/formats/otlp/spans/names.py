@@ -7,6 +7,7 @@ line.
 from __future__ import annotations
 
 from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans.attributes import identifier
 
 SESSION = (
     "gen_ai.conversation.id",  # GenAI; pydantic-ai, Google ADK, Gemini CLI
@@ -180,7 +181,7 @@ def provider_of(attributes: Fields) -> str:
     for name in PROVIDER:
         value = attributes.get(name)
         if isinstance(value, str) and value and value.lower() not in FRAMEWORKS:
-            return _PROVIDERS.get(value, value.split(".")[0][:200])
+            return _PROVIDERS.get(value, identifier(value.split(".")[0]))
     return ""
 
 

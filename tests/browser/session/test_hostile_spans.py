@@ -1,0 +1,37 @@
+"""Spans with markup in every text run nothing in a browser, on no tab of their sessions, live or after."""
+
+import json
+import urllib.request
+
+from tests.recorder.ingest.otlp.test_hostile_spans import HOSTILE, chat, messages, traces
+
+TABS = ("conversation", "timeline", "events", "json")
+
+
+def send(server, *spans):
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    body = json.dumps(traces(*spans)).encode()
+    asked = urllib.request.Request(f"{server.url}/v1/traces", body, headers)
+    with urllib.request.urlopen(asked) as answer:
+        assert answer.status == 200
+
+
+def test_nothing_of_a_span_is_executed(window, server):
+    watched = window()
+    page = watched.open("/")
+    page.locator("[data-connection=live]").wait_for()
+    named = {"gen_ai__conversation__id": "hostile spans"}
+    send(server, chat(1, {**named, "gen_ai__input__messages": messages("Hostile spans.")}))
+    page.get_by_text("Hostile spans.").first.wait_for()  # the list gets the rest live
+    send(server, *(span for span, is_stored in HOSTILE.values() if is_stored))
+
+    found = server.read("/api/v1/sessions")["items"]
+    addresses = [each["url"] for each in found if each["source"] == "otlp"]
+    assert addresses
+    assert page.evaluate("window.__pwned") is None
+    for address in addresses:
+        for tab in TABS:
+            page = watched.open(f"{address}?tab={tab}")
+            assert page.evaluate("window.__pwned") is None
+    assert watched.faults == []
+    assert watched.violations() == []
