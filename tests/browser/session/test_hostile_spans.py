@@ -11,8 +11,8 @@ TABS = ("conversation", "timeline", "events", "json")
 def send(server, *spans):
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
     body = json.dumps(traces(*spans)).encode()
-    asked = urllib.request.Request(f"{server.url}/v1/traces", body, headers)
-    with urllib.request.urlopen(asked) as answer:
+    request = urllib.request.Request(f"{server.url}/v1/traces", body, headers)
+    with urllib.request.urlopen(request) as answer:
         assert answer.status == 200
 
 

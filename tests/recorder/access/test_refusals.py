@@ -24,7 +24,7 @@ def send(path, token="", body=b"", media="application/json", method="POST"):
     return request(path, body, method=method, headers=[HOST, *given]).status
 
 
-def kept():
+def stored():
     rows = Refusal.objects.order_by("pk").values_list("project__slug", "key", "code", "status", "path")
     return list(rows)
 
@@ -33,7 +33,7 @@ def key_of(token):
     return token.split("_")[1]
 
 
-def test_a_revoked_token_is_kept_with_its_project_among_several(project):
+def test_the_refusal_of_a_revoked_token_belongs_to_its_project(project):
     other = Project.objects.create(slug="other")
     token = tokens.issue(other, "t", ["ingest"])
     tokens.revoke(token)
@@ -41,13 +41,13 @@ def test_a_revoked_token_is_kept_with_its_project_among_several(project):
     assert send("/v1/traces", token, b"{}") == 401
     assert send("/v1/traces", "lsk_unknown_0", b"{}") == 401
     assert send("/v1/traces", "", b"{}") == 401
-    assert kept() == [("other", key_of(token), "unauthorized", 401, "/v1/traces")]
+    assert stored() == [("other", key_of(token), "unauthorized", 401, "/v1/traces")]
 
 
-def test_a_request_without_a_known_token_is_kept_if_there_is_one_project(project):
+def test_a_request_with_an_unknown_token_is_stored_if_there_is_one_project(project):
     assert send("/v1/logs", "lsk_unknown_0", b"{}") == 401
     assert send("/ingest/v1/events", "no token at all") == 401
-    assert kept() == [("default", "", "unauthorized", 401, "/ingest/v1/events")]
+    assert stored() == [("default", "", "unauthorized", 401, "/ingest/v1/events")]
 
 
 @pytest.mark.parametrize(
@@ -61,31 +61,31 @@ def test_a_request_without_a_known_token_is_kept_if_there_is_one_project(project
         ("/ingest/v1/events", "text/plain", b"", 415, "bad_media_type"),
     ],
 )
-def test_the_reason_is_kept(project, path, media, body, status, code):
+def test_the_reason_is_stored(project, path, media, body, status, code):
     token = tokens.issue(project, "t", ["ingest"])
 
     assert send(path, token, body, media) == status
-    assert kept() == [("default", key_of(token), code, status, path)]
+    assert stored() == [("default", key_of(token), code, status, path)]
 
 
-def test_a_token_of_another_scope_is_kept(project):
+def test_a_token_of_another_scope_is_stored(project):
     token = tokens.issue(project, "t", ["read"])
     assert send("/v1/traces", token, b"{}") == 403
-    assert kept() == [("default", key_of(token), "forbidden", 403, "/v1/traces")]
+    assert stored() == [("default", key_of(token), "forbidden", 403, "/v1/traces")]
 
 
-async def test_a_refused_socket_is_kept(project):
+async def test_a_refused_socket_is_stored(project):
     async with Client("lsk_unknown_0") as client:
         assert await client.code() == 4401
-    assert await database_sync_to_async(kept)() == [("default", "", "unauthorized", 4401, "/ingest/v1/ws")]
+    assert await database_sync_to_async(stored)() == [("default", "", "unauthorized", 4401, "/ingest/v1/ws")]
 
 
-def test_what_is_accepted_or_read_is_not_kept(project):
+def test_what_is_accepted_or_read_is_not_stored(project):
     token = tokens.issue(project, "t", ["ingest"])
     assert send("/v1/traces", token, b"{}") == 200
     assert send("/v1/traces", token, method="GET") == 405
     assert send("/api/v1/none", token, method="GET") == 403
-    assert kept() == []
+    assert stored() == []
 
 
 def test_paths_and_messages_of_senders_are_stored_on_any_database(project):
@@ -115,9 +115,9 @@ def test_many_refusals_cost_few_writes(project, monkeypatch, django_assert_num_q
 
     monkeypatch.setattr(module, "EVERY_S", 0.0)
     noted.add(refused)
-    assert kept() == [("default", "", "unauthorized", 401, "/v1/traces")]
+    assert stored() == [("default", "", "unauthorized", 401, "/v1/traces")]
 
 
-def test_pages_are_told(project, invalidations):
+def test_an_invalidation_is_published(project, invalidations):
     send("/v1/traces", "", b"{}")
     assert [each for each in invalidations if each.refused and each.project == project.pk]

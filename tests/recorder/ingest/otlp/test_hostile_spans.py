@@ -317,16 +317,16 @@ def test_a_hostile_log_record_costs_only_itself(token, encoding, content):
     check_pages()
 
 
-def test_tool_calls_without_ids_are_told_apart_by_their_place(token):
+def test_tool_calls_without_ids_are_numbered_by_their_place(token):
     """Gemini's API names no ids: neither for the calls of an answer, nor for the results it is sent."""
     calls = [{"functionCall": {"name": name, "args": {"n": n}}} for n, name in enumerate("aba")]
     results = [{"functionResponse": {"name": "x", "response": {"output": f"result {n}"}}} for n in range(3)]
-    asked = {"gen_ai__output__messages": json.dumps([{"role": "model", "parts": calls}])}
+    answers = {"gen_ai__output__messages": json.dumps([{"role": "model", "parts": calls}])}
     history = [{"role": "model", "parts": calls}, {"role": "user", "parts": results}]
-    told = {"gen_ai__input__messages": json.dumps(history)}
+    sent_on = {"gen_ai__input__messages": json.dumps(history)}
     for number, trace in ((1, TRACE), (3, OTHER)):
         own = {"gen_ai__conversation__id": None}
-        spans = chat(number, asked | own, traceId=trace), chat(number + 1, told | own, traceId=trace)
+        spans = chat(number, answers | own, traceId=trace), chat(number + 1, sent_on | own, traceId=trace)
         body = traces(*spans)
         assert send(json.dumps(body).encode(), token).status == 200
     read()
