@@ -1,9 +1,12 @@
 """Reader of Claude Code's transcripts: `projects/<folder>/<session>.jsonl` and its sub-agents' files.
 
 A prompt begins a loop. An answer comes on several lines, one for each block, with the same message id and
-usage. A sub-agent's lines have an `agentId`; the result of the tool that ran it names that id. In files of
-older releases they stand among those of the main agent, without an id: the first one repeats the prompt of
-the call, and the others follow by `parentUuid`.
+usage; which block is the last shows only in what follows. So a loop ends with the mark that the agent writes
+when it waits for a prompt (`turn_duration`, which `--print` leaves out) or exits (`cost-state`; in older
+releases `last-prompt`), else with the next prompt. Recent releases write `last-prompt` at any time, also
+before the answer or between two of its blocks. A sub-agent's lines have an `agentId`; the result of the tool
+that ran it names that id. In files of older releases they stand among those of the main agent, without an
+id: the first one repeats the prompt of the call, and the others follow by `parentUuid`.
 """
 
 from __future__ import annotations
@@ -50,6 +53,7 @@ TYPES = frozenset(
     (
         *("user", "assistant", "system", "attachment", "last-prompt", "queue-operation"),
         *("mode", "permission-mode", "progress", *_UNBOUND),
+        *("api-request", "api-request-blob", "api-request-shape", "atis-latch", "cost-state", "tools-used"),
     )
 )
 
@@ -107,7 +111,7 @@ class ClaudeCodeReader:
             reading.events = self._assistant(line, session, track, now)
         elif kind == "system" and line.get("subtype") == "compact_boundary":
             reading.events = self._compaction(line, session, track, now)
-        elif kind == "last-prompt" and loop is not None and loop.is_finished:
+        elif loop is not None and loop.is_finished and _marks_end(line, loop):
             reading.events = self._end(track, loop.at)
         elif kind not in TYPES:
             reading.understood = False
@@ -252,6 +256,17 @@ class ClaudeCodeReader:
     def _end(self, track: str, at: str, outcome: str = "") -> list[Fields]:
         self._chains = {uuid: of for uuid, of in self._chains.items() if of != track}
         return self._tracks.pop(track).end(at, outcome)
+
+
+def _marks_end(line: Fields, loop: OpenLoop) -> bool:
+    """Return whether the agent writes this line when it waits for a prompt, or exits.
+
+    `last-prompt` may stand between the thinking and the text of one answer.
+    """
+    kind = line.get("type")
+    if kind == "last-prompt":
+        return bool(loop.error) or loop.has_text
+    return kind == "cost-state" or (kind == "system" and line.get("subtype") == "turn_duration")
 
 
 def _argument(call: Fields, name: str) -> str:

@@ -211,6 +211,11 @@ class OpenLoop:
         return bool(self.error) or (self.stop in FINISHED and not calls and not self.calls)
 
     @property
+    def has_text(self) -> bool:
+        """Return whether the last answer has said something."""
+        return bool(self.text) or any(isinstance(b, dict) and b.get("type") == "text" for b in self.blocks)
+
+    @property
     def _is_closed(self) -> bool:
         return self.turn >= 0 and not self.key and self.has_answered
 

@@ -33,6 +33,11 @@ def record():
     return recorded
 
 
+def begin(project, form, lines):
+    """Send lines of a stream that goes on."""
+    ingest(Batch(project.pk, "begun", 0, [json.dumps(line).encode() for line in lines], form))
+
+
 def send(project, form, name, batches):
     at = 0
     for batch in batches:

@@ -2,7 +2,8 @@
 
 import pytest
 
-from recorder.models import Compaction
+from recorder.models import Anomaly, Compaction, LoopRecord
+from tests.recorder.imports.transcripts.conftest import begin
 
 pytestmark = pytest.mark.django_db(transaction=True)
 SESSION = "5ebec007-f000-40ef-a925-970291de85fe"
@@ -59,6 +60,48 @@ def test_an_error_of_the_provider_is_a_turn_of_its_own(record):
         ("API Error: 529 overloaded", 0),
         ("", 10),
     ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields"),
+    [
+        ("system", {"subtype": "turn_duration", "durationMs": 40}),
+        ("cost-state", {"totalCostUSD": 0.0016}),
+        ("last-prompt", {"lastPrompt": "Go"}),
+    ],
+)
+def test_a_loop_ends_when_the_agent_waits_or_exits_wherever_the_last_prompt_is(project, record, kind, fields):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), stop="tool_use")
+    claude.line("last-prompt", lastPrompt="Go")
+    claude.result("c1", "one")
+    claude.line("last-prompt", lastPrompt="Go")
+    claude.answer("m2", {"type": "thinking", "thinking": "Easy"})
+    claude.line("last-prompt", lastPrompt="Go")
+    claude.answer("m2", text("Done"))
+    begin(project, "claude-code", claude.lines)
+    assert LoopRecord.objects.get().status == "running"
+
+    claude.line(kind, **fields)
+    (loop,) = record("claude-code", claude.lines)
+    begin(project, "claude-code", claude.lines)
+    live = LoopRecord.objects.get(session__project=project)
+
+    for each in (live, loop):
+        assert (each.status, each.outcome, each.turns, each.tool_calls) == ("completed", "completed", 2, 1)
+
+
+def test_lines_that_are_no_messages_are_recognised(project):
+    claude = Claude()
+    claude.line("atis-latch", atis="")
+    claude.prompt("Go")
+    for kind in ("api-request-shape", "api-request-blob", "api-request", "tools-used"):
+        claude.line(kind)
+    claude.answer("m1", text("Done"))
+    claude.line("cost-state")
+    begin(project, "claude-code", claude.lines)
+    assert [*Anomaly.objects.values_list("kind", flat=True)] == []
 
 
 def test_of_several_reports_of_usage_the_one_with_the_most_output_counts(record):
