@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import signal
 import sys
-import time
 from contextlib import suppress
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from django.conf import settings
@@ -19,6 +20,7 @@ from recorder.management.progress_bar import Progress
 from recorder.models import Project
 
 POLL_S = 1.0
+States = list[tuple[str, int, int]]  # path, size and time of change of files
 
 
 class Command(BaseCommand):
@@ -46,26 +48,31 @@ class Command(BaseCommand):
         parser.add_argument(
             "--follow",
             action="store_true",
-            help="continue with lines added to the files, until Ctrl-C; loops that did not end stay open",
+            help="continue with lines added to the files, until Ctrl-C or SIGTERM; unended loops stay open",
         )
 
     def handle(self, *, paths: list[Path], project: str, flush: bool, follow: bool, **options: Any) -> None:
         """Import, then say what was found."""
         wanted: str = options["wanted"]
+        seen = _state(paths)  # before the first import: what is added meanwhile is a change
         is_clean = self._import(project, paths, wanted, flush=flush and not follow)
         if follow:
-            is_clean &= self._follow(project, paths, wanted)
+            is_clean &= self._follow(project, paths, wanted, seen)
         if not is_clean:
             raise CommandError("not everything could be imported")
 
-    def _follow(self, project: str, paths: list[Path], wanted: str) -> bool:
-        seen, is_clean = _state(paths), True
-        with suppress(KeyboardInterrupt):
-            while True:
-                time.sleep(POLL_S)  # polled: other programs write these files
+    def _follow(self, project: str, paths: list[Path], wanted: str, seen: States) -> bool:
+        is_clean, stopped = True, Event()
+        signals = signal.SIGINT, signal.SIGTERM
+        before = {number: signal.signal(number, lambda *_: stopped.set()) for number in signals}
+        try:
+            while not stopped.wait(POLL_S):  # polled: other programs write these files
                 if (now := _state(paths)) != seen:
                     seen = now
                     is_clean &= self._import(project, paths, wanted, flush=False)
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
         return is_clean
 
     def _import(self, project: str, paths: list[Path], wanted: str, *, flush: bool) -> bool:
@@ -101,7 +108,7 @@ def _import(project: Project, paths: list[Path], wanted: str, *, flush: bool) ->
     return report
 
 
-def _state(paths: list[Path]) -> list[tuple[str, int, int]]:
+def _state(paths: list[Path]) -> States:
     """Return what changes when a file does, a store's write-ahead log included."""
     inside = [each for path in paths for each in (path.rglob("*") if path.is_dir() else (path,))]
     logs = [path.with_name(f"{path.name}-wal") for path in paths if path.is_file()]

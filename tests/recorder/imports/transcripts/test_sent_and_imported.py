@@ -17,7 +17,7 @@ from recorder.imports.report import Report
 from recorder.models import LoopRecord
 from tests.support.endpoint_clients import post
 from tests.support.server import Server
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 ROOT = Path(__file__).parents[4]
 TAPES = ROOT / "tests" / "tapes"
@@ -63,6 +63,8 @@ def test_the_home_of_an_agent_is_followed(tmp_path):
     (home / "other" / "expected.json").unlink()
     content = source.read_bytes()
     command = [sys.executable, "manage.py", "import_runs", str(home), "--format", "claude-code", "--follow"]
+    # A shell has what it starts in the background ignore Ctrl-C; the command stops all the same.
+    command = ["env", "--ignore-signal=INT", *command]
     follower = subprocess.Popen(command, cwd=ROOT, env=server.environment, stderr=subprocess.PIPE, text=True)
     try:
         path = home / "project" / source.name
@@ -71,7 +73,7 @@ def test_the_home_of_an_agent_is_followed(tmp_path):
             path.write_bytes(content[:end])
             until(lambda wanted=turns: turns_of(server, source.stem) == wanted)
         follower.send_signal(signal.SIGINT)
-        _, errors = follower.communicate()
+        _, errors = follower.communicate(timeout=LONGEST_S)
         assert follower.returncode == 0, errors
         (session,) = server.read("/api/v1/sessions")["items"]
         assert (session["source"], session["turns"], session["tool_calls"]) == ("claude-code", 3, 2)
