@@ -1,6 +1,9 @@
 """Settings of every test: reproducible property tests, fast emptying of tables."""
 
+import faulthandler
 import gc
+import signal
+import sys
 from pathlib import Path
 
 import pytest
@@ -23,6 +26,8 @@ settings.register_profile(
 settings.load_profile("house")
 
 TESTS = Path(__file__).parent
+# Seconds of one test with its fixtures: many times what any takes. `slow` ones kill servers or install.
+LIMIT_S, SLOW_LIMIT_S = 170, 600
 # Files that take more than about two seconds, measured with `--durations=0`. `make test-quick` leaves them
 # out, and so it does property tests and tests of a server in a subprocess.
 LONG_FILES = {
@@ -85,6 +90,24 @@ LONG_FILES = {
 def pytest_make_parametrize_id(val):
     """Name bytes by their length: packed ones hold the time, and two workers must collect the same names."""
     return f"{len(val)}-bytes" if isinstance(val, bytes) else None
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_protocol(item):
+    """Fail a test that waits for ever, with the stacks of all threads; the run goes on."""
+    limit_s = SLOW_LIMIT_S if item.get_closest_marker("slow") else LIMIT_S
+
+    def fail(*_):
+        faulthandler.dump_traceback(file=sys.__stderr__)
+        pytest.fail(f"took longer than {limit_s} s")
+
+    before = signal.signal(signal.SIGALRM, fail)
+    signal.setitimer(signal.ITIMER_REAL, limit_s)
+    try:
+        return (yield)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 @pytest.fixture(autouse=True)

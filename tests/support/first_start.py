@@ -8,6 +8,7 @@ from __future__ import annotations
 import fcntl
 import os
 import shutil
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,16 +17,20 @@ DATABASE = "loopscope.sqlite3"
 
 
 def started_folder(begin: Callable[[Path], str]) -> Path | None:
-    """Return the folder of a server that has started once, its token in a file; `begin` makes both, once."""
+    """Return the folder of a server that has started once, its token in a file; `begin` makes both, once.
+
+    It is made under another name, so that what a failed start has left is in nobody's way.
+    """
     if SHARED not in os.environ:
         return None
-    folder = Path(os.environ[SHARED]) / "started"
+    shared = Path(os.environ[SHARED])
+    folder = shared / "started"
     with folder.with_suffix(".lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
-        if not (folder / "token").exists():
-            shutil.rmtree(folder, ignore_errors=True)
-            folder.mkdir()
-            (folder / "token").write_text(begin(folder))
+        if not folder.exists():
+            being_made = Path(tempfile.mkdtemp(dir=shared, prefix="starting-"))
+            (being_made / "token").write_text(begin(being_made))
+            being_made.rename(folder)
     return folder
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
@@ -12,7 +13,7 @@ import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -20,12 +21,15 @@ from uuid import uuid4
 from websockets.sync.client import connect
 
 from tests.support.first_start import copy_start, started_folder
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 ROOT = Path(__file__).parents[2]
 # Recorded streams have fixed times, of which the latest are months ago.
 NEVER_STALE = {"LOOPSCOPE_STALE_S": "0", "LOOPSCOPE_STALE_WAITING_S": "0"}
 NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
+# On Linux a server ends with the process that started it, also when that was killed.
+_SETPRIV = shutil.which("setpriv")
+ENDING_WITH_PARENT = (_SETPRIV, "--pdeathsig", "KILL") if _SETPRIV else ()
 
 
 class Server:
@@ -60,18 +64,25 @@ class Server:
         return f"http://127.0.0.1:{self.port}"
 
     def start(self) -> None:
-        """Start the server and return when it answers."""
+        """Start the server and return when it answers; one that does not is killed."""
         self.launch()
-        self.wait_until_it_answers()
+        try:
+            self.wait_until_it_answers()
+        except BaseException:
+            self.kill()
+            raise
 
     def launch(self) -> None:
-        """Start the server in a process group of its own, without waiting."""
+        """Start the server in a process group of its own, without waiting.
+
+        Called in the main thread: the server would end with another one.
+        """
         if not self._from_nothing and not self._log.exists() and (started := started_folder(_begin)):
             self._token = copy_start(started, self.folder, is_sqlite="DATABASE_URL" not in self.environment)
         serve = [sys.executable, "manage.py", "up", "--host", "127.0.0.1", "--port", str(self.port)]
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [*self.under, *serve],
+                [*ENDING_WITH_PARENT, *self.under, *serve],
                 cwd=self.root,
                 env=self.environment,
                 stdout=log,
@@ -92,13 +103,20 @@ class Server:
     def kill(self) -> None:
         """Kill it and all its children, as a crash would."""
         assert self._process is not None
-        os.killpg(self._process.pid, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
     def stop(self) -> None:
-        if self._process is not None and self._process.poll() is None:
-            self._process.terminate()
-            self._process.wait(timeout=20)
+        """End it as an administrator does. Raises TimeoutExpired when it had to be killed."""
+        if self._process is None or self._process.poll() is not None:
+            return
+        self._process.terminate()
+        try:
+            self._process.wait(LONGEST_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+            raise
 
     @property
     def pid(self) -> int:
@@ -112,7 +130,7 @@ class Server:
     def wait(self) -> int:
         """Return its exit status."""
         assert self._process is not None
-        return self._process.wait(timeout=20)
+        return self._process.wait(LONGEST_S)
 
     def log(self) -> str:
         return self._log.read_text()
@@ -234,9 +252,10 @@ def _begin(folder: Path) -> str:
     """Start a server in an empty folder and stop it; return its token."""
     server = Server(folder, from_nothing=True)
     server.start()
-    token = server.token
-    server.stop()
-    return token
+    try:
+        return server.token
+    finally:
+        server.stop()
 
 
 def _line(event: dict | str | bytes) -> bytes:
