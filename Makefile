@@ -37,10 +37,13 @@ run: $(RUNTIME) ## Install what is missing, then serve on http://HOST:PORT (defa
 demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents were at work
 	@exec $(PY) manage.py demo
 
-test: $(DEV) chromium strace node ## Run every test; on DATABASE_URL when it is set, else on SQLite
+test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
 	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser
-	$(PY) -m pytest -q $(SPREAD) -m "not alone" tests/browser
+	$(PY) -m pytest -q $(SPREAD) -m "not alone" --ignore tests/browser/senders tests/browser
 	$(PY) -m pytest -q -m alone tests/browser
+
+test-senders: $(DEV) chromium node ## Run real agents and frameworks against the product; installs 2 GB by npm and pip
+	$(PY) -m pytest -q -n 2 --dist loadfile --max-worker-restart=0 tests/browser/senders
 
 test-quick: $(DEV) ## Run the quick tests: no browser, no server, nothing long; about a minute
 	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"

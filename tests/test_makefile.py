@@ -1,4 +1,4 @@
-"""Programs that `make test` installs when they are missing."""
+"""Programs that `make test` and `make test-senders` install when they are missing."""
 
 import os
 import shutil
@@ -56,5 +56,8 @@ def test_a_program_that_is_there_is_not_installed_again(path, target, program):
 
 
 def test_all_tests_install_what_they_need():
-    (rule,) = [line for line in (ROOT / "Makefile").read_text().splitlines() if line.startswith("test:")]
-    assert set(PROGRAMS) <= set(rule.split())
+    rules = (ROOT / "Makefile").read_text().splitlines()
+    (test,) = [line.split() for line in rules if line.startswith("test:")]
+    (senders,) = [line.split() for line in rules if line.startswith("test-senders:")]
+    assert {"chromium", "strace"} <= set(test)
+    assert {"chromium", "node"} <= set(senders)
