@@ -4,6 +4,7 @@ import faulthandler
 import gc
 import signal
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from recorder.ingest import writer
 from recorder.projection.as_of import record_versions
 
 # Neither `deadline` nor `too_slow`: both fail on a busy machine.
@@ -115,6 +117,19 @@ def _no_cached_versions():
     """Clear the caches of versions and of fragments: after a flush other sessions have the same keys."""
     record_versions.forget()
     cache.clear()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown():
+    """End the writer of this process while its test still has the database, which the thread polls."""
+    writer.close()
+
+
+@pytest.fixture(autouse=True)
+def _no_writer_left():
+    """Fail a test that leaves a writing thread: it breaks without a database, and later tests with it."""
+    yield
+    assert not [thread for thread in threading.enumerate() if thread.name == "writer"]
 
 
 @pytest.fixture(scope="session")

@@ -15,6 +15,7 @@ from dashboard import settings
 from dashboard.asgi import application
 from dashboard.security.csp import POLICY
 from recorder.core.formats import EVENT_VALUES
+from tests.support.wait import LONGEST_S
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -42,9 +43,9 @@ async def ask(path: str) -> HttpResponse:
     scope = {"type": "http", "http_version": "1.1", "scheme": "http", "method": "GET", "query_string": b""}
     line = ApplicationCommunicator(application, scope | {"path": path, "headers": [(b"host", b"testserver")]})
     await line.send_input({"type": "http.request", "body": b"", "more_body": False})
-    start = await line.receive_output(timeout=5)
-    body = await line.receive_output(timeout=5)
-    await line.wait(timeout=5)
+    start = await line.receive_output(LONGEST_S)
+    body = await line.receive_output(LONGEST_S)
+    await line.wait(LONGEST_S)
     headers = {name.decode(): value.decode() for name, value in start["headers"]}
     return HttpResponse(body["body"], status=start["status"], headers=headers)
 

@@ -7,12 +7,15 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.browser import pages
 from tests.browser.chromium import ARGS
 from tests.browser.played_socket import open_page  # noqa: F401  a fixture
 from tests.support.server import Server
+from tests.support.wait import LONGEST_S
+
+expect.set_options(timeout=1000 * LONGEST_S)  # Playwright counts milliseconds
 
 VIEWPORT = {"width": 1280, "height": 720}
 DEFAULT_MEDIA = dict.fromkeys(("media", "color_scheme", "reduced_motion"), "null")
@@ -97,6 +100,7 @@ def addresses(server):
 def signed_in(browser, server):
     """The cookies of a signed-in browser."""
     context = browser.new_context()
+    context.set_default_timeout(1000 * LONGEST_S)
     server.sign_in(context.new_page())
     state = context.storage_state()
     context.close()
@@ -110,6 +114,7 @@ class Watched:
         self.faults: list[str] = []
         self._server = server
         self.context = browser.new_context(storage_state=state, **options)
+        self.context.set_default_timeout(1000 * LONGEST_S)
         self.context.add_init_script(WATCH)
         self.context.on("request", self._request)
         self.page = self.context.new_page()

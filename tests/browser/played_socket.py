@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from django_htmx import jinja
 
+from tests.support.wait import LONGEST_S
+
 ROOT = Path(__file__).parents[2]
 HTMX = Path(jinja.__file__).parent / "static" / "django_htmx"
 SCRIPTS = {
@@ -75,6 +77,7 @@ def open_page(browser):
 
     def open_page(body, turns_away=0):
         context = browser.new_context()
+        context.set_default_timeout(1000 * LONGEST_S)
         contexts.append(context)
         page = context.new_page()
         page.route("http://frames.test/**", lambda route: _answer(route, body))

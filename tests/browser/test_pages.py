@@ -6,6 +6,7 @@ import pytest
 
 from dashboard.pages.registry import PAGES as REGISTERED
 from tests.browser.pages import PAGES
+from tests.support.wait import LONGEST_S
 
 WIDTHS = (390, 768, 1024, 1440)
 PHONE = {"width": 390, "height": 844}
@@ -113,6 +114,8 @@ def pages_without_scripts(browser, server, signed_in):
     contexts = [
         browser.new_context(storage_state=state, java_script_enabled=False) for state in (signed_in, None)
     ]
+    for context in contexts:
+        context.set_default_timeout(1000 * LONGEST_S)
     yield [context.new_page() for context in contexts]
     for context in contexts:
         context.close()

@@ -7,6 +7,8 @@ import sys
 import pytest
 from playwright.sync_api import expect
 
+from tests.support.wait import LONGEST_S
+
 RUNNERS = {"Python": [sys.executable, "-"], "curl": ["sh", "-s"], "WebSocket": [sys.executable, "-"]}
 ANSWERS = {"Python": "Hello.", "curl": "Hello.", "WebSocket": "Hello, this arrives word by word."}
 
@@ -29,7 +31,7 @@ def test_a_program_runs_as_it_is_shown_and_its_session_opens_by_itself(window, p
     program = page.locator(".snippet code:visible").inner_text()
 
     done = subprocess.run(
-        RUNNERS[way], input=program, capture_output=True, text=True, timeout=60, check=False
+        RUNNERS[way], input=program, capture_output=True, text=True, timeout=LONGEST_S, check=False
     )
 
     assert done.returncode == 0, done.stderr

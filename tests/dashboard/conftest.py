@@ -1,7 +1,10 @@
 """Fixtures of page tests: a project with a reader, live pages, and the read API."""
 
+from math import inf
+
 import pytest
 
+from dashboard.live import page_socket
 from recorder.access import tokens
 from tests.dashboard.open_page import OpenPage, Place, in_thread, leave_thread
 
@@ -13,8 +16,9 @@ def place(transactional_db):
 
 
 @pytest.fixture
-async def open_page(place):
-    """Return a function that opens a page with its socket."""
+async def open_page(place, monkeypatch):
+    """Return a function that opens a page with its socket, which may be silent while others are read."""
+    monkeypatch.setattr(page_socket, "SILENCE_S", inf)
     pages = []
 
     async def open_page(path: str) -> OpenPage:

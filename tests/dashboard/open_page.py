@@ -17,6 +17,7 @@ from dashboard.asgi import application
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import LoopRecord, Membership, Project
 from tests.dashboard.page_model import ShownPage, parse, parts, remove_new_panels
+from tests.support.wait import LONGEST_S
 
 ORIGIN = (b"origin", b"http://testserver")
 HOST = (b"host", b"testserver")
@@ -96,13 +97,13 @@ class OpenPage:
         self.socket = socket(self.address, ORIGIN, place.cookie)
 
     async def connect(self) -> None:
-        connected, _ = await self.socket.connect()
+        connected, _ = await self.socket.connect(timeout=LONGEST_S)
         assert connected
         await self.receive()
 
-    async def receive(self, seconds: float = 5) -> str:
+    async def receive(self) -> str:
         """Apply the next frame and acknowledge it."""
-        frame = await self.socket.receive_from(timeout=seconds)
+        frame = await self.socket.receive_from(timeout=LONGEST_S)
         await self.socket.send_to(self.shown.show(frame))
         return frame
 
@@ -113,7 +114,7 @@ class OpenPage:
 
     async def closed(self) -> int:
         """Receive pending frames until the socket closes; return the close code."""
-        while (message := await self.socket.receive_output(timeout=5))["type"] == "websocket.send":
+        while (message := await self.socket.receive_output(LONGEST_S))["type"] == "websocket.send":
             pass  # read, never acknowledged
         assert message["type"] == "websocket.close"
         return message["code"]
@@ -123,7 +124,7 @@ class OpenPage:
         fresh = parts(parse(await in_thread(self.place.get, self.path)), is_list=self.is_list)
         while (mine := self._mine(fresh)) != fresh:
             try:
-                await self.receive(seconds=8)
+                await self.receive()
             except TimeoutError:
                 pytest.fail(f"{self.path} differs from its reload:\n{_difference(mine, fresh)}")
 
@@ -135,7 +136,7 @@ class OpenPage:
 
     async def close(self) -> None:
         if not self.socket.future.cancelled():  # as a wait that timed out does
-            await self.socket.disconnect()
+            await self.socket.disconnect(timeout=LONGEST_S)
 
 
 def _difference(mine: dict[str, str], fresh: dict[str, str]) -> str:

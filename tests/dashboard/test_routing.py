@@ -18,6 +18,7 @@ from dashboard.security.origin import (
 )
 from recorder.ingest.websocket import IngestConsumer
 from tests.dashboard.open_page import ORIGIN, socket
+from tests.support.wait import LONGEST_S
 
 
 def routed(path):
@@ -71,7 +72,7 @@ def test_the_origin_validators_derive_from_channels(validator):
 
 @pytest.mark.parametrize("path", ["/", "/nowhere", "/p/default/live", "/p/a%0ab/live/sessions", "/healthz"])
 async def test_a_socket_at_an_unknown_path_is_refused(path):
-    assert await socket(path, ORIGIN).connect() == (False, 4403)
+    assert await socket(path, ORIGIN).connect(timeout=LONGEST_S) == (False, 4403)
 
 
 @pytest.mark.parametrize("path", ["/ingest/v1/ws", "/p/default/live/sessions"])
@@ -79,4 +80,4 @@ async def test_a_socket_with_a_foreign_host_is_refused(path):
     foreign = socket(path)
     foreign.scope["headers"] = [(b"host", b"evil.example"), (b"origin", b"http://evil.example")]
 
-    assert await foreign.connect() == (False, 4403)
+    assert await foreign.connect(timeout=LONGEST_S) == (False, 4403)

@@ -26,7 +26,7 @@ from tests.faults.support.compare_ledgers import Outcome, compare
 from tests.faults.support.producers import Producer, at_work, stop
 from tests.faults.support.services import Postgres, Service
 from tests.support.server import Server
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 PRODUCERS = 8
 BEFORE_S = 2.0
@@ -81,7 +81,7 @@ def run(server: Server, outage: Outage, seconds: float, seed: int) -> Course:
 def lock(server: Server) -> Iterator[float]:
     """Hold SQLite's one write lock."""
     path = server.folder / "loopscope.sqlite3"
-    with closing(sqlite3.connect(path, isolation_level=None, timeout=60)) as holder:
+    with closing(sqlite3.connect(path, isolation_level=None, timeout=LONGEST_S)) as holder:
         holder.execute("BEGIN IMMEDIATE")
         yield 0.0
         holder.execute("ROLLBACK")
@@ -139,7 +139,7 @@ def status(server: Server, path: str) -> int:
     """Return the HTTP status of a GET."""
     request = urllib.request.Request(server.url + path, headers={"Authorization": f"Bearer {server.token}"})
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as refused:
         with refused:
@@ -151,7 +151,7 @@ def _readiness(server: Server) -> str:
     headers = {"Authorization": f"Bearer {server.token}"}  # for a check of its own, not the server's last one
     request = urllib.request.Request(f"{server.url}/readyz", headers=headers)
     try:
-        with urllib.request.urlopen(request, timeout=60) as answer:
+        with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
             return str(json.load(answer)["status"])
     except urllib.error.HTTPError as refused:
         with refused:

@@ -13,7 +13,7 @@ from tests.faults.support import producer_stream
 from tests.faults.support.compare_ledgers import compare
 from tests.faults.support.producers import HTTPProducer
 from tests.faults.support.span_sender import SpanSender
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 pytestmark = pytest.mark.slow
 SENDERS = 3  # of spans
@@ -42,7 +42,7 @@ def test_the_comparison_sees_what_is_lost_altered_and_was_never_sent(server):
 def read(server, path):
     request = urllib.request.Request(f"{server.url}/{path}")
     request.add_header("Authorization", f"Bearer {server.token}")
-    with urllib.request.urlopen(request, timeout=60) as answer:
+    with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
         return answer.read()
 
 

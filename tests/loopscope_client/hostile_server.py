@@ -9,6 +9,10 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
+from tests.support.wait import LONGEST_S
+
+TRICKLE_S = 0.05  # between two bytes
+
 
 class Hostile:
     """Stores lines in `kept`, by producer. `script` has a fault per request, `always` that of the rest."""
@@ -123,7 +127,7 @@ def hangs(hostile):
     """Read the request and never answer, until `released` is set."""
 
     def act(_handler, _lines):
-        hostile.released.wait(60)
+        hostile.released.wait(LONGEST_S)
         return False
 
     return act
@@ -135,7 +139,7 @@ def trickles(hostile):
     def act(handler, _):
         handler.wfile.write(b"HTTP/1.1 200 OK\r\n")
         try:
-            while not hostile.released.wait(0.05):
+            while not hostile.released.wait(TRICKLE_S):
                 handler.wfile.write(b"X")
         except OSError:
             pass

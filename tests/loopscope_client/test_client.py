@@ -20,9 +20,9 @@ from tests.loopscope_client.hostile_server import (
     stores_and_resets,
     trickles,
 )
+from tests.support.wait import LONGEST_S
 
 ROOT = Path(__file__).parents[2]
-LONG_S = 60
 
 
 @pytest.mark.parametrize(
@@ -43,7 +43,7 @@ def test_every_event_arrives_once_and_in_order_after_faults(server, connect, fau
 
     send(client, numbered(2_000))
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     assert server.events() == numbered(2_000)
 
 
@@ -51,7 +51,7 @@ def test_a_call_returns_and_raises_nothing_while_the_server_hangs(server, connec
     server.always = hangs(server)
     client = connect()
     client.send({"type": "Step"})
-    assert server.requested.wait(LONG_S)
+    assert server.requested.wait(LONGEST_S)
 
     send(client, numbered(1_000))
 
@@ -66,7 +66,7 @@ def test_a_response_that_trickles_in_times_out(server, connect, monkeypatch):
 
     send(client, numbered(3))
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     assert server.events() == numbered(3)
 
 
@@ -81,12 +81,12 @@ def test_a_refused_connection_raises_nothing(connect):
 def test_after_a_gap_it_sends_from_the_number_of_the_server(server, connect):
     client = connect(producer="p")
     send(client, numbered(10))
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     del server.kept["p"][4:]  # a server restored from a backup
 
     send(client, numbered(5, start=10))
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     assert server.events("p") == numbered(15)
 
 
@@ -94,12 +94,12 @@ def test_a_server_that_lost_more_than_the_spool_has_gets_the_remaining_lines(ser
     client = connect(producer="p", spool_bytes=32 * 1024)
     for start in range(0, 1_000, 100):
         send(client, numbered(100, start))
-        assert client.flush(LONG_S)
+        assert client.flush(LONGEST_S)
     server.kept.clear()
 
     send(client, numbered(3, start=1_000))
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     found = [event["n"] for event in server.events("p")]
     assert found == list(range(found[0], 1_003))
     assert 0 < found[0] <= 1_000
@@ -121,13 +121,13 @@ def test_a_refused_token_keeps_the_events_in_the_spool(server, connect, status, 
     server.script = [says(status)]
     client = connect()
     send(client, numbered(3))
-    assert not client.flush(LONG_S)
+    assert not client.flush(LONGEST_S)
 
     send(client, numbered(3, start=3))
 
     assert (client.status.state, client.status.queued, server.requests) == (state, 6, 1)
     client.close()
-    assert connect().flush(LONG_S)
+    assert connect().flush(LONGEST_S)
     assert server.events() == numbered(6)
 
 
@@ -137,7 +137,7 @@ def test_a_body_that_is_too_large_is_split(server, connect):
 
     send(client, numbered(1_000))
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     assert server.events() == numbered(1_000)
 
 
@@ -148,7 +148,7 @@ def test_an_event_above_the_limit_is_shortened_and_marked(server, connect):
     client.send({"type": "MessageEnd", "loop_id": "l", "message": {"role": "user", "content": "x" * 100_000}})
     client.send({"type": "Step", "n": 1})
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     cut, after = server.events()
     assert (cut["type"], cut["loop_id"], after["n"]) == ("MessageEnd", "l", 1)
     assert "characters cut]" in cut["message"]["content"]
@@ -159,7 +159,7 @@ def test_a_partly_written_line_is_discarded(server, connect, tmp_path):
     server.always = says(401)
     client = connect(producer="p")
     send(client, numbered(3))
-    assert not client.close(LONG_S)
+    assert not client.close(LONGEST_S)
     with next((tmp_path / "spool").glob("*/*.jsonl")).open("ab") as file:
         file.write(b'{"type":"St')
     server.always = None
@@ -167,7 +167,7 @@ def test_a_partly_written_line_is_discarded(server, connect, tmp_path):
     again = connect(producer="p")
     send(again, numbered(1, start=3))
 
-    assert again.flush(LONG_S)
+    assert again.flush(LONGEST_S)
     assert server.events("p") == numbered(4)
 
 
@@ -182,9 +182,9 @@ def test_a_full_spool_drops_streamed_text_first_and_reports_the_count(server, co
     dropped = client.status.dropped
     assert 0 < dropped["MessageUpdate"] < 1_000
     assert set(dropped) == {"MessageUpdate"}
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     client.send({"type": "AgentEnd", "loop_id": "l"})
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
     found = server.events()
     assert [event["n"] for event in found if event["type"] == "TurnEnd"] == list(range(100))
     notices = [event for event in found if event["type"] == "Notice"]
@@ -204,7 +204,7 @@ def test_threads_share_a_client(server, connect):
     for agent in agents:
         agent.join()
 
-    assert client.flush(LONG_S)
+    assert client.flush(LONGEST_S)
 
     found = server.events()
     assert [[event["n"] for event in found if event["who"] == who] for who in range(4)] == [
@@ -218,7 +218,7 @@ def test_a_client_left_open_is_flushed_at_exit(server, tmp_path):
         client = Client("{server.url}", "token", spool="{tmp_path / "spool"}")
         client.send({{"type": "Step", "loop_id": "l", "n": 0}})
     """
-    subprocess.run([sys.executable, "-c", dedent(program)], cwd=ROOT, check=True, timeout=LONG_S)
+    subprocess.run([sys.executable, "-c", dedent(program)], cwd=ROOT, check=True, timeout=LONGEST_S)
 
     assert server.events() == numbered(1)
 
@@ -246,6 +246,6 @@ async def test_the_asyncio_client_records_the_same_events(server, tmp_path):
     async with AsyncClient(server.url, "token", spool=tmp_path / "spool") as client:
         await client.send({"type": "Step", "loop_id": "l", "n": 0})
         client.send({"type": "Step", "loop_id": "l", "n": 1})
-        assert await client.flush(LONG_S)
+        assert await client.flush(LONGEST_S)
 
     assert server.events() == numbered(2)

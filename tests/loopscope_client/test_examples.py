@@ -14,8 +14,8 @@ from loopscope_client.scopes.loops import Loop, SubAgent
 from loopscope_client.scopes.tools import Tool
 from loopscope_client.scopes.turns import Turn
 from recorder.core.formats.native import parse
+from tests.support.wait import LONGEST_S
 
-LONG_S = 60
 EXPORTED = [getattr(loopscope_client, name) for name in loopscope_client.__all__]
 BLOCKS = [Loop, SubAgent, Turn, Tool, Compaction, Group]  # what the methods of a client return
 # The blocks of a loop call these on one another; an agent has no use for them.
@@ -66,7 +66,7 @@ async def test_the_example_of_a_docstring_runs_and_records_valid_events(
     if (coroutine := eval(code, names)) is not None:
         await coroutine
 
-    assert client.close(LONG_S)
+    assert client.close(LONGEST_S)
     assert client.status.dropped == {}
     for lines in server.kept.values():
         for line in lines:

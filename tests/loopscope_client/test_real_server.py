@@ -10,10 +10,10 @@ import pytest
 
 from loopscope_client import Client
 from tests.support.server import Server
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 ROOT = Path(__file__).parents[2]
-LONG_S = 60
+LONG_S = LONGEST_S
 pytestmark = pytest.mark.slow
 
 

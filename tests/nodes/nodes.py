@@ -9,7 +9,7 @@ import sys
 import urllib.error
 import urllib.parse
 import urllib.request
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from http.cookiejar import CookieJar
 from pathlib import Path
 from time import monotonic
@@ -17,8 +17,8 @@ from time import monotonic
 from websockets.sync.client import connect
 
 from tests.support.server import ROOT, Server
+from tests.support.wait import LONGEST_S
 
-WAIT_S = 60.0
 DIGEST = """
 import django, re, sys
 django.setup()
@@ -43,7 +43,7 @@ def post(node, token, lines, first, producer="p"):
     url = f"{node.url}/ingest/v1/events"
     request = urllib.request.Request(url, b"\n".join(lines), headers, method="POST")
     try:
-        with urllib.request.urlopen(request, timeout=30) as answer:
+        with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
             return answer.status, json.load(answer)
     except urllib.error.HTTPError as refused:
         with refused:
@@ -56,7 +56,7 @@ def ingest_socket(node, token, producer="p"):
     headers = {"Authorization": f"Bearer {token}"}
     with connect(f"ws{node.url.removeprefix('http')}/ingest/v1/ws", additional_headers=headers) as socket:
         socket.send(json.dumps({"op": "hello", "v": 1, "producer": producer}))
-        yield socket, json.loads(socket.recv(timeout=WAIT_S))["high_water"]
+        yield socket, json.loads(socket.recv(timeout=LONGEST_S))["high_water"]
 
 
 def frame(first, lines):
@@ -76,7 +76,7 @@ def digest(node, slug):
     environment = node.environment | {"DJANGO_SETTINGS_MODULE": "dashboard.settings"}
     command = [sys.executable, "-c", DIGEST, slug]
     done = subprocess.run(
-        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=60
+        command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False, timeout=LONGEST_S
     )
     assert done.returncode == 0, done.stderr
     return done.stdout.strip()
@@ -139,13 +139,13 @@ class Page:
         self.frames: list[str] = []
 
     def __enter__(self) -> Page:
-        self._socket = self._open.enter_context(connect(self._url, open_timeout=WAIT_S, **self._options))
+        self._socket = self._open.enter_context(connect(self._url, open_timeout=LONGEST_S, **self._options))
         return self
 
     def __exit__(self, *_: object) -> None:
         self._open.close()
 
-    def next(self, wait=WAIT_S) -> str:
+    def next(self, wait=LONGEST_S) -> str:
         """Return what the next frame puts into the page; empty ones only say that the line is warm."""
         while True:
             head, _, body = self.receive(wait).partition("-->")
@@ -154,13 +154,19 @@ class Page:
                 self.frames.append(body)
                 return body
 
-    def receive(self, wait=WAIT_S) -> str:
+    def drain(self) -> None:
+        """Acknowledge the frames that have come: a page that is silent for long is dropped."""
+        with suppress(TimeoutError):
+            while True:
+                self.next(0)
+
+    def receive(self, wait=LONGEST_S) -> str:
         return self._socket.recv(timeout=wait)
 
     def send_frame(self, text) -> None:
         self._socket.send(text)
 
-    def until(self, true, wait=WAIT_S) -> str:
+    def until(self, true, wait=LONGEST_S) -> str:
         """Return the first frame of which something is so."""
         deadline = monotonic() + wait
         while not true(body := self.next(max(0.01, deadline - monotonic()))):

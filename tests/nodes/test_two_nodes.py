@@ -8,6 +8,7 @@ from websockets.exceptions import ConnectionClosed
 from tests.faults.support import producer_stream
 from tests.nodes.nodes import Reader, digest, frame, ingest_socket, post, project
 from tests.support.build import agent_start, line
+from tests.support.wait import LONGEST_S
 
 LINES = producer_stream.lines("p", 0, 600)
 
@@ -16,7 +17,7 @@ def closed(socket):
     """Return the code that a socket is closed with."""
     try:
         while True:
-            socket.recv(timeout=15)
+            socket.recv(timeout=LONGEST_S)
     except ConnectionClosed as gone:
         return gone.rcvd.code
 
@@ -88,4 +89,4 @@ def test_a_producer_that_connects_to_another_node_takes_over(nodes, tenant):
         with ingest_socket(nodes[1], token) as (new, reached):
             assert closed(old) == 4409
             new.send(frame(reached + 1, LINES[reached + 1 : 10]))
-            assert '"upto":9' in new.recv(timeout=15)
+            assert '"upto":9' in new.recv(timeout=LONGEST_S)

@@ -17,11 +17,10 @@ from dataclasses import dataclass
 from http.cookiejar import CookieJar
 from pathlib import Path
 
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 ROOT = Path(__file__).parents[2]
 CONSTRAINTS = ROOT / "constraints.txt"
-START_S = 120
 CODE = ("dashboard/", "loopscope_client/", "recorder/")
 OF_THE_CLIENT = {f"loopscope_client/{name}" for name in ("LICENSE", "README.md", "pyproject.toml")}
 # What would make packages of this checkout or of the user importable, or name another database.
@@ -123,7 +122,7 @@ class Environment:
                 yield Visitor(self._sign_in_link(process, log))
             finally:
                 process.terminate()
-                status = process.wait(START_S)
+                status = process.wait(LONGEST_S)
         assert status == 0, log.read_text()
 
     def _sign_in_link(self, process: subprocess.Popen[bytes], log: Path) -> str:
@@ -131,7 +130,7 @@ class Environment:
             assert process.poll() is None, log.read_text()
             return re.search(r"http://\S+/signin/\S+", log.read_text())
 
-        return until(printed, log.read_text, longest_s=START_S)[0]
+        return until(printed, log.read_text, longest_s=LONGEST_S)[0]
 
 
 class Visitor:
@@ -150,7 +149,7 @@ class Visitor:
 
     def get(self, path: str) -> tuple[str, bytes]:
         """Return content type and body; HTTPError if the status is not 200."""
-        with self._opener.open(urllib.parse.urljoin(self.url, path), timeout=START_S) as answer:
+        with self._opener.open(urllib.parse.urljoin(self.url, path), timeout=LONGEST_S) as answer:
             return answer.headers["Content-Type"], answer.read()
 
     def page(self, path: str) -> str:

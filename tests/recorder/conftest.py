@@ -1,17 +1,15 @@
-"""Fixtures of the recorder's tests: a project, a token, its invalidations, and a writer that is closed."""
+"""Fixtures of the recorder's tests: a project, a token, its invalidations."""
 
 import pytest
 
 from recorder.access import tokens
-from recorder.ingest import writer
 from recorder.models import Project
 from recorder.pubsub.invalidation import subscribe, unsubscribe
 
 
 @pytest.fixture
 def project(transactional_db):
-    yield Project.objects.create(slug="default")
-    writer.close()
+    return Project.objects.create(slug="default")
 
 
 @pytest.fixture

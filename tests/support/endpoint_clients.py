@@ -8,6 +8,7 @@ from asgiref.testing import ApplicationCommunicator
 from channels.testing import WebsocketCommunicator
 
 from dashboard.asgi import application
+from tests.support.wait import LONGEST_S
 
 NDJSON = "application/x-ndjson"
 HOST = (b"host", b"127.0.0.1:8000")
@@ -55,14 +56,14 @@ async def request(path, body=b"", *, method="GET", query="", headers=(HOST,)):
     for part in parts[:-1]:
         await communicator.send_input({"type": "http.request", "body": part, "more_body": True})
     await communicator.send_input({"type": "http.request", "body": parts[-1]})
-    start = await communicator.receive_output(10)
+    start = await communicator.receive_output(LONGEST_S)
     content = b""
     while True:
-        message = await communicator.receive_output(10)
+        message = await communicator.receive_output(LONGEST_S)
         content += message.get("body", b"")
         if not message.get("more_body"):
             break
-    await communicator.wait(10)
+    await communicator.wait(LONGEST_S)
     found = {name.decode().lower(): value.decode() for name, value in start["headers"]}
     return Answer(start["status"], found, content)
 
@@ -76,12 +77,12 @@ class Client:
         self._socket = WebsocketCommunicator(application, path, headers=[HOST, *bearer, *headers])
 
     async def __aenter__(self):
-        connected, _ = await self._socket.connect(timeout=10)
+        connected, _ = await self._socket.connect(timeout=LONGEST_S)
         assert connected
         return self
 
     async def __aexit__(self, *_):
-        await self._socket.disconnect(timeout=10)
+        await self._socket.disconnect(timeout=LONGEST_S)
 
     async def send_frame(self, header, *lines):
         """Send a frame: a header, or None in bare mode, and lines."""
@@ -93,20 +94,20 @@ class Client:
 
     async def receive(self):
         """Return the next frame of the server."""
-        message = await self._socket.receive_output(10)
+        message = await self._socket.receive_output(LONGEST_S)
         assert message["type"] == "websocket.send", message
         return json.loads(message["text"])
 
     async def code(self):
         """Return the code that the server closes with."""
-        message = await self._socket.receive_output(10)
+        message = await self._socket.receive_output(LONGEST_S)
         assert message["type"] == "websocket.close", message
         return message["code"]
 
     async def until_closed(self):
         """Return the number of frames that the server sends before it closes, and the close code."""
         frames = 0
-        while (message := await self._socket.receive_output(10))["type"] == "websocket.send":
+        while (message := await self._socket.receive_output(LONGEST_S))["type"] == "websocket.send":
             frames += 1
         return frames, message["code"]
 

@@ -4,6 +4,7 @@ from contextlib import contextmanager, nullcontext
 from itertools import count
 
 from tests.support import build
+from tests.support.wait import LONGEST_S
 
 LOOKS = "/p/default/attention"
 CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"
@@ -81,6 +82,7 @@ class NotifyingBrowser:
     def __init__(self, browser, server, state):
         self.server = server
         self.context = browser.new_context(storage_state=state, permissions=["notifications"])
+        self.context.set_default_timeout(1000 * LONGEST_S)
         self.elsewhere = self.tab("about:blank")
         self.tabs = [self.tab(LOOKS, follows=True), self.tab(LOOKS)]
         if not self.context.service_workers:
@@ -137,5 +139,6 @@ def answering(**instead):
 def another(browser, state, permissions=("notifications",)):
     """Open another browser during the block."""
     context = browser.new_context(storage_state=state, permissions=permissions)
+    context.set_default_timeout(1000 * LONGEST_S)
     yield context
     context.close()

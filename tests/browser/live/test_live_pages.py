@@ -15,6 +15,7 @@ from websockets.sync.client import connect
 from tests.dashboard.pages.attention.loop_states import approval_request, failing
 from tests.support import build
 from tests.support.small_loop import Loop
+from tests.support.wait import LONGEST_S
 
 NUMBERS = re.compile(r"«(\d+)»")
 LAST = 249
@@ -64,7 +65,7 @@ class Socket(threading.Thread):
     def run(self) -> None:
         with connect(self._address, max_size=None, compression=None, **self._options) as socket:
             while self.seen[-1][0] < LAST:
-                frame = socket.recv(timeout=60)
+                frame = socket.recv(timeout=LONGEST_S)
                 number = re.match(r"<!--frame (\d+)-->", frame)
                 assert number
                 last = max((int(n) for n in NUMBERS.findall(frame)), default=-1)
@@ -113,7 +114,7 @@ def test_at_50_events_a_second_five_pages_are_less_than_25_events_behind(server,
         rate = (LAST + 1) / (time.monotonic() - started)
     page.get_by_text(f"«{LAST}»").wait_for()
     for other in others:
-        other.join(timeout=60)
+        other.join(timeout=LONGEST_S)
     seen = page.evaluate("seen")
     waits = quantiles([at - begun for at, begun in zip(shown_at(sent, seen), sent, strict=True)], n=20)
     with capsys.disabled():

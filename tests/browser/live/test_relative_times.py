@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.wait import LONGEST_S
+
 CLOCK = (Path(__file__).parents[3] / "dashboard/static/js/live/times.js").read_text()
 
 
@@ -18,6 +20,7 @@ def iso(**ago):
 @pytest.fixture
 def page(browser):
     page = browser.new_page(timezone_id="Asia/Tokyo")
+    page.set_default_timeout(1000 * LONGEST_S)
     page.clock.install(time=NOW - timedelta(hours=1))  # it runs until it is stopped, however long that takes
     page.clock.pause_at(NOW)
     yield page

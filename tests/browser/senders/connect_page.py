@@ -26,8 +26,8 @@ def snippets(page):
 
 def open_session(page, project, *, turns):
     """Wait until the page shows a session with a number of turns, and open it."""
-    expect(page.get_by_text("Connected.")).to_be_visible(timeout=30_000)
-    expect(page.get_by_text(f"{turns} turns")).to_be_visible(timeout=30_000)
+    expect(page.get_by_text("Connected.")).to_be_visible()
+    expect(page.get_by_text(f"{turns} turns")).to_be_visible()
     page.get_by_role("link", name="Open the session").click()
     page.wait_for_url(re.compile(rf"/p/{project}/sessions/\d+"))
 

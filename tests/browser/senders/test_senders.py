@@ -15,6 +15,7 @@ from playwright.sync_api import expect
 
 from tests.browser.senders.connect_page import open_session, open_with_token, sessions, snippets
 from tests.browser.senders.model_server import ANSWER, ModelServer
+from tests.support.wait import LONGEST_S
 
 pytestmark = pytest.mark.slow
 
@@ -71,7 +72,7 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, request, tmp_
             input=program,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=LONGEST_S,
             cwd=folder,
             env=environment,
             check=False,

@@ -12,6 +12,7 @@ from django.core.asgi import get_asgi_application
 from recorder.access import tokens
 from recorder.models import Project
 from tests.support.small_loop import Loop
+from tests.support.wait import LONGEST_S
 
 ENDPOINTS = (
     "sessions",
@@ -182,10 +183,10 @@ def test_an_id_that_ends_like_an_endpoint_is_distinguished_by_its_encoding(proje
         communicator = HttpCommunicator(get_asgi_application(), "GET", unquote(raw_path), headers=headers)
         communicator.scope["raw_path"] = raw_path.encode()
         await communicator.send_input({"type": "http.request", "body": b""})
-        parts = [await communicator.receive_output()]
+        parts = [await communicator.receive_output(LONGEST_S)]
         while parts[-1]["type"] == "http.response.start" or parts[-1].get("more_body"):
-            parts.append(await communicator.receive_output())
-        await communicator.wait()
+            parts.append(await communicator.receive_output(LONGEST_S))
+        await communicator.wait(LONGEST_S)
         return json.loads(b"".join(part.get("body", b"") for part in parts))
 
     assert read("/api/v1/sessions/x%2Fevents")["session_id"] == "x/events"

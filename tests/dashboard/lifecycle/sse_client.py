@@ -9,6 +9,7 @@ from channels.db import database_sync_to_async
 from dashboard.asgi import application
 from recorder.ingest.pipeline import Batch, ingest
 from tests.support.endpoint_clients import HOST
+from tests.support.wait import LONGEST_S
 
 
 class Subscription:
@@ -18,10 +19,10 @@ class Subscription:
         self._communicator = communicator
         self._text = ""
 
-    async def events(self, number, wait=5):
+    async def events(self, number):
         """Wait for `number` events; return the data of each."""
         while self._text.count("event: ") < number or not self._text.endswith("\n\n"):
-            part = await self._communicator.receive_output(wait)
+            part = await self._communicator.receive_output(LONGEST_S)
             assert part.get("more_body"), "the stream ended"
             self._text += part["body"].decode()
         frames = [each for each in self._text.split("\n\n") if each.startswith("event: lifecycle\ndata: ")]
@@ -53,15 +54,15 @@ async def subscribed(token=None, *, query="", cookie=None):
     }
     communicator = ApplicationCommunicator(application, scope)
     await communicator.send_input({"type": "http.request", "body": b""})
-    start = await communicator.receive_output(5)
+    start = await communicator.receive_output(LONGEST_S)
     if start["status"] != 200:
         yield start["status"]
         return
     assert dict(start["headers"])[b"content-type"] == b"text/event-stream"
-    assert (await communicator.receive_output(5))["body"] == b": listening\n\n"
+    assert (await communicator.receive_output(LONGEST_S))["body"] == b": listening\n\n"
     yield Subscription(communicator)
     await communicator.send_input({"type": "http.disconnect"})
-    await communicator.wait(5)
+    await communicator.wait(LONGEST_S)
 
 
 @database_sync_to_async

@@ -12,6 +12,7 @@ from recorder.pubsub import invalidation
 from tests.dashboard.lifecycle.sse_client import play, subscribed, summaries, summary
 from tests.support import build
 from tests.support.foreign_tapes import tape
+from tests.support.wait import LONGEST_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -183,7 +184,7 @@ async def test_commits_in_quick_succession_are_sent_together(project, token, mon
         await subscription.events(1)
         for n in range(2, 5):
             await play(project, build.agent_start(f"s.a.{n}"))
-        together = await subscription._communicator.receive_output(5)
+        together = await subscription._communicator.receive_output(LONGEST_S)
     assert together["body"].count(b"turn-started") == 3
 
 

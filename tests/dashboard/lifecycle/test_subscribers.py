@@ -104,5 +104,5 @@ async def test_a_subscriber_that_reads_at_once_loses_nothing_of_a_burst(project,
     number = BACKLOG_MAX  # loops in one commit, with twice as many events as are queued for one subscriber
     async with subscribed(token) as one, subscribed(token) as other:
         await play(project, *(event for n in range(number) for event in build.small_loop(f"s{n}.a.1")))
-        received = await asyncio.gather(*(each.events(2 * number, wait=30) for each in (one, other)))
+        received = await asyncio.gather(*(each.events(2 * number) for each in (one, other)))
     assert [len(each) for each in received] == [2 * number] * 2

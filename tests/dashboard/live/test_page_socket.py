@@ -8,11 +8,12 @@ from dashboard.live import page_socket, project_topic
 from recorder.models import Session
 from tests.dashboard.open_page import ORIGIN, Place, in_thread, socket
 from tests.support.small_loop import Loop
+from tests.support.wait import LONGEST_S
 
 
 async def refused(path: str, *headers: tuple[bytes, bytes]) -> int:
     connection = socket(path, *headers)
-    connected, code = await connection.connect()
+    connected, code = await connection.connect(timeout=LONGEST_S)
     assert not connected
     return code
 
@@ -107,7 +108,7 @@ async def test_a_user_has_a_bounded_number_of_sockets_and_leaving_frees_one(plac
     assert await refused(path, ORIGIN, place.cookie) == page_socket.TOO_MANY
 
     other = await in_thread(Place, "another-user")
-    assert (await socket("/p/another-user/live/sessions", ORIGIN, other.cookie).connect())[0]
+    assert (await socket("/p/another-user/live/sessions", ORIGIN, other.cookie).connect(timeout=LONGEST_S))[0]
     await first.close()
     await open_page(place.sessions())
     assert await refused(path, ORIGIN, place.cookie) == page_socket.TOO_MANY

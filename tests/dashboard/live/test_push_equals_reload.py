@@ -7,6 +7,7 @@ import pytest
 from dashboard.live.project_topic import Topic
 from tests.dashboard.open_page import in_thread
 from tests.support.small_loop import Loop
+from tests.support.wait import LONGEST_S
 
 TAPES = sorted((Path(__file__).parents[2] / "tapes").rglob("*.events.jsonl"))
 
@@ -66,7 +67,7 @@ async def test_a_viewer_that_does_not_acknowledge_is_sent_four_frames_and_then_t
     for n in range(8):
         await in_thread(place.feed, loop.delta(f"word {n} "))
         await other.agree()
-    frames = [await slow.socket.receive_from() for _ in range(4)]
+    frames = [await slow.socket.receive_from(LONGEST_S) for _ in range(4)]
     assert await slow.socket.receive_nothing(timeout=0.2)
     for frame in frames:
         await slow.socket.send_to(slow.shown.show(frame))

@@ -14,6 +14,7 @@ from recorder.ingest.writer import close, writer
 from recorder.models import Project
 from tests.support.build import agent_start, line
 from tests.support.endpoint_clients import HOST, post, request
+from tests.support.wait import LONGEST_S
 
 
 @pytest.fixture
@@ -75,7 +76,7 @@ def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
     class Stuck(pipeline.Recorder):
         def feed(self, *lines):
             is_at_it.set()
-            assert may_go_on.wait(20)
+            assert may_go_on.wait(LONGEST_S)
             return super().feed(*lines)
 
     monkeypatch.setattr(pipeline, "Recorder", Stuck)
@@ -83,7 +84,7 @@ def test_readiness_is_refused_while_an_event_waits_too_long(token, monkeypatch):
     answers = []
     sender = Thread(target=lambda: answers.append(post(line(agent_start("s.a.1")), token)))
     sender.start()
-    assert is_at_it.wait(20)
+    assert is_at_it.wait(LONGEST_S)
     sleep(0.1)  # until it has waited longer than OLDEST_S
 
     refused = request("/readyz")

@@ -18,6 +18,7 @@ from websockets.sync.client import connect
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
 from tests.support.server import Server
+from tests.support.wait import LONGEST_S
 
 pytestmark = pytest.mark.slow
 
@@ -27,6 +28,7 @@ FLOOD_BYTES = 120 * MIB
 SLOW_S = 2
 SLOW_SENDS = 100  # of 0.2 s each, many times SLOW_S
 PAGE_BYTES = 4096  # of one frame from a page
+STUCK_S = 5  # without progress, after which the other side counts as no longer reading
 REFUSED_AFTER_BYTES = 16 * MIB
 
 
@@ -71,7 +73,7 @@ class Peak(Thread):
 
 
 @contextmanager
-def raw(server, *lines, timeout=20):
+def raw(server, *lines, timeout=LONGEST_S):
     with socket.create_connection(("127.0.0.1", server.port), timeout=timeout) as client:
         headers = (f"{each}\r\n" for each in (*lines[:1], f"Host: 127.0.0.1:{server.port}", *lines[1:]))
         client.sendall("".join(headers).encode())
@@ -111,7 +113,7 @@ def test_a_flood_costs_little_memory_and_other_clients_are_served(server):
         before = waits_s(quiet)
         sender.start()
         during = waits_s(quiet)
-        sender.join(60)
+        sender.join(LONGEST_S)
 
     assert peak.growth < GROWTH_BYTES
     # Relative to the same run without the flood; one outlier is allowed: a commit may wait for the disk.
@@ -146,7 +148,7 @@ def test_a_socket_is_not_read_before_its_token_was_checked(server):
             "Sec-WebSocket-Version: 13",
             "Sec-WebSocket-Key: AAAAAAAAAAAAAAAAAAAAAA==",
             "",
-            timeout=5,
+            timeout=STUCK_S,
         ) as client,
     ):
         pushed(client, FLOOD_BYTES)
@@ -166,7 +168,7 @@ def test_a_message_in_thousands_of_fragments_is_closed_with_4429(server):
         client.recv()
         with suppress(ConnectionClosed):
             client.send("" for _ in range(5_000))
-            client.recv(timeout=20)
+            client.recv(timeout=LONGEST_S)
 
         assert client.close_code == 4429
 
@@ -188,11 +190,11 @@ def test_a_frame_over_the_maximum_of_a_page_socket_closes_it(server):
 @pytest.mark.parametrize("path", ["/ingest/v1/events", "/nothing", "/signin", "/api/v1/sessions"])
 @pytest.mark.parametrize("length", [f"Content-Length: {FLOOD_BYTES}", "Transfer-Encoding: chunked"])
 def test_an_unauthenticated_client_cannot_upload(server, path, length):
-    with raw(server, f"POST {path} HTTP/1.1", length, "", timeout=5) as client:
+    with raw(server, f"POST {path} HTTP/1.1", length, "", timeout=STUCK_S) as client:
         if "chunked" in length:
             client.sendall(b"%x\r\n" % FLOOD_BYTES)
         sent = pushed(client, FLOOD_BYTES)
-        client.settimeout(5)
+        client.settimeout(STUCK_S)
         answer = received(client)
 
     assert sent < REFUSED_AFTER_BYTES
@@ -261,7 +263,7 @@ def post(server, body, **more):
     headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/x-ndjson"}
     headers |= {name.replace("_", "-"): value for name, value in more.items()}
     request = Request(f"{server.url}/ingest/v1/events", body, headers, method="POST")
-    with urlopen(request, timeout=60) as answer:
+    with urlopen(request, timeout=LONGEST_S) as answer:
         return json.load(answer)
 
 
@@ -290,13 +292,13 @@ def test_a_body_that_arrives_too_slowly_is_a_408(server):
 
 
 def test_a_connection_without_a_request_is_closed(server):
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=LONGEST_S) as client:
         assert client.recv(1) == b""
 
 
 def test_a_connection_serves_many_requests(server):
     request = f"GET /healthz HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n".encode()
-    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+    with socket.create_connection(("127.0.0.1", server.port), timeout=LONGEST_S) as client:
         client.sendall(request * 3)
         answers = b""
         while answers.count(b'{"status":"ok"}') < 3:

@@ -17,6 +17,7 @@ from tests.faults import outages
 from tests.nodes.nodes import Reader
 from tests.support.build import agent_start, line
 from tests.support.server import ROOT, Server
+from tests.support.wait import LONGEST_S
 
 DATABASE_URL = os.environ.get("DATABASE_URL", "")
 
@@ -119,7 +120,13 @@ def test_asynchronous_commit_is_refused_at_start(database, tmp_path):
     server = Server(tmp_path, DATABASE_URL=url.geturl())
     command = [sys.executable, "manage.py", "up", "--port", str(server.port)]
     done = subprocess.run(
-        command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False, timeout=60
+        command,
+        cwd=ROOT,
+        env=server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST_S,
     )
 
     assert done.returncode == 1

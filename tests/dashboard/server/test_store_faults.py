@@ -14,7 +14,7 @@ import pytest
 
 from tests.support.build import agent_start, line
 from tests.support.server import ROOT, Server
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -32,7 +32,7 @@ def send(server, producer, first, *lines):
     }
     request = Request(f"{server.url}/ingest/v1/events", b"\n".join(lines), headers, method="POST")
     try:
-        with urlopen(request, timeout=60) as response:
+        with urlopen(request, timeout=LONGEST_S) as response:
             return response.status, json.load(response), None
     except HTTPError as refused:
         with refused:
@@ -53,7 +53,7 @@ def until_stored(server, producer, first, *lines):
 def ready(server):
     try:
         bearer = {"Authorization": f"Bearer {server.token}"}
-        with urlopen(Request(f"{server.url}/readyz", headers=bearer), timeout=10) as response:
+        with urlopen(Request(f"{server.url}/readyz", headers=bearer), timeout=LONGEST_S) as response:
             return response.status
     except HTTPError as refused:
         with refused:
@@ -164,7 +164,13 @@ def test_a_damaged_database_is_not_served_and_not_touched(tmp_path, harm):
 
     command = [sys.executable, "manage.py", "up", "--port", str(server.port)]
     done = subprocess.run(
-        command, cwd=ROOT, env=server.environment, capture_output=True, text=True, check=False, timeout=60
+        command,
+        cwd=ROOT,
+        env=server.environment,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=LONGEST_S,
     )
 
     assert done.returncode == 1

@@ -10,7 +10,7 @@ from twisted.internet import asyncioreactor, protocol, tcp
 from twisted.internet.error import ConnectionAborted, ConnectionDone, ConnectionLost
 
 from dashboard.server.transport import EagerTransport
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 MUCH = bytes(range(256)) * 32 * 1024  # 8 MiB: more than the kernel buffers at once
 
@@ -71,7 +71,7 @@ class Line:
 
     def read(self, size):
         async def take():
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(LONGEST_S):
                 parts, length = [], 0
                 while length < size and (part := await self.loop.sock_recv(self.client, 1 << 20)):
                     parts.append(part)

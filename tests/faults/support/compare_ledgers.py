@@ -12,6 +12,7 @@ from itertools import pairwise
 from tests.faults.support import producer_stream
 from tests.faults.support.producers import Producer
 from tests.support.server import Server
+from tests.support.wait import LONGEST_S
 
 
 @dataclass
@@ -66,7 +67,7 @@ def _stored(server: Server, producer: Producer) -> Iterator[tuple[int, dict]]:
         url = f"{server.url}/api/v1/sessions/{session}/events?envelope=1"
         request = urllib.request.Request(url, headers=producer.bearer)
         try:
-            with urllib.request.urlopen(request, timeout=60) as answer:
+            with urllib.request.urlopen(request, timeout=LONGEST_S) as answer:
                 envelopes = [json.loads(line) for line in answer]
         except urllib.error.HTTPError as error:
             with error:

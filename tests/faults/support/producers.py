@@ -13,7 +13,8 @@ from websockets.sync.client import ClientConnection, connect
 from tests.faults.support import producer_stream
 
 AWAY_S = 0.03  # between two attempts to reach a server that is down
-WAIT_S = 20.0
+WAIT_S = 20.0  # for an answer, which may be lost
+CLOSE_S = 1.0  # a server that is cut off does not answer the close
 WINDOW_FRAMES = 6
 AGAIN = {429, 503}
 
@@ -135,7 +136,7 @@ class SocketProducer(Producer):
             additional_headers=self.bearer,
             compression=None,
             open_timeout=WAIT_S,
-            close_timeout=1,
+            close_timeout=CLOSE_S,
             proxy=None,
         ) as socket:
             socket.send(json.dumps({"op": "hello", "v": 1, "producer": self.name}))

@@ -16,6 +16,7 @@ import psycopg
 
 from tests.support.wait import until
 
+LOOK_S = 2  # of one look, which is repeated
 POSTGRES_USER = "postgres"  # the server refuses to run as root
 
 
@@ -112,7 +113,7 @@ class Postgres(Service):
 
     def _answers(self) -> bool:
         try:
-            psycopg.connect(self.url.replace("postgres:", "postgresql:", 1), connect_timeout=2).close()
+            psycopg.connect(self.url.replace("postgres:", "postgresql:", 1), connect_timeout=LOOK_S).close()
         except psycopg.OperationalError:
             return False
         return True

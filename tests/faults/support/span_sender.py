@@ -7,6 +7,7 @@ import threading
 from http.client import HTTPConnection, HTTPException
 
 AWAY_S = 0.03  # between two attempts to reach a server that is down
+WAIT_S = 20.0  # for an answer, which may be lost
 AGAIN = {429, 503}
 SPANS = 40  # in one body
 
@@ -25,7 +26,7 @@ class SpanSender(threading.Thread):
     def run(self) -> None:
         while not self.stopping.is_set():
             try:
-                connection = HTTPConnection("127.0.0.1", self.port, timeout=20)
+                connection = HTTPConnection("127.0.0.1", self.port, timeout=WAIT_S)
                 while not self.stopping.is_set():
                     self._send(connection)
             except (OSError, HTTPException):

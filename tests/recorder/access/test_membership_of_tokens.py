@@ -24,11 +24,6 @@ def sql(statement, *values):
 
 
 @pytest.fixture
-def project(transactional_db):
-    return Project.objects.create(slug="default")
-
-
-@pytest.fixture
 def ada(project):
     user = User.objects.create_user("ada")
     project.memberships.create(user=user)

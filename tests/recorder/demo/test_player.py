@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.server import ROOT, Server
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -150,7 +150,7 @@ def test_a_play_that_is_broken_off_leaves_nothing_running(server, folder):
     until(lambda: count(folder, "recorder_session WHERE is_demo AND status = 'running'"))
     playing.send_signal(signal.SIGINT)
 
-    assert playing.wait(timeout=30) == 1
+    assert playing.wait(timeout=LONGEST_S) == 1
     assert count(folder, "recorder_session WHERE is_demo AND status = 'running'") == 0
     assert count(folder, "recorder_session WHERE is_demo AND status = 'aborted'")
     server.manage("demo", "--remove")

@@ -31,7 +31,7 @@ from recorder.models import (
 from recorder.operations.integrity_check import findings
 from tests.support.foreign_tapes import TAPES, send
 from tests.support.project_digest import digest
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -269,7 +269,7 @@ def test_a_store_is_followed_while_its_program_writes(project, store, tmp_path):
         insert(store, "user_message", content="and now?")
         until(lambda: lines_in(base) == 57)
         following.send_signal(signal.SIGTERM)
-        following.communicate(timeout=30)
+        following.communicate(timeout=LONGEST_S)
 
 
 def lines_in(base):

@@ -9,6 +9,7 @@ from asgiref.sync import sync_to_async
 from channels.testing import WebsocketCommunicator
 
 from recorder.ingest.consumer import Close, SocketConsumer
+from tests.support.wait import LONGEST_S
 
 NO_REDIS = {
     "default": {
@@ -71,14 +72,14 @@ def notes():
 async def client(notes):
     """Return a client that is connected."""
     client = WebsocketCommunicator(Consumer.as_asgi(notes=notes), "/")
-    assert await client.connect() == (True, None)
+    assert await client.connect(timeout=LONGEST_S) == (True, None)
     yield client
-    await client.disconnect()
+    await client.disconnect(timeout=LONGEST_S)
 
 
 async def closed(client):
     """Return the code that the socket is closed with."""
-    message = await client.receive_output(5)
+    message = await client.receive_output(LONGEST_S)
     assert message["type"] == "websocket.close"
     return message["code"]
 
@@ -103,7 +104,7 @@ async def test_a_bug_before_the_handshake_is_the_servers_to_answer():
     client = WebsocketCommunicator(Consumer.as_asgi(is_refused=True), "/")
 
     with pytest.raises(OSError, match="while connecting"):
-        await client.connect()
+        await client.connect(timeout=LONGEST_S)
 
 
 async def test_after_the_close_no_frame_is_handled_and_everything_is_released(client, notes):
@@ -118,17 +119,17 @@ async def test_after_the_close_no_frame_is_handled_and_everything_is_released(cl
 
 async def test_a_client_that_leaves_is_released(notes):
     client = WebsocketCommunicator(Consumer.as_asgi(notes=notes), "/")
-    await client.connect()
-    await client.disconnect(1001)
+    await client.connect(timeout=LONGEST_S)
+    await client.disconnect(1001, timeout=LONGEST_S)
 
     assert notes == ["left with 1001", "released", "cancelled"]
 
 
 async def test_a_consumer_that_the_server_cancels_is_released(notes):
     client = WebsocketCommunicator(Consumer.as_asgi(notes=notes), "/")
-    await client.connect()
+    await client.connect(timeout=LONGEST_S)
     await client.send_to("echo")
-    await client.receive_from()
+    await client.receive_from(LONGEST_S)
     client.stop(exceptions=False)
     with pytest.raises(asyncio.CancelledError):
         await client.future
@@ -138,11 +139,11 @@ async def test_a_consumer_that_the_server_cancels_is_released(notes):
 
 async def test_no_message_waits_for_the_thread_that_django_shares(client):
     begun, end = threading.Event(), threading.Event()
-    slow = asyncio.ensure_future(sync_to_async(lambda: (begun.set(), end.wait(10)))())
+    slow = asyncio.ensure_future(sync_to_async(lambda: (begun.set(), end.wait(LONGEST_S)))())
     await asyncio.to_thread(begun.wait, 5)
     try:
         await client.send_to("echo")
-        assert await client.receive_from() == "echo"
+        assert await client.receive_from(LONGEST_S) == "echo"
     finally:
         end.set()
         await slow
@@ -151,5 +152,5 @@ async def test_no_message_waits_for_the_thread_that_django_shares(client):
 async def test_a_socket_opens_though_redis_is_away(settings):
     settings.CHANNEL_LAYERS = NO_REDIS  # a stock consumer opens a channel there before the handshake
     client = WebsocketCommunicator(Consumer.as_asgi(), "/")
-    assert await client.connect() == (True, None)
-    await client.disconnect()
+    assert await client.connect(timeout=LONGEST_S) == (True, None)
+    await client.disconnect(timeout=LONGEST_S)

@@ -16,6 +16,7 @@ from recorder.journal.batch import lines_of
 from recorder.models import JournalEvent
 from tests.support.build import agent_start, line
 from tests.support.endpoint_clients import HOST, post, request
+from tests.support.wait import LONGEST_S
 
 LIMIT = 16 * 2**20
 TINY = gzip.compress(b"x", mtime=0)
@@ -73,7 +74,7 @@ async def call(path, body=b"", token=""):
     }
     communicator = ApplicationCommunicator(application, scope)
     await communicator.send_input({"type": "http.request", "body": body})
-    return (await communicator.receive_output(20))["status"]
+    return (await communicator.receive_output(LONGEST_S))["status"]
 
 
 def fault_of(packed, limit=LIMIT):
@@ -148,7 +149,7 @@ async def test_health_is_answered_while_a_body_is_inflated(token, spy):
 
     def wait():
         is_inflating.set()
-        assert may_go_on.wait(20)
+        assert may_go_on.wait(LONGEST_S)
 
     spy.before = wait
     packed = gzip.compress(line(agent_start("s.a.1")))

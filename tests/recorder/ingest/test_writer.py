@@ -14,6 +14,7 @@ from recorder.ingest.writer import Writer
 from recorder.journal.batch import Batch, Gap
 from recorder.models import JournalEvent
 from tests.support.build import agent_start, line, turn_start
+from tests.support.wait import LONGEST_S
 
 LINES = [line(agent_start("s.a.1")), *(line(turn_start("s.a.1", index=n)) for n in range(9))]
 
@@ -58,7 +59,7 @@ async def test_who_was_answered_alone_waits_for_nobody(project, writer, monkeypa
     monkeypatch.setattr(writing, "SOON_S", 30)
     await writer.submit(batch(project, 0, LINES[:1]))
 
-    await asyncio.wait_for(writer.submit(batch(project, 1, LINES[1:])), 20)
+    await asyncio.wait_for(writer.submit(batch(project, 1, LINES[1:])), LONGEST_S)
 
 
 def _one_more(line):
@@ -141,7 +142,7 @@ def hold_lock(locked, free):
     with connection.cursor() as cursor:
         cursor.execute("BEGIN IMMEDIATE")
         locked.set()
-        free.wait(60)
+        free.wait(LONGEST_S)
         cursor.execute("ROLLBACK")
     connection.close()
 

@@ -10,6 +10,7 @@ from django.db import connection
 from recorder.models import DailyJob
 from recorder.operations import scheduler
 from recorder.operations.scheduler import LEASE, Job, Scheduler
+from tests.support.wait import LONGEST_S, POLL_S
 
 JOB = Job("check", time(3, 0))
 FOUR = datetime(2026, 2, 11, 4, tzinfo=UTC)
@@ -155,10 +156,10 @@ def test_a_server_that_stops_ends_the_job_and_lets_another_have_it(monkeypatch, 
     thread = threading.Thread(target=lambda: (running.poll(), connection.close()))
     thread.start()
     while not DailyJob.objects.exclude(holder="").exists():
-        thread.join(0.05)
+        thread.join(POLL_S)
 
     running.stop()
-    thread.join(10)
+    thread.join(LONGEST_S)
 
     assert not thread.is_alive()
     assert scheduler.acquire(JOB, datetime.now(UTC), "another")
@@ -175,8 +176,8 @@ def test_an_internal_error_is_logged_and_the_scheduler_goes_on(monkeypatch, capl
     monkeypatch.setattr(scheduler, "acquire", broken)
     running = Scheduler((JOB,))
     running.start()
-    assert looks.acquire(timeout=5)
-    assert looks.acquire(timeout=5)
+    assert looks.acquire(timeout=LONGEST_S)
+    assert looks.acquire(timeout=LONGEST_S)
     running.stop(5)
 
     assert "internal error in the scheduler" in caplog.text

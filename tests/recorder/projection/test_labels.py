@@ -168,5 +168,9 @@ def test_labels_are_found_through_their_index(project, three):
     else:
         plan = found.explain()
 
-    assert plan.count("session_label") == 2
+    # Of the second label PostgreSQL may read the few rows of the sessions that have the first one.
+    assert plan.count("session_label") == 2 or (
+        connection.vendor == "postgresql" and "session_label " in plan
+    )
     assert "SCAN recorder_sessionlabel" not in plan
+    assert "Seq Scan on recorder_sessionlabel" not in plan

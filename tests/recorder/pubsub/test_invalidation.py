@@ -15,6 +15,7 @@ from recorder.pubsub import commit_poller, invalidation
 from recorder.pubsub.commit_poller import CommitPoller
 from recorder.pubsub.invalidation import Invalidation, merge, unsubscribe
 from tests.support.build import agent_start, line, message_update, tool_start, turn_start
+from tests.support.wait import LONGEST_S
 
 pytestmark = pytest.mark.django_db(transaction=True)
 on_postgres = pytest.mark.skipif(
@@ -227,7 +228,7 @@ def slow(project, lines):
         assert process.stdout.readline() == "written\n"
 
         def commit():
-            process.communicate("commit\n", timeout=30)
+            process.communicate("commit\n", timeout=LONGEST_S)
             assert process.returncode == 0
 
         yield commit

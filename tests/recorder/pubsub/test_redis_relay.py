@@ -10,7 +10,9 @@ from channels_redis.pubsub import RedisPubSubChannelLayer
 from recorder.pubsub import invalidation
 from recorder.pubsub.invalidation import Invalidation, subscribe, unsubscribe
 from recorder.pubsub.redis_relay import GROUP, SILENCE_S, GapDetector, RedisRelay
+from tests.support.wait import LONGEST_S
 
+AGAIN_S = 0.1  # between two messages of which one is to arrive
 SAMPLE = Invalidation(1, sessions={1}, loops={2: 1}, turns={3: 2}, events={4: 2, 5: 0}, quarantined=True)
 
 
@@ -61,7 +63,7 @@ async def test_invalidations_of_a_node_are_sent_to_all(relay):
     await layer.group_add(GROUP, channel)
 
     relay.carry(SAMPLE)
-    while not (envelope := await asyncio.wait_for(layer.receive(channel), 10))["content"]:
+    while not (envelope := await asyncio.wait_for(layer.receive(channel), LONGEST_S))["content"]:
         pass
 
     assert Invalidation.of(envelope["content"]) == SAMPLE
@@ -108,11 +110,11 @@ async def received(heard):
         message = {"type": "invalidation", "node": "other", "number": number, "content": SAMPLE.message()}
         await get_channel_layer().group_send(GROUP, message)
         with suppress(TimeoutError):
-            return await asyncio.wait_for(heard.get(), 0.1)
+            return await asyncio.wait_for(heard.get(), AGAIN_S)
     return None
 
 
 async def logged(caplog, words):
-    async with asyncio.timeout(10):
+    async with asyncio.timeout(LONGEST_S):
         while words not in caplog.text:  # noqa: ASYNC110  a log sets no event
             await asyncio.sleep(0.01)

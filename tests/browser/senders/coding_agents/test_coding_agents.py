@@ -20,7 +20,7 @@ from tests.browser.senders.coding_agents.agents import AGENTS, PROMPT, SECOND_PR
 from tests.browser.senders.connect_page import open_session, open_with_token, sessions, snippets
 from tests.browser.senders.model_server import ANSWER, COMMAND, ModelServer
 from tests.support.server import ROOT
-from tests.support.wait import until
+from tests.support.wait import LONGEST_S, until
 
 pytestmark = pytest.mark.slow
 
@@ -80,7 +80,7 @@ def pushing(home, programs, lines):
         yield
     finally:
         os.killpg(process.pid, signal.SIGTERM)
-        output, _ = process.communicate(timeout=60)
+        output, _ = process.communicate(timeout=LONGEST_S)
         os.close(terminal)
         os.close(stdin)
     assert "rejected" not in output, output
@@ -90,7 +90,7 @@ def run(home, programs, agent, model, lines):
     """Run lines that start an agent with one prompt, and check its answer."""
     process = shell(home, programs, lines, agent.environment(model.url), stdin=subprocess.DEVNULL)
     try:
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=LONGEST_S)
     except subprocess.TimeoutExpired:
         os.killpg(process.pid, signal.SIGKILL)
         pytest.fail(process.communicate()[0])

@@ -11,6 +11,7 @@ from dashboard.pages.attention.sse_feed import SHOWN, row
 from recorder.models import Project
 from tests.dashboard.open_page import HOST, in_thread
 from tests.support import build
+from tests.support.wait import LONGEST_S
 
 PATH = "/p/default-project/attention/feed"
 START = {"type": "turn-started", "session_id": "s", "url": "/p/x/sessions/1", "at": 1_770_800_400_000}
@@ -32,21 +33,21 @@ class Feed:
 
     async def __aenter__(self):
         await self._page.send_input({"type": "http.request", "body": b""})
-        self.status = (await self._page.receive_output(5))["status"]
+        self.status = (await self._page.receive_output(LONGEST_S))["status"]
         if self.status == 200:
-            assert (await self._page.receive_output(5))["body"] == b": listening\n\n"
+            assert (await self._page.receive_output(LONGEST_S))["body"] == b": listening\n\n"
         return self
 
     async def __aexit__(self, *_):
         if self.status == 200:
             await self._page.send_input({"type": "http.disconnect"})
-        await self._page.wait(5)
+        await self._page.wait(LONGEST_S)
 
     async def rows(self, number):
         """Return the next rows."""
         text = ""
         while text.count("<li") < number:
-            text += (await self._page.receive_output(5))["body"].decode()
+            text += (await self._page.receive_output(LONGEST_S))["body"].decode()
         assert all(re.match(r"event: rows$|data: |: $|$", line) for line in text.split("\n"))
         return [f"<li{each}" for each in text.replace("\ndata: ", "\n").split("<li")[1:]]
 
