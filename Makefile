@@ -2,7 +2,7 @@
 
 HOST ?= 127.0.0.1
 PORT ?= 8000
-EXTRAS ?= $(if $(DATABASE_URL),postgres) $(if $(REDIS_URL),redis)
+EXTRAS ?= $(if $(DATABASE_URL),postgres) $(if $(REDIS_URL),redis) $(if $(LOOPSCOPE_OIDC_ISSUER),sso)
 PYTHON ?= python3.11 python3.12 python3.13 python3.14 python3
 
 VENV := .venv
@@ -59,7 +59,7 @@ check: $(DEV) ## Lint, format, types, boundaries, templates, style sheets, scrip
 	$(PY) manage.py makemigrations --check --dry-run
 
 bench: $(DEV) ## Run the benchmarks; each figure has the machine and the date
-	@for part in pipeline throughput spans live lifecycle pages evaluation client; do $(PY) -m bench.$$part || exit 1; done
+	@for part in pipeline masking throughput spans live lifecycle pages evaluation ledger search search.under_load browser.notes client; do $(PY) -m bench.$$part || exit 1; done
 
 dist: $(DEV) ## Build wheels and sdists of loopscope and loopscope-client into dist/
 	@rm -rf dist
@@ -115,4 +115,4 @@ $(RUNTIME): pyproject.toml constraints.txt | $(PY)
 
 $(DEV): pyproject.toml constraints.txt | $(PY)
 	@echo "Installing the test dependencies into $(VENV) ..."
-	@$(call INSTALL,dev postgres redis)
+	@$(call INSTALL,dev postgres redis sso)

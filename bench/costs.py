@@ -48,7 +48,11 @@ PAGES = (
     "costs",
     *(
         f"costs?{query}"
-        for query in ("since=24h", "since=30d", "since=90d", "by=model", "by=agent", "by=session")
+        for query in (
+            *("since=24h", "since=30d", "since=90d", "by=model", "by=agent", "by=session"),
+            *("q=model:model-1", "q=errors:0", "q=errors:0&since=24h", "q=session:s7", "q=role:judge"),
+            "q=errors:0&since=90d",
+        )
     ),
     "costs.csv",
     "costs/accounts",
@@ -155,7 +159,7 @@ class Filling:
             "project_id": str(project),
             "session_id": "'s' || i",
             "agent_id": f"'agent-' || i % {AGENTS}",
-            **dict.fromkeys(("created_at", "last_active_at", "last_event_at"), at),
+            **dict.fromkeys(("created_at", "last_active_at", "last_event_at", "last_received_at"), at),
             "status": "'completed'",
             "cost_nano": "i * 7919 % 1000000007",
         }

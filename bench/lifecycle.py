@@ -130,8 +130,7 @@ def latency(target: Target, number: int, marks: int) -> tuple[object, ...]:
         durable, moments = [], random.Random(1)
         for mark in range(marks):
             durable.append(agent.send(build.agent_start(f"mark-{mark}-{LONG}.a.1"))[1])
-            # Random: a fixed interval would always hit the same phase of the channel's throttle.
-            time.sleep(moments.uniform(0, 2 * EACH_S))
+            time.sleep(moments.uniform(0, 2 * EACH_S))  # so that marks hit every phase of the throttle
         time.sleep(1)  # until the last marks are received
         memory = target.rss_mib()
         agent.close()

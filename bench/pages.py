@@ -25,9 +25,9 @@ from itertools import chain as flatten
 from itertools import islice
 from pathlib import Path
 
+from bench.browser.session import chain
 from bench.evaluation import record
 from bench.live import quantiles
-from bench.session import chain
 from bench.support.machine import Target, floor, loopscope, report
 from bench.support.viewers import Reader
 from bench.support.workload import one_loop

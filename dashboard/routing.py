@@ -6,6 +6,7 @@ paths that programs use are JSON.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from channels.auth import AuthMiddlewareStack  # type: ignore[import-untyped]  # ships no types
@@ -18,7 +19,8 @@ from django.urls import path, re_path
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.page_socket import PageConsumer
 from dashboard.pages.attention.sse_feed import feed
-from dashboard.pages.registry import LIVE_PAGES
+from dashboard.pages.registry import LIVE_PAGES, LIVE_RIGHTS, SHARED_PAGES
+from dashboard.pages.share.live import SharedPageConsumer
 from dashboard.security.origin import (
     AgentOriginValidator,
     AllowedHostValidator,
@@ -34,6 +36,7 @@ from recorder.ingest.websocket import IngestConsumer
 from recorder.ingest.writer import writer
 
 django: Any = get_asgi_application()
+WRITTEN = re.compile(r"/api/v1/(notes|scores|views)(/|\Z)")  # endpoints of the API that write
 PAGE_WAIT_S, API_WAIT_S = 1.0, 10.0  # for spans that were acknowledged before the request
 
 
@@ -57,13 +60,18 @@ async def upgrade_required(scope: Scope, receive: Receive, send: Send) -> None:
 
 
 async def read_api(scope: Scope, receive: Receive, send: Send) -> None:
-    """Pass GET and HEAD to Django, HEAD as GET: the server omits the body. Other methods are a 405."""
-    if scope["method"] not in ("GET", "HEAD"):
-        body = {"code": "bad_method", "message": "the read API only supports GET and HEAD"}
-        await reply(send, 405, body, allow="GET, HEAD")
-    else:
+    """Pass GET and HEAD to Django, HEAD as GET: the server omits the body. Other methods are a 405.
+
+    Notes, scores and views are also written: these paths take POST, PATCH and DELETE.
+    """
+    if scope["method"] in ("GET", "HEAD"):
         await writer().spans_read(API_WAIT_S)
         await django({**scope, "method": "GET"}, receive, send)
+    elif scope["method"] in ("POST", "PATCH", "DELETE") and WRITTEN.match(scope["path"]):
+        await django(scope, receive, send)
+    else:
+        body = {"code": "bad_method", "message": "this endpoint only supports GET and HEAD"}
+        await reply(send, 405, body, allow="GET, HEAD")
 
 
 async def not_found(scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,10 +111,15 @@ http_urlpatterns = [
     re_path(r"^(?:ingest|api|otlp|v1)(?:/|\Z)", _checked(not_found)),
     re_path(r"", _route(pages)),
 ]
-page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES)
+page_consumer = PageConsumer.as_asgi(pages=LIVE_PAGES, rights=LIVE_RIGHTS)
+shared_page_consumer = SharedPageConsumer.as_asgi(pages=SHARED_PAGES, rights={})
 websocket_urlpatterns = [
     path("ingest/v1/ws", AgentOriginValidator(IngestConsumer.as_asgi())),
     path("p/<slug:slug>/live/<slug:page>", SameOriginValidator(AuthMiddlewareStack(page_consumer))),
+    path(
+        "s/<secret:secret>/live/<slug:page>",
+        SameOriginValidator(CookieMiddleware(shared_page_consumer)),
+    ),
     re_path(r"", SocketDenier.as_asgi()),  # a router without a match raises, and logs a traceback
 ]
 application = ProtocolTypeRouter(

@@ -1,15 +1,21 @@
 """Settings, all from environment variables; each has a working default (docs/reference/settings.md)."""
 
 import os
+import re
 import secrets
 import sys
 from contextlib import suppress
+from decimal import Decimal
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import dj_database_url
 import platformdirs
+
+from dashboard.mail_settings import *  # noqa: F403  the server that sends invites
+from dashboard.sso_settings import *  # noqa: F403  single sign-on, passkeys, TOTP
+from dashboard.sso_settings import SSO_APPS, SSO_MIDDLEWARE
 
 os.umask(0o077)  # only the owner may read the database, its backups and the secret key
 
@@ -33,6 +39,13 @@ def _number(name: str, default: int, most: int | None = None) -> int:
     if most is not None and int(text) > most:
         raise SystemExit(f"{name} must be at most {most}")
     return int(text)
+
+
+def _amount(name: str, default: str) -> Decimal:
+    text = os.environ.get(name, default)
+    if not re.fullmatch(r"\d{1,9}(\.\d{1,9})?", text):
+        raise SystemExit(f"{name} must be an amount in dollars such as 0.50, not {text!r}")
+    return Decimal(text)
 
 
 def _address(name: str, *schemes: str) -> str:
@@ -126,6 +139,10 @@ LOOPSCOPE_STALE_WAITING_S = _number("LOOPSCOPE_STALE_WAITING_S", 24 * 3600, most
 
 # A language model that extracts facts from recorded text (OpenAI's API); off without a URL.
 LOOPSCOPE_FACTS_URL = _address("LOOPSCOPE_FACTS_URL", "http://", "https://")
+LOOPSCOPE_SEARCH = os.environ.get("LOOPSCOPE_SEARCH", "1").lower() not in {"0", "false", "no", "off"}
+LOOPSCOPE_LEDGER = os.environ.get("LOOPSCOPE_LEDGER", "1").lower() not in {"0", "false", "no", "off"}
+LOOPSCOPE_WASTE = os.environ.get("LOOPSCOPE_WASTE", "1").lower() not in {"0", "false", "no", "off"}
+LOOPSCOPE_WASTE_USD = _amount("LOOPSCOPE_WASTE_USD", "1")  # waste of so much is an alarm; 0: none
 LOOPSCOPE_FACTS_MODEL = os.environ.get("LOOPSCOPE_FACTS_MODEL", "")
 LOOPSCOPE_FACTS_KEY = os.environ.get("LOOPSCOPE_FACTS_KEY", "")
 LOOPSCOPE_FACTS_S = _number("LOOPSCOPE_FACTS_S", 60) or 60
@@ -139,6 +156,7 @@ INSTALLED_APPS = [
     "django_htmx",
     "recorder",
     "dashboard",
+    *SSO_APPS,
 ]
 
 MIDDLEWARE = [
@@ -149,8 +167,11 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "dashboard.security.signins.SignIns",
     "dashboard.web.errors.DatabaseUnavailable",
     "django_htmx.middleware.HtmxMiddleware",
+    "dashboard.security.stream_access.StreamAccess",
+    *SSO_MIDDLEWARE,
 ]
 
 ROOT_URLCONF = "dashboard.urls"
@@ -178,6 +199,7 @@ TEMPLATES: list[dict[str, Any]] = [
                 "django.contrib.auth.context_processors.auth",
                 "dashboard.pages.registry.navigation",
                 "dashboard.web.appearance.look",
+                "dashboard.security.shared_view.layout",
             ],
         },
     }
@@ -230,13 +252,14 @@ CACHES: dict[str, dict[str, Any]] = {
 }
 
 REDIS_URL = _address("REDIS_URL", "redis://", "rediss://", "unix://")
+# Redis channels are shared by all its databases: the prefix separates installations.
+REDIS_PREFIX = f"loopscope-{sha256(SECRET_KEY.encode()).hexdigest()[:16]}"
 CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
     "default": {
         "BACKEND": "channels_redis.pubsub.RedisPubSubChannelLayer",
         "CONFIG": {
             "hosts": [{"address": REDIS_URL, "socket_connect_timeout": 2}],
-            # Redis channels are shared by all its databases: the prefix separates installations.
-            "prefix": f"loopscope-{sha256(SECRET_KEY.encode()).hexdigest()[:16]}",
+            "prefix": REDIS_PREFIX,
         },
     }
     if REDIS_URL
@@ -246,6 +269,10 @@ CHANNEL_LAYERS: dict[str, dict[str, Any]] = {
 STATIC_URL = "/static/"
 STATIC_ROOT = DATA / "static"
 STATICFILES_DIRS = [BASE / "dashboard" / "static"]
+STATICFILES_FINDERS = [
+    "django.contrib.staticfiles.finders.FileSystemFinder",
+    "dashboard.web.static_files.FilesOfPackages",
+]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -264,7 +291,11 @@ CSRF_FAILURE_VIEW = "dashboard.web.errors.csrf_failure"
 # `no-referrer` would make browsers send "Origin: null" with our own forms, which the CSRF check refuses.
 SECURE_REFERRER_POLICY = "same-origin"
 
+# Proxies between clients and this server, each of which adds the address before it to X-Forwarded-For.
+LOOPSCOPE_PROXIES = _number("LOOPSCOPE_PROXIES", 1 if _is_on("LOOPSCOPE_HTTPS") else 0, most=10)
+
 # Behind a proxy that terminates HTTPS, overwrites X-Forwarded-Proto and is the only way in.
+ALLAUTH_TRUSTED_PROXY_COUNT = LOOPSCOPE_PROXIES
 if _is_on("LOOPSCOPE_HTTPS"):
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")
     SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True

@@ -6,6 +6,7 @@ from dashboard.api.app import api
 from dashboard.notifications import views as notifications
 from dashboard.pages.account.urls import urlpatterns as account
 from dashboard.pages.registry import PAGES
+from dashboard.pages.share.public_urls import urlpatterns as share_links
 from dashboard.server.metrics import metrics
 from dashboard.shell import views as shell
 from dashboard.web import errors
@@ -20,6 +21,7 @@ urlpatterns = [
     path("notifications/now", notifications.now, name="notifications-now"),
     path("notifications/mute", notifications.mute, name="notifications-mute"),
     path("p/<slug:slug>/", include([pattern for page in PAGES for pattern in page.urls])),
+    path("s/", include(share_links)),
     path("api/v1/", api.urls),
     path("metrics", metrics, name="metrics"),
 ]

@@ -7,7 +7,8 @@ docs/reference/python-client.md lists all calls.
 """
 
 from loopscope_client.aio import AsyncClient
-from loopscope_client.client import Client, Status
+from loopscope_client.client import Client
+from loopscope_client.status import Status
 
 __version__ = "0.2.0"
 

@@ -7,15 +7,18 @@ import os
 from collections.abc import Mapping
 from typing import Self
 
-from loopscope_client.client import CLOSE_S, SPOOL_BYTES, Client, Status
+from loopscope_client.client import CLOSE_S, SPOOL_BYTES, Client
 from loopscope_client.factory import ScopeFactory
 from loopscope_client.never_raise import Done
+from loopscope_client.scopes.base import ScoreValue
+from loopscope_client.status import Status
 
 
 class AsyncClient(ScopeFactory):
     """A `Client` with `async with`; recording calls return at once, so awaiting them is optional.
 
-    Arguments are those of `Client`. Raises ValueError when `url` is not an HTTP or HTTPS URL.
+    Arguments are those of `Client`. Raises ValueError when `url` is not an HTTP or HTTPS URL, or
+    `mask_key` is empty.
 
     Example::
 
@@ -33,9 +36,18 @@ class AsyncClient(ScopeFactory):
         spool: str | os.PathLike[str] | None = None,
         spool_bytes: int = SPOOL_BYTES,
         close_s: float = CLOSE_S,
+        mask: bool = False,
+        mask_key: bytes | str | None = None,
     ) -> None:
         self._client = Client(
-            url, token, producer=producer, spool=spool, spool_bytes=spool_bytes, close_s=close_s
+            url,
+            token,
+            producer=producer,
+            spool=spool,
+            spool_bytes=spool_bytes,
+            close_s=close_s,
+            mask=mask,
+            mask_key=mask_key,
         )
 
     def send(self, event: Mapping[str, object]) -> Done:
@@ -47,6 +59,26 @@ class AsyncClient(ScopeFactory):
                 client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Started"})
         """
         return self._client.send(event)
+
+    def score(
+        self,
+        session_id: str,
+        name: str,
+        value: ScoreValue,
+        comment: str | None = None,
+        *,
+        loop: str | None = None,
+        turn: int | None = None,
+        id: str | None = None,
+    ) -> Done:
+        """Give a score to a session, or to a loop or turn of it, see `Client.score`.
+
+        Example::
+
+            async with AsyncClient(url, token) as client:
+                client.score("chat", "quality", 4)
+        """
+        return self._client.score(session_id, name, value, comment, loop=loop, turn=turn, id=id)
 
     @property
     def status(self) -> Status:

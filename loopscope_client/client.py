@@ -9,18 +9,21 @@ import os
 import weakref
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import RLock
+from time import monotonic
 from typing import Self
 from uuid import uuid4
 
 from loopscope_client.factory import ScopeFactory
+from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.never_raise import quiet
+from loopscope_client.scopes.base import ScoreValue
+from loopscope_client.status import Status
 from loopscope_client.transport import spool_folders
-from loopscope_client.transport.delivery import State
-from loopscope_client.transport.encoding import LINE_BYTES, line_of, shortened
+from loopscope_client.transport.encoding import LINE_BYTES, line_of, shortened, text_of
 from loopscope_client.transport.http import Connection
+from loopscope_client.transport.scores import Scores
 from loopscope_client.transport.sender import Sender
 from loopscope_client.transport.spool import HALF
 from loopscope_client.transport.spool_folders import LockedSpool
@@ -31,45 +34,6 @@ CLOSE_S = 5.0
 _PRODUCER_BYTES = 180
 
 
-@dataclass(frozen=True, slots=True)
-class Status:
-    """Delivery state and counters of a client.
-
-    `state` is open, idle, sending, waiting, unauthorized, forbidden or closed. Counters start at 0 with the
-    client and count lines; `queued` also counts lines of earlier processes of the same producer.
-
-    Example::
-
-        status = client.status
-        print(status.state, status.queued, status.error)
-    """
-
-    state: State
-    error: str  # why the client waits, empty while it does not
-    producer: str
-    spool: str  # path of this producer's folder
-    queued: int  # lines that are not stored yet
-    queued_bytes: int
-    sent: int  # lines that are stored
-    rejected: int  # lines that the server rejected permanently; its integrity page lists them
-    last_rejection: str
-    cut: int  # events above the size limit, sent with shortened content
-    retries: int
-    renumbered: int  # lines sent again under new numbers, because the server had lost or used the old ones
-    dropped: dict[str, int] = field(default_factory=dict)  # events per type that found the spool full
-
-    @property
-    def ok(self) -> bool:
-        """Whether all events so far are stored or will be: none was dropped or rejected, none waits.
-
-        Example::
-
-            if not client.status.ok:
-                print(client.status.error or client.status.last_rejection)
-        """
-        return self.state in ("open", "idle", "sending") and not self.dropped and not self.rejected
-
-
 class Client(ScopeFactory):
     """Records the runs of an agent; recording calls return at once and never raise.
 
@@ -78,7 +42,8 @@ class Client(ScopeFactory):
     default one per user, server and token. `spool_bytes` limits its size (at least 16 KiB), `close_s` is how
     many seconds `close` waits. `format` is the format of lines given to `forward`, `first` the number of the
     spool's first line when the caller numbers lines itself. Thread-safe; a forked child gets a producer of
-    its own. Raises ValueError when `url` is not an HTTP or HTTPS URL.
+    its own. With `mask` secrets are masked before anything is written or sent; `mask_key` makes equal secrets
+    equal across processes. Raises ValueError when `url` is not an HTTP or HTTPS URL, or `mask_key` is empty.
 
     Example::
 
@@ -98,9 +63,11 @@ class Client(ScopeFactory):
         close_s: float = CLOSE_S,
         format: str = "native",
         first: int | None = None,
+        mask: bool = False,
+        mask_key: bytes | str | None = None,
     ) -> None:
         self._url, self._token, self._first = url.rstrip("/"), token.strip(), first
-        self._format = format
+        self._format, self._masker = format, Masker(mask_key) if mask else None
         self._producer = _producer(producer) if producer else None
         self._spool_root = Path(spool) if spool is not None else None
         self._budget, self._close_s = max(16 * 1024, spool_bytes), close_s
@@ -122,16 +89,48 @@ class Client(ScopeFactory):
 
             client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Hi"})
         """
-        line = line_of(event)
-        if len(line) > LINE_BYTES:
-            line = shortened(line, LINE_BYTES)
-        kind = event.get("type")
-        self._put(line, kind if isinstance(kind, str) else "", _place(event))
+        self._put(line_of(event), event)
+
+    @quiet
+    def score(
+        self,
+        session_id: str,
+        name: str,
+        value: ScoreValue,
+        comment: str | None = None,
+        *,
+        loop: str | None = None,
+        turn: int | None = None,
+        id: str | None = None,
+    ) -> None:
+        """Give a score to a session, to a `loop` of it by its id, or to a `turn` of that, from 0.
+
+        `name` is a score that the project defines, `value` a number, a category or a boolean by its
+        definition. Giving it again changes it; an `id` distinguishes several scores of one name. Returns at
+        once and never raises: the score waits on disk until the server has answered. What the server refuses
+        is logged and counts in `status.rejected`.
+
+        Example::
+
+            client.score("chat", "quality", 4, "All tests pass.")
+        """
+        body = {
+            "target": {"session_id": session_id, "loop": loop, "turn": turn},
+            "name": name,
+            "value": value,
+            "text": self._masker.text(text_of(comment)) if self._masker and comment else comment or "",
+            "id": id or "",
+        }
+        if self._closed:
+            log.warning("a score was not recorded: the client is closed")
+        elif not self._scores.append(line_of(body)):
+            log.warning("a score was not recorded: the spool is full")
 
     def forward(self, line: bytes) -> bool:
-        """Record one line of JSON in the client's `format`; return False when the spool has no room for it.
+        """Record one line of JSON in the client's `format`; return whether the spool has it.
 
-        A blank line is skipped. A line above 4 MiB is shortened. A line that is not JSON is sent too: the
+        It has not without room for the line, or if the line cannot be masked. A blank line is skipped. A line
+        above 4 MiB is shortened. A line that is not JSON is sent too: the
         server rejects it and lists it on the integrity page.
 
         Example::
@@ -141,15 +140,11 @@ class Client(ScopeFactory):
         """
         if not line.strip():
             return True
-        if len(line) > LINE_BYTES:
-            line = shortened(line, LINE_BYTES)
         try:
             event = json.loads(line)
         except (ValueError, RecursionError):
             event = None  # the server rejects the line and shows it on its integrity page
-        named = event if isinstance(event, dict) else {}
-        kind = named.get("type")
-        return self._put(line, kind if isinstance(kind, str) else "", _place(named))
+        return self._put(line, event if isinstance(event, dict) else {})
 
     def has_room(self, size: int) -> bool:
         """Whether the spool has room for a line of `size` bytes, whatever its event type.
@@ -183,18 +178,18 @@ class Client(ScopeFactory):
 
             print(client.status.state, client.status.sent, client.status.queued)
         """
-        spool, counters = self._locked.spool, self._sender.counters
+        spool, counters, scores = self._locked.spool, self._sender.counters, self._scores
         dropped = dict(spool.drops.all)
         return Status(
             state="closed" if self._closed else counters.state,
             error=counters.error,
             producer=spool.state.producer,
             spool=str(spool.folder),
-            queued=spool.waiting,
+            queued=spool.waiting + scores.waiting,
             queued_bytes=spool.queued,
             sent=counters.sent,
-            rejected=counters.rejected,
-            last_rejection=counters.last_rejection,
+            rejected=counters.rejected + scores.rejected,
+            last_rejection=scores.last_rejection or counters.last_rejection,
             cut=counters.cut,
             retries=counters.retries,
             renumbered=counters.renumbered,
@@ -202,7 +197,7 @@ class Client(ScopeFactory):
         )
 
     def flush(self, timeout: float = CLOSE_S) -> bool:
-        """Wait until the server has stored all lines so far; return whether it has.
+        """Wait until the server has stored all lines and scores so far; return whether it has.
 
         Returns False after `timeout` seconds, and at once while the server refuses the token.
 
@@ -211,8 +206,7 @@ class Client(ScopeFactory):
             client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Checkpoint"})
             assert client.flush(timeout=10)
         """
-        self._sender.wake()
-        return self._sender.drained(timeout)
+        return self._drained(timeout)
 
     def close(self, timeout: float | None = None) -> bool:
         """Wait at most `timeout` seconds (default `close_s`) until all lines are stored, then stop.
@@ -230,9 +224,9 @@ class Client(ScopeFactory):
                 return True
             self._closed = True
         atexit.unregister(self.close)
-        self._sender.wake()
-        stored = self._sender.drained(self._close_s if timeout is None else timeout)
+        stored = self._drained(self._close_s if timeout is None else timeout)
         self._sender.stop(1.0)
+        self._scores.stop(1.0)
         return stored
 
     def __enter__(self) -> Self:
@@ -251,10 +245,28 @@ class Client(ScopeFactory):
         """
         self._sender.finish()
 
-    def _put(self, line: bytes, kind: str, place: tuple[str, str] | None) -> bool:
+    def _drained(self, timeout: float) -> bool:
+        """Wait for the lines and then for the scores, whose loops are stored by then."""
+        until = monotonic() + timeout
+        self._sender.wake()
+        stored = self._sender.drained(timeout)
+        return self._scores.drained(max(0.0, until - monotonic())) and stored
+
+    def _put(self, line: bytes, event: Mapping[str, object]) -> bool:
+        """Append the line of an event, masked before it is shortened: a cut could leave half a secret."""
         if self._closed:
             log.warning("an event was not recorded: the client is closed")
             return False
+        type_ = event.get("type")
+        kind, place = type_ if isinstance(type_, str) else "", _place(event)
+        try:
+            line = self._masker.line(line) if self._masker else line
+        except MaskingError as error:  # it is never sent unmasked
+            log.warning("an event was not recorded: %s", error)
+            self._locked.spool.drop(kind, place, "masking failed")
+            return False
+        if len(line) > LINE_BYTES:
+            line = shortened(line, LINE_BYTES)
         is_appended = self._locked.spool.append(line, kind, place)
         self._sender.wake()
         return is_appended
@@ -264,6 +276,7 @@ class Client(ScopeFactory):
         connection = Connection(self._url, self._token, self._format)
         self._sender = Sender(self._locked, connection, root, self._destination, self._budget)
         self._sender.start()
+        self._scores = Scores(root, self._url, lambda: Connection(self._url, self._token), self._budget)
 
     @property
     def _destination(self) -> str:
@@ -289,6 +302,7 @@ class Client(ScopeFactory):
             return
         with suppress(OSError):
             self._locked.abandon()
+            self._scores.abandon()
         if self._producer:
             self._producer = f"{self._producer}-{uuid4().hex[:8]}"
         try:

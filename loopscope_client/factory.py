@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from uuid import uuid4
 
 from loopscope_client.never_raise import Done
+from loopscope_client.scopes.base import ScoreValue
 from loopscope_client.scopes.groups import Group
 from loopscope_client.scopes.loops import Loop
 from loopscope_client.scopes.model_config import snapshot
@@ -20,6 +21,25 @@ class ScopeFactory:
         Example::
 
             client.send({"type": "Notice", "session_id": "chat", "kind": "note", "text": "Hi"})
+        """
+        raise NotImplementedError
+
+    def score(
+        self,
+        session_id: str,
+        name: str,
+        value: ScoreValue,
+        comment: str | None = None,
+        *,
+        loop: str | None = None,
+        turn: int | None = None,
+        id: str | None = None,
+    ) -> Done:
+        """Give a score to a session, see `Client.score`.
+
+        Example::
+
+            client.score("chat", "quality", 4)
         """
         raise NotImplementedError
 

@@ -5,6 +5,7 @@ import gc
 import signal
 import sys
 import threading
+from functools import partialmethod
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from django.db import connection
 from django.db.models.signals import post_migrate
 from hypothesis import HealthCheck, settings
 
+from dashboard.live import cached_value
 from recorder.ingest import writer
+from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
 
 # Neither `deadline` nor `too_slow`: both fail on a busy machine.
@@ -40,9 +43,12 @@ LONG_FILES = {
     "dashboard/lifecycle/test_runtimes.py",
     "dashboard/lifecycle/test_sse_endpoint.py",
     "dashboard/live/test_push_equals_reload.py",
+    "dashboard/pages/account/sign_in_methods/test_oidc.py",
+    "dashboard/pages/account/sign_in_methods/test_second_factor.py",
     "dashboard/pages/attention/test_live.py",
     "dashboard/pages/compactions/test_detail.py",
     "dashboard/pages/compactions/test_list.py",
+    "dashboard/pages/costs/queries/test_costs_query.py",
     "dashboard/pages/costs/test_chart.py",
     "dashboard/pages/evaluations/test_live.py",
     "dashboard/pages/evaluations/test_page.py",
@@ -61,6 +67,9 @@ LONG_FILES = {
     "dashboard/pages/session/tree/test_layout.py",
     "dashboard/pages/sessions/test_params.py",
     "dashboard/pages/test_reachability.py",
+    "dashboard/security/matrix/test_channels.py",
+    "dashboard/security/matrix/test_routes.py",
+    "dashboard/security/test_lost_access.py",
     "loopscope_client/test_client.py",
     "recorder/core/formats/test_native.py",
     "recorder/imports/test_aidaemon.py",
@@ -75,7 +84,10 @@ LONG_FILES = {
     "recorder/insights/test_interrupted_consolidation.py",
     "recorder/journal/test_read.py",
     "recorder/journal/test_storage.py",
+    "recorder/masking/test_all_ways.py",
+    "recorder/operations/expiry/test_dry_run.py",
     "recorder/operations/test_after_retention.py",
+    "recorder/operations/expiry/test_exports_of_deleted.py",
     "recorder/operations/test_retention.py",
     "recorder/operations/test_scheduler.py",
     "recorder/pricing/test_backfill.py",
@@ -85,6 +97,7 @@ LONG_FILES = {
     "recorder/projection/test_rebuild.py",
     "recorder/projection/test_store.py",
     "recorder/pubsub/test_invalidation.py",
+    "test_base_install.py",
     "test_first_start.py",
 }
 
@@ -113,9 +126,10 @@ def pytest_runtest_protocol(item):
 
 
 @pytest.fixture(autouse=True)
-def _no_cached_versions():
-    """Clear the caches of versions and of fragments: after a flush other sessions have the same keys."""
+def _nothing_cached():
+    """Clear what is cached: after a flush other sessions have the same keys."""
     record_versions.forget()
+    cached_value.forget()
     cache.clear()
 
 
@@ -143,10 +157,18 @@ def django_db_modify_db_settings(django_db_modify_db_settings):
     post_migrate.disconnect(dispatch_uid="django.contrib.auth.management.create_permissions")
     if connection.vendor == "postgresql":
         type(connection.ops).sql_flush = _deletes
+    else:
+        type(connection.ops).sql_flush = partialmethod(_flush, type(connection.ops).sql_flush)
 
 
 def _deletes(ops, style, tables, **_):
-    return ["; ".join(f"DELETE FROM {ops.quote_name(table)}" for table in tables)]
+    """Release the audit log, which the end of the flush makes append-only again, and empty the tables."""
+    released = immutability.release_audit("postgresql")
+    return ["; ".join([*released, *(f"DELETE FROM {ops.quote_name(table)}" for table in tables)])]
+
+
+def _flush(ops, own, style, tables, **options):
+    return [*immutability.release_audit("sqlite"), *own(ops, style, tables, **options)]
 
 
 def pytest_collection_finish():

@@ -22,12 +22,18 @@ else:
     # One for each checkout: two of them may be tested at once on one server.
     DATABASES["default"]["TEST"] = {"NAME": f"test_loopscope_{crc32(bytes(BASE)):08x}"}
 if REDIS_URL:
-    CHANNEL_LAYERS["default"]["CONFIG"]["prefix"] = f"loopscope-tests-{os.getpid()}"
+    REDIS_PREFIX = f"loopscope-tests-{os.getpid()}"
+    CHANNEL_LAYERS["default"]["CONFIG"]["prefix"] = REDIS_PREFIX
 
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
 STATIC_ROOT.mkdir()
 WHITENOISE_USE_FINDERS = True
 PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
+
+# The writer of a test neither indexes nor makes the ledger nor looks for waste: the tests of these say when.
+LOOPSCOPE_SEARCH = False
+LOOPSCOPE_LEDGER = False
+LOOPSCOPE_WASTE = False
 
 # Recorded streams have fixed times, of which the latest are months ago; tests of staleness set the limits.
 LOOPSCOPE_STALE_S = LOOPSCOPE_STALE_WAITING_S = 0

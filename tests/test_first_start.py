@@ -1,5 +1,6 @@
 """The whole application: it starts without data, keeps its secrets and sends its policy in every response."""
 
+import json
 import os
 import stat
 import subprocess
@@ -18,6 +19,8 @@ from recorder.core.formats import EVENT_VALUES
 from tests.support.wait import LONGEST_S
 
 ROOT = Path(__file__).resolve().parent.parent
+STATIC = ROOT / "dashboard" / "static"
+COLLECTING = "import django; django.setup(); from dashboard.web.static_files import collect; collect()"
 
 
 def python(folder: Path, *arguments: str, **environment: str) -> str:
@@ -120,7 +123,14 @@ def test_the_database_is_sqlite_in_the_data_folder_without_database_url(tmp_path
 
 
 def test_behind_https_django_has_nothing_to_warn_about(tmp_path):
-    output = python(tmp_path, "manage.py", "check", "--deploy", LOOPSCOPE_HTTPS="1")
+    production = {
+        "LOOPSCOPE_HTTPS": "1",
+        "LOOPSCOPE_PROXIES": "2",
+        "LOOPSCOPE_ALLOWED_HOSTS": "loops.example.com",
+        "LOOPSCOPE_SMTP_URL": "smtps://loops:secret@mail.example.com",
+        "LOOPSCOPE_SMTP_FROM": "loops@example.com",
+    }
+    output = python(tmp_path, "manage.py", "check", "--deploy", **production)
 
     assert output == "System check identified no issues (3 silenced)."
 
@@ -160,15 +170,27 @@ def test_an_acknowledged_commit_is_on_the_disk(db, settings):
             assert cursor.fetchone()[0] == answer, question
 
 
+def test_of_packages_only_htmx_is_collected_and_every_name_has_a_hash(tmp_path):
+    assert python(tmp_path, "-c", COLLECTING) == ""
+
+    manifest = tmp_path / "static/staticfiles.json"
+    collected = json.loads(manifest.read_text())["paths"]
+    sources = {path.relative_to(STATIC).as_posix() for path in STATIC.rglob("*") if path.is_file()}
+    of_packages = set(collected) - sources
+    assert {"django_htmx/htmx-2.min.js", "django_htmx/ext/hx-ws-2.min.js"} <= of_packages
+    assert {name[:12] for name in of_packages} == {"django_htmx/"}
+    assert not {"django_htmx/htmx-2.js", "django_htmx/htmx-4.min.js"} & of_packages
+    assert not [name for name in collected if (manifest.parent / name).exists()]
+
+
 def test_static_files_are_collected_once_and_again_when_one_changes(tmp_path):
-    collecting = "import django; django.setup(); from dashboard.web.static_files import collect; collect()"
     stamp, manifest = tmp_path / "static/.collected", tmp_path / "static/staticfiles.json"
 
-    assert python(tmp_path, "-c", collecting) == ""
+    assert python(tmp_path, "-c", COLLECTING) == ""
     made = manifest.stat().st_mtime_ns
-    assert python(tmp_path, "-c", collecting) == ""
+    assert python(tmp_path, "-c", COLLECTING) == ""
     assert manifest.stat().st_mtime_ns == made
 
     stamp.write_text("what the sources were before")
-    assert python(tmp_path, "-c", collecting) == ""
+    assert python(tmp_path, "-c", COLLECTING) == ""
     assert manifest.stat().st_mtime_ns > made

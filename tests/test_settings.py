@@ -30,7 +30,13 @@ def words(*files):
 
 
 # dj_database_url reads this one by itself.
-SETTINGS = words(ROOT / "dashboard/settings.py") | {"DATABASE_URL"}
+FILES = [ROOT / "dashboard" / name for name in ("settings.py", "sso_settings.py", "mail_settings.py")]
+SETTINGS = words(*FILES) | {"DATABASE_URL"}
+OIDC = {
+    "LOOPSCOPE_OIDC_ISSUER": "https://id.acme.example",
+    "LOOPSCOPE_OIDC_CLIENT_ID": "loopscope",
+    "LOOPSCOPE_OIDC_CLIENT_SECRET": "secret",
+}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
@@ -58,9 +64,55 @@ def test_the_reference_lists_every_setting_and_no_other():
     ],
 )
 def test_a_setting_that_cannot_be_is_refused_in_one_line(name, value):
+    refused(name, {name: value})
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("LOOPSCOPE_OIDC_ISSUER", OIDC | {"LOOPSCOPE_OIDC_ISSUER": "http://id.acme.example"}),
+        ("LOOPSCOPE_OIDC_ISSUER", OIDC | {"LOOPSCOPE_OIDC_ISSUER": "https://id.acme.example/?a=b"}),
+        ("LOOPSCOPE_OIDC_ISSUER", OIDC | {"LOOPSCOPE_OIDC_ISSUER": "id.acme.example"}),
+        ("LOOPSCOPE_OIDC_ISSUER", OIDC | {"LOOPSCOPE_OIDC_ISSUER": "https://[acme"}),
+        ("LOOPSCOPE_OIDC_CLIENT_ID", OIDC | {"LOOPSCOPE_OIDC_CLIENT_ID": ""}),
+        ("LOOPSCOPE_OIDC_CLIENT_SECRET", OIDC | {"LOOPSCOPE_OIDC_CLIENT_SECRET": ""}),
+        ("LOOPSCOPE_OIDC_CLIENT_ID", {"LOOPSCOPE_OIDC_CLIENT_ID": "loopscope"}),
+        ("LOOPSCOPE_OIDC_CLIENT_SECRET", {"LOOPSCOPE_OIDC_CLIENT_SECRET": "secret"}),
+        ("LOOPSCOPE_OIDC_ROLES", OIDC | {"LOOPSCOPE_OIDC_ROLES": "agents:owner"}),
+        ("LOOPSCOPE_OIDC_ROLES", OIDC | {"LOOPSCOPE_OIDC_ROLE_CLAIM": "groups"}),
+        ("LOOPSCOPE_OIDC_ROLE_CLAIM", OIDC | {"LOOPSCOPE_OIDC_ROLES": "agents:viewer"}),
+    ],
+)
+def test_single_sign_on_that_cannot_be_is_refused_in_one_line(name, values):
+    refused(name, values)
+
+
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("LOOPSCOPE_SMTP_URL", {"LOOPSCOPE_SMTP_URL": "mail.acme.example:25"}),
+        ("LOOPSCOPE_SMTP_URL", {"LOOPSCOPE_SMTP_URL": "smtps://ada:secret@mail.acme.example:port"}),
+        ("LOOPSCOPE_SMTP_URL", {"LOOPSCOPE_SMTP_URL": "smtps://ada@mail.acme.example"}),
+        ("LOOPSCOPE_SMTP_URL", {"LOOPSCOPE_SMTP_URL": "smtp://mail.acme.example/?tls=1"}),
+        ("LOOPSCOPE_SMTP_FROM", {"LOOPSCOPE_SMTP_URL": "smtp://mail.acme.example"}),
+        ("LOOPSCOPE_SMTP_FROM", {"LOOPSCOPE_SMTP_FROM": "loops@acme.example"}),
+        (
+            "LOOPSCOPE_SMTP_FROM",
+            {
+                "LOOPSCOPE_SMTP_URL": "smtp://mail.acme.example",
+                "LOOPSCOPE_SMTP_FROM": "Loops <l@acme.example>",
+            },
+        ),
+    ],
+)
+def test_a_mail_server_that_cannot_be_is_refused_in_one_line(name, values):
+    refused(name, values)
+
+
+def refused(name, values):
     command = [sys.executable, "-c", "import dashboard.settings"]
     done = subprocess.run(
-        command, cwd=ROOT, env={**os.environ, name: value}, capture_output=True, text=True, check=False
+        command, cwd=ROOT, env={**os.environ, **values}, capture_output=True, text=True, check=False
     )
 
     assert done.returncode == 1

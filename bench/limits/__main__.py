@@ -50,6 +50,7 @@ class Place:
     reader: Reader
     session: str = ""  # its id
     page: str = ""  # its path
+    icon: str = ""  # the path of a static file
 
     @property
     def port(self) -> int:
@@ -172,10 +173,10 @@ def _body(content: Callable[[int], bytes], size: int, **headers: str) -> Attack:
 
 
 def _get(path: str, *, with_token: bool = True, is_signed_in: bool = False, headers: str = "") -> Attack:
-    """Return an attack that gets a path repeatedly; `{session}` and `{page}` become recorded ones."""
+    """Return an attack that gets a path repeatedly; `{session}`, `{page}` and `{icon}` become real ones."""
 
     def attack(target: Place, share: float) -> tuple[int, str]:
-        found = path.format(session=target.session, page=target.page)
+        found = path.format(session=target.session, page=target.page, icon=target.icon)
         bearer = f"Authorization: Bearer {target.token}\r\n" if with_token and not is_signed_in else ""
         cookie = f"Cookie: {target.cookie}\r\n" if is_signed_in else ""
         request = f"GET {found} HTTP/1.1\r\nHost: 127.0.0.1\r\n{bearer}{cookie}{headers}\r\n"
@@ -227,9 +228,11 @@ def _recorded(place: Place) -> Place:
             f"Authorization: Bearer {place.token}\r\n\r\n".encode()
         )
         session = json.loads(line.read_response()[1])["items"][0]["session_id"]
-    page = re.search(r"/p/default/sessions/\d+", place.reader.get("/p/default/sessions"))
+    listed = place.reader.get("/p/default/sessions")
+    page, icon = re.search(r"/p/default/sessions/\d+", listed), re.search(r"/static/favicon[.\w]+", listed)
     assert page is not None
-    return replace(place, session=session, page=page[0])
+    assert icon is not None
+    return replace(place, session=session, page=page[0], icon=icon[0])
 
 
 def _chunks(target: Place, share: float) -> tuple[int, str]:
@@ -298,7 +301,7 @@ ATTACKS: dict[str, Attack] = {
     "metrics": _get("/metrics"),
     "sign-in page": _get("/signin", with_token=False),
     "sign-in refused": _sign_in,
-    "static file": _get("/static/favicon.svg", with_token=False),
+    "static file": _get("{icon}", with_token=False),
     "sign-in link": _get("/signin/" + "x" * 43, with_token=False),
     "headers": _get(
         "/healthz", with_token=False, headers=f"X-Long: {'x' * 8_000}\r\n" + "X-More: 1\r\n" * 300
@@ -317,6 +320,11 @@ ATTACKS: dict[str, Attack] = {
     "read API: events": _get("/api/v1/sessions/{session}/events"),
     "read API: export": _get("/api/v1/sessions/{session}/export?as=phi-session"),
     "read API: context": _get("/api/v1/sessions/{session}/context"),
+    "read API: search": _get(f"/api/v1/search?limit=200&q={WORDS}"),
+    "read API: notes": _get("/api/v1/notes?limit=200"),
+    "read API: scores": _get("/api/v1/scores"),
+    "read API: views": _get("/api/v1/views"),
+    "read API: audit": _get("/api/v1/audit"),
     "read API: description": _get("/api/v1/openapi.json"),
     "read API without a token": _get("/api/v1/sessions", with_token=False),
     "lifecycle": _subscribe,

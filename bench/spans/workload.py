@@ -79,7 +79,7 @@ def _answer(chance: random.Random, call: str) -> dict[str, Any]:
 
 
 def _history(chance: random.Random) -> Iterator[Span]:
-    """Yield runs whose last answer stands in each of the spans around it."""
+    """Yield runs whose last answer is in each of the spans around it."""
     at = START_NS + chance.randrange(10**15)
     while True:
         trace, ids = chance.randbytes(16), [chance.randbytes(8) for _ in range(ANCESTORS)]

@@ -39,10 +39,12 @@ class Target:
 
 
 @contextmanager
-def loopscope(database: str | None = None, root: Path = ROOT) -> Iterator[tuple[Target, Server]]:
+def loopscope(
+    database: str | None = None, root: Path = ROOT, **settings: str
+) -> Iterator[tuple[Target, Server]]:
     """Start a new Loopscope with an empty database, from the checkout `root`; stop it afterwards."""
-    with TemporaryDirectory(prefix="loopscope-bench-", dir=_disk()) as folder, fresh(database) as settings:
-        server = Server(Path(folder), from_nothing=root != ROOT, root=root, **settings)
+    with TemporaryDirectory(prefix="loopscope-bench-", dir=_disk()) as folder, fresh(database) as stores:
+        server = Server(Path(folder), from_nothing=root != ROOT, root=root, **stores, **settings)
         server.start()
         try:
             yield Target("loopscope", server.port, server.pid, server.token), server

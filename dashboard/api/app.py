@@ -13,16 +13,20 @@ from django.http import Http404, HttpRequest, HttpResponse
 from ninja import NinjaAPI, Router
 from ninja.errors import HttpError, ValidationError
 
-from dashboard.api import endpoints, session_endpoints
+from dashboard.api import endpoints, ledger_endpoints, note_endpoints, saved_views, session_endpoints
+from dashboard.api.what_if import endpoint as what_if_endpoint
 from dashboard.lifecycle.openapi import with_lifecycle
+from dashboard.query_language import QueryError
 from dashboard.security.access import NotSignedIn, Reader, reader
 from recorder.database.errors import as_busy
 from recorder.journal.read import Pruned
+from recorder.notes.errors import NotAllowed, NoTarget, Refused
 
 ABOUT = """What Loopscope recorded. Pages are keyset pages: pass `next` as `cursor`. Unknown is null, never 0.
 Times are RFC 3339 UTC. A record is identified by the `id` of its item; ids survive a rebuild. Money is in
 dollars, as exact decimal text. `project` selects one of a signed-in user's projects; a token has one."""
 
+CODES = {403: "forbidden", 404: "not_found", 409: "conflict"}
 AFTER_PRUNING = "records and totals remain; `/events?envelope=1` returns the remaining lines."
 
 
@@ -50,14 +54,18 @@ def problem(request: HttpRequest, status: int, code: str, message: str) -> HttpR
     return response
 
 
+def _bad(request: HttpRequest) -> str:
+    return "bad_query" if request.method in ("GET", "HEAD") else "bad_body"
+
+
 @api.exception_handler(NotSignedIn)
 def _not_signed_in(request: HttpRequest, _: NotSignedIn) -> HttpResponse:
     return problem(request, 401, "unauthorized", "Send a token with scope read as `Authorization: Bearer …`.")
 
 
 @api.exception_handler(PermissionDenied)
-def _denied(request: HttpRequest, _: PermissionDenied) -> HttpResponse:
-    return problem(request, 403, "forbidden", "This token does not have scope read.")
+def _denied(request: HttpRequest, denied: PermissionDenied) -> HttpResponse:
+    return problem(request, 403, "forbidden", str(denied) or "This token does not have scope read.")
 
 
 @api.exception_handler(Http404)
@@ -68,13 +76,34 @@ def _missing(request: HttpRequest, _: Http404) -> HttpResponse:
 @api.exception_handler(ValidationError)
 def _bad_query(request: HttpRequest, error: ValidationError) -> HttpResponse:
     faults = "; ".join(f"{'.'.join(map(str, fault['loc'][1:]))}: {fault['msg']}" for fault in error.errors)
-    return problem(request, 400, "bad_query", faults)
+    return problem(request, 400, _bad(request), faults)
+
+
+@api.exception_handler(QueryError)
+def _bad_grammar(request: HttpRequest, error: QueryError) -> HttpResponse:
+    fields = {"code": "bad_query", "at": error.at, "message": error.message}
+    return api.create_response(request, fields, status=400)
 
 
 @api.exception_handler(HttpError)
 def _http_error(request: HttpRequest, error: HttpError) -> HttpResponse:
-    code = "not_found" if error.status_code == 404 else "bad_query"
+    code = CODES.get(error.status_code) or _bad(request)
     return problem(request, error.status_code, code, str(error))
+
+
+@api.exception_handler(Refused)
+def _refused(request: HttpRequest, error: Refused) -> HttpResponse:
+    return problem(request, 409 if error.code == "conflict" else 400, error.code, str(error))
+
+
+@api.exception_handler(NoTarget)
+def _no_target(request: HttpRequest, error: NoTarget) -> HttpResponse:
+    return problem(request, 404, "not_found", str(error))
+
+
+@api.exception_handler(NotAllowed)
+def _not_allowed(request: HttpRequest, _: NotAllowed) -> HttpResponse:
+    return problem(request, 403, "forbidden", "Only the author and admins may change this entry.")
 
 
 @api.exception_handler(Pruned)
@@ -93,8 +122,12 @@ def _database_error(request: HttpRequest, error: Exception) -> HttpResponse:
     return response
 
 
+api.add_router("", ledger_endpoints.router)
+api.add_router("", what_if_endpoint.router)
 api.add_router("", session_endpoints.router)
 api.add_router("", endpoints.router)
+api.add_router("", note_endpoints.router)
+api.add_router("", saved_views.router)
 
 
 @api.get("/openapi.json", include_in_schema=False)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
-from typing import TYPE_CHECKING, Annotated, Literal, Self, cast
+from typing import TYPE_CHECKING, Annotated, Literal, Self, TypeVar, cast
 
+from django.utils import timezone
 from ninja import Schema
 from ninja.errors import HttpError
 from pydantic import (
@@ -18,6 +19,9 @@ from pydantic import (
     model_validator,
 )
 
+from dashboard.query_language import parse
+from dashboard.query_language.spending import spending_scope
+from dashboard.shared.ledger_sums.queries import Scope as SumsScope
 from dashboard.shared.session_filter import (
     LABEL_MAX,
     METADATA,
@@ -27,11 +31,25 @@ from dashboard.shared.session_filter import (
     Wanted,
     metadata_names,
 )
+from dashboard.shared.waste.words import LABELS as WASTE_RULES
 from dashboard.web.keyset import Cursor, Order
 from recorder.core.formats.registry import SOURCES
+from recorder.operations.audit_actions import ACTIONS, Group
+
+Selected = TypeVar("Selected")
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from django.contrib.auth.models import AbstractBaseUser
     from django.http import QueryDict
+
+    from dashboard.query_language.nodes import Node
+    from dashboard.security.access import Reader
+    from dashboard.shared.spending.scope import Scope
+    from recorder.models import Project
+
+    Matches = Callable[[int, Node | None, datetime, AbstractBaseUser | None], Selected]
 
 LIMIT, LIMIT_MAX = 50, 200
 ID_MAX = 2**63 - 1
@@ -73,6 +91,23 @@ class Params(Schema):
         return {name: value for name, value in cleaned.items() if value not in ("", [])}
 
 
+class Queried(Params):
+    """Parameters of a list that takes a query; `q` is in the grammar of `dashboard.query_language`."""
+
+    q: str = ""
+    _node: Node | None = PrivateAttr(None)
+    _user: AbstractBaseUser | None = PrivateAttr(None)
+
+    def read_query(self, reader: Reader) -> Self:
+        """Return these parameters with the query parsed for its reader. Raises QueryError."""
+        self._node, self._user = parse(self.q), reader.user
+        return self
+
+    def condition(self, on: Matches[Selected], project: Project) -> Selected:
+        """Return the condition of the query on one kind of record, or on all that has usage."""
+        return on(project.pk, self._node, timezone.now(), self._user)
+
+
 class ById(Params):
     """A page of items in recorded order."""
 
@@ -80,15 +115,24 @@ class ById(Params):
     limit: Limit = LIMIT
 
 
-class OfSession(ById):
+class OfSession(ById, Queried):
     session_id: Text | None = None
+
+
+class OfNotes(OfSession):
+    """Notes, scores and bookmarks; `at` gives those that stand as of an event of the session."""
+
+    kind: Literal["note", "score", "bookmark"] | None = None
+    name: Text | None = None
+    source: Literal["human", "code", "judge"] | None = None
+    at: Annotated[int, Field(ge=0, le=ID_MAX)] | None = None
 
 
 class OfLoop(OfSession):
     loop_id: Text | None = None
 
 
-class OfConfigs(Params):
+class OfConfigs(Queried):
     """Filter of the groups that count; `cursor` is the number of configs before the page."""
 
     since: Moment | None = None
@@ -100,16 +144,57 @@ class OfConfigs(Params):
     limit: Limit = LIMIT
 
 
+class OfAudit(ById):
+    """Filter of the audit log; a repeated parameter matches any of its values."""
+
+    q: Annotated[Text, Field(description="Words, each in the actor, the target or the address.")] = ""
+    group: Group | None = None
+    actor: Texts = []
+    action: Annotated[Texts, Field(description=f"Any of: {', '.join(ACTIONS)}.")] = []
+    since: Moment | None = None
+    until: Moment | None = None
+    _reader: AbstractBaseUser | None = PrivateAttr(None)
+
+    def read_by(self, reader: Reader) -> Self:
+        """Return these parameters with their reader."""
+        self._reader = reader.user
+        return self
+
+    @property
+    def reader(self) -> AbstractBaseUser | None:
+        return self._reader
+
+
 class OfApprovals(OfSession):
     open: bool = False
 
 
-class OfUsage(ById):
-    """Usage by config, model or agent, also by day; `since` and `until` count by whole hours."""
+class OfWaste(ById, Queried):
+    """Waste of one session or of all that `q` selects; `alarms` only what stood on the attention page."""
+
+    session: Text | None = None
+    rule: Literal[tuple(WASTE_RULES)] | None = None  # type: ignore[valid-type]
+    since: Moment | None = None
+    alarms: bool = False
+
+
+class OfUsage(ById, Queried):
+    """Usage by config, model or agent, also by day; `since` and `until` count by whole hours.
+
+    `q` selects the sessions whose usage counts; `agent`, `model`, `provider`, `config`, `loop`, `role` and
+    `branch`, apart from other keys, select their turns.
+    """
 
     group_by: Literal["config", "config,day", "model", "model,day", "agent", "agent,day"] = "config"
     since: Moment | None = None
     until: Moment | None = None
+    _scope: Scope | None = PrivateAttr(None)
+
+    def scope(self, project: Project) -> Scope:
+        """Return what the query selects, read once in a request."""
+        if self._scope is None:
+            self._scope = self.condition(spending_scope, project)
+        return self._scope
 
     @property
     def by_day(self) -> bool:
@@ -134,16 +219,68 @@ class OfContext(Params):
     as_: Annotated[Literal["json", "text"], Field(alias="as")] = "json"
 
 
+class OfLedger(Params):
+    """The session of a block ledger; `at` gives it as of an event."""
+
+    session_id: Text
+    at: Annotated[int, Field(ge=0, le=ID_MAX)] | None = None
+
+
+class OfLedgerSums(Params):
+    """Whole days in UTC, both included, by default the last 14; a repeated parameter matches any value."""
+
+    since: date | None = None
+    until: date | None = None
+    agent: Texts = []
+    version: Texts = []
+    model: Texts = []
+
+    def scope(self, project: Project) -> SumsScope:
+        """Return which calls of a project count: at most 366 days, the newest. Raises HttpError."""
+        today = timezone.now().astimezone(UTC).date()
+        last = min(self.until or today, today)
+        first = self.since or last - timedelta(days=13)
+        if first > last:
+            raise HttpError(400, "since: must not be after until or today.")
+        first = max(first, last - timedelta(days=365))
+        narrow = tuple(self.agent), tuple(self.version), tuple(self.model)
+        return SumsScope(project.pk, first, last, *narrow)
+
+
+class OfWhatIf(Params):
+    """A session, or the whole days in UTC that a time touches, also of one agent; and models.
+
+    A model is PROVIDER:MODEL. Without models they are those that answered, and common ones.
+    """
+
+    session: Text | None = None
+    since: Moment | None = None
+    until: Moment | None = None
+    agent: Text | None = None
+    model: Annotated[Texts, Field(max_length=5)] = []
+
+
 class OfEvents(Params):
     """Whether each recorded line is wrapped in an envelope with its id, producer and loop."""
 
     envelope: bool = False
 
 
-class OfSessions(Params):
+class OfSearch(Params):
+    """A query, the kinds of its hits, and their order; `cursor` is the `next` of the page before."""
+
+    q: str = ""
+    kind: list[
+        Literal["prompt", "answer", "thinking", "tool_call", "tool_result", "system", "note", "title"]
+    ] = []
+    sort: Literal["newest", "best"] = "newest"
+    cursor: Annotated[int, Field(ge=0, le=ID_MAX)] = 0
+    limit: Limit = LIMIT
+
+
+class OfSessions(Queried):
     """A page of sessions; a repeated parameter matches any of its values."""
 
-    q: Annotated[Text, Field(max_length=200)] = ""
     status: list[Literal[STATUSES]] = []  # type: ignore[valid-type]  # defined once, in session_filter
     stale: bool | None = None
     outcome: list[Literal[OUTCOMES]] = []  # type: ignore[valid-type]
@@ -192,7 +329,6 @@ class OfSessions(Params):
     def wanted(self) -> Wanted:
         """Return the conditions; the minimum cost in nano-dollars."""
         return Wanted(
-            q=self.q.strip(),
             recorded_status=tuple(self.status),
             stale=self.stale,
             outcome=tuple(self.outcome),

@@ -10,16 +10,28 @@ from typing import Any, Literal
 
 from pydantic import BaseModel
 
+from dashboard.shared.audit_log.schemas import AuditItem
 from dashboard.shared.session_json.money_fields import Buckets, Metered, Money, Usage
 from dashboard.shared.session_json.schemas import Config, LoopItem, Moment, SessionItem
 from recorder.core.handlers.verdict import Verdict
 
 Content = Literal["none", "block", "request", "summary"]
+CallState = Literal["running", "stale", "completed", "failed", "aborted"]
+WASTE_URLS_MAX = 50
+
+
+class NoteCounts(BaseModel):
+    """How many notes, replies among them, scores and bookmarks a session has."""
+
+    notes: int
+    scores: int
+    bookmarks: int
 
 
 class SessionDetail(SessionItem):
     """A session with its loops in tree order in place of their number."""
 
+    notes: NoteCounts
     loops: list[LoopItem]  # type: ignore[assignment]  # the protocol uses one name for both
 
 
@@ -117,6 +129,55 @@ class ApprovalItem(BaseModel):
     is_inferred: bool
 
 
+class WasteItem(BaseModel):
+    """What one rule found in one loop. `times` includes the first occurrence; `calls` counts what is waste.
+
+    `cost_usd` is null if no call has a price; `unpriced` counts those without. `alarm_event` is the event
+    that made it an alarm. `urls` are the pages of the first 50 wasted calls.
+    """
+
+    id: int
+    session_id: str
+    loop: int
+    agent_id: str | None
+    rule: str
+    name: str | None
+    times: int
+    calls: int
+    tokens: int
+    cost_usd: str | None
+    unpriced: int
+    first_event: int
+    last_event: int
+    last_at: Moment
+    alarm_event: int | None
+    alarmed_at: Moment | None
+    urls: list[str]
+
+
+class SessionOfCall(BaseModel):
+    session_id: str
+    title: str | None
+    url: str
+
+
+class ToolCallItem(BaseModel):
+    """A tool call. `loop` and `turn` are ids of records; `turn` is null for a call outside of any turn."""
+
+    id: int
+    tool_call_id: str
+    tool_name: str
+    state: CallState
+    started_at: Moment | None
+    ended_at: Moment | None
+    duration_ms: int | None
+    session: SessionOfCall
+    loop: int
+    loop_id: str
+    turn: int | None
+    url: str
+
+
 class QuarantineItem(BaseModel):
     """A rejected line; `raw` is its beginning, undecodable bytes replaced."""
 
@@ -129,6 +190,48 @@ class QuarantineItem(BaseModel):
     raw: str
     size: int
     received_at: Moment
+
+
+HitKind = Literal["prompt", "answer", "thinking", "tool_call", "tool_result", "system", "note", "title"]
+
+
+class SearchHit(BaseModel):
+    """A place where words of the query stand. `ranges` count the characters (code points) of `snippet`."""
+
+    kind: HitKind
+    loop: int | None
+    turn: int | None
+    event: int | None
+    at: Moment | None
+    snippet: str
+    ranges: list[tuple[int, int]]
+
+
+class SearchItem(BaseModel):
+    """A session with its first hits; `more` counts the others, up to 1,000."""
+
+    session_id: str
+    title: str
+    url: str
+    at: Moment
+    hits: list[SearchHit]
+    more: int
+
+
+class IndexLag(BaseModel):
+    """How far the index is behind what is recorded."""
+
+    lag_s: float
+    events: int
+
+
+class SearchResults(BaseModel):
+    """`total` is null where counting the sessions would take too long."""
+
+    items: list[SearchItem]
+    next: str | None
+    total: int | None
+    index: IndexLag
 
 
 class Page(BaseModel):
@@ -160,5 +263,75 @@ class Approvals(Page):
     items: list[ApprovalItem]
 
 
+class Wastes(Page):
+    items: list[WasteItem]
+
+
+class ToolCalls(Page):
+    items: list[ToolCallItem]
+
+
 class Quarantine(Page):
     items: list[QuarantineItem]
+
+
+class TargetItem(BaseModel):
+    """What an entry is about. `turn` is the position in the loop, from 0; `event` the anchor: see `at`.
+
+    As of an earlier event the entry does not stand yet. `loop` and `evaluation` are ids of records.
+    """
+
+    type: Literal["session", "loop", "turn", "event", "evaluation"]
+    session_id: str
+    loop: int | None
+    loop_id: str | None
+    run: int | None
+    turn: int | None
+    event: int
+    evaluation: int | None
+
+
+class NoteItem(BaseModel):
+    """A note, score or bookmark. `id` is ours, `given_id` the one that the sender chose."""
+
+    id: int
+    target: TargetItem
+    kind: Literal["note", "score", "bookmark"]
+    name: str | None
+    value: float | int | bool | str | None
+    text: str | None
+    author: str
+    source: Literal["human", "code", "judge"]
+    at: Moment
+    edited_at: Moment | None
+    parent: int | None
+    resolved_at: Moment | None
+    resolved_by: str | None
+    given_id: str | None
+    url: str | None
+
+
+class ScoreItem(BaseModel):
+    """The definition of a score. Empty `targets` and `sources` are all of them; `given` counts its scores."""
+
+    name: str
+    kind: Literal["number", "category", "boolean"]
+    min: float | None
+    max: float | None
+    categories: list[str]
+    meaning: str | None
+    targets: list[str]
+    sources: list[str]
+    given: int
+
+
+class Notes(Page):
+    items: list[NoteItem]
+
+
+class Scores(Page):
+    items: list[ScoreItem]
+
+
+class Audit(Page):
+    items: list[AuditItem]

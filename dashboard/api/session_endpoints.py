@@ -8,17 +8,18 @@ from ninja import Query, Router
 from ninja.errors import HttpError
 
 from dashboard.api import schemas
-from dashboard.api.auth import project_of
+from dashboard.api.auth import acting, project_of, reader_of
 from dashboard.api.params import OfContext, OfEvents, OfExport, OfSessions
 from dashboard.api.queries import sessions as queries
-from dashboard.api.queries.lines import chunks
 from dashboard.api.session_export import html, otlp
 from dashboard.shared.session_json.brief import Brief, text
 from dashboard.shared.session_json.queries.brief import brief
+from dashboard.shared.session_json.queries.lines import chunks
 from dashboard.shared.session_state import at_moment
 from dashboard.web.query_params import whole_number
 from dashboard.web.streaming_response import stream
 from recorder.models import Session
+from recorder.operations import audit
 from recorder.projection.as_of import NotOfSession, as_of
 from recorder.projection.export import phi_session
 
@@ -28,7 +29,8 @@ router = Router()
 @router.get("/sessions", response=schemas.Sessions)
 def sessions(request: HttpRequest, params: Query[OfSessions]) -> schemas.Sessions:
     """List sessions, by default most recently active first; `metadata.NAME=VALUE` filters by metadata."""
-    return queries.SESSIONS.page(project_of(request), params.with_metadata(request.GET))
+    wanted = params.with_metadata(request.GET).read_query(reader_of(request))
+    return queries.SESSIONS.page(project_of(request), wanted)
 
 
 @router.get("/sessions/{path:session_id}/export", response={200: None})
@@ -37,6 +39,7 @@ def export(request: HttpRequest, session_id: str, params: Query[OfExport]) -> ob
     if _is_part_of_id(request, session_id, "export"):
         return JsonResponse(detail(request, f"{session_id}/export").model_dump())
     found = _found(request, session_id)
+    audit.record(found.project, acting(request), "session.export", session_id, after={"as": params.as_})
     if params.as_ == "otlp":
         return otlp(request, found, params.encoding)
     return html(request, found) if params.as_ == "html" else JsonResponse(phi_session(found))
@@ -58,7 +61,9 @@ def events(request: HttpRequest, session_id: str, params: Query[OfEvents]) -> ob
     """Return the recorded lines, byte for byte in recorded order."""
     if _is_part_of_id(request, session_id, "events"):
         return JsonResponse(detail(request, f"{session_id}/events").model_dump())
-    lines = chunks(_found(request, session_id), envelope=params.envelope)
+    found = _found(request, session_id)
+    lines = chunks(found, envelope=params.envelope)
+    audit.record(found.project, acting(request), "session.export", session_id, after={"as": "ndjson"})
     content = stream(lines) if isinstance(request, ASGIRequest) else lines
     return StreamingHttpResponse(content, content_type="application/x-ndjson")
 
@@ -74,7 +79,7 @@ def detail(request: HttpRequest, session_id: str, at: str | None = None) -> sche
         raise HttpError(400, "`at` must be the id of a recorded event, from the envelope of `/events`.")
     try:
         with as_of(found, event) as moment, at_moment(moment):
-            return queries.session_detail(project, _found(request, session_id))
+            return queries.session_detail(project, _found(request, session_id), event)
     except NotOfSession:
         raise HttpError(404, "the session has no such event") from None
 

@@ -8,6 +8,7 @@ from itertools import chain
 from django.core.handlers.asgi import ASGIRequest
 from django.http import HttpRequest, StreamingHttpResponse
 
+from dashboard.notes.export import notes_section
 from dashboard.shared.session_file.document import html_file
 from dashboard.web.streaming_response import stream
 from recorder.models import Session
@@ -23,7 +24,7 @@ def otlp(request: HttpRequest, session: Session, encoding: Encoding) -> Streamin
 
 def html(request: HttpRequest, session: Session) -> StreamingHttpResponse:
     """Respond with a session as a file to be saved, never as a page of this site. Raises Pruned."""
-    answer = streamed(request, html_file(session), "text/html; charset=utf-8")
+    answer = streamed(request, html_file(session, notes_section(session)), "text/html; charset=utf-8")
     answer["Content-Disposition"] = f'attachment; filename="session-{session.pk}.html"'
     answer["Content-Security-Policy"] = "sandbox; default-src 'none'; style-src 'unsafe-inline'"
     return answer

@@ -1,11 +1,13 @@
-"""Derives lifecycle events from commits: turn-started and turn-finished, once each per root loop and group.
+"""Derives lifecycle events from commits: turn-started and turn-finished, once each per root loop and group,
+approval-requested, and waste-found, once for each waste that became an alarm.
 
 The reducer holds the turns that run. A start adds one, an end removes it, so each start has exactly one end
 however events are spread over commits and whatever is sent twice. A turn that was cut off (by a flush,
 without an end event) is found among the records that the commit names as ended.
 
 Cost: one query for up to `EVENTS_PER_QUERY` events of a batch of commits, two more if parallel groups are
-among them, and up to two more if turns were cut off; memory grows with the running turns.
+among them, up to two more if turns were cut off, and three if waste became an alarm; memory grows with the
+running turns.
 """
 
 from __future__ import annotations
@@ -18,11 +20,11 @@ from functools import cached_property
 from typing import Literal
 
 from dashboard.lifecycle import queries
-from dashboard.lifecycle.queries import GROUP_KINDS, ROOT_ROLE, Event, SessionLink
+from dashboard.lifecycle.queries import GROUP_KINDS, ROOT_ROLE, Alarm, Event, SessionLink
 from dashboard.web import links
 from recorder.pubsub.invalidation import Invalidation
 
-Type = Literal["turn-started", "approval-requested", "turn-finished"]
+Type = Literal["turn-started", "approval-requested", "turn-finished", "waste-found"]
 Reason = Literal["finish", "abort", "error"]
 REASONS: dict[str, Reason] = {
     "completed": "finish",
@@ -51,7 +53,7 @@ class LifecycleEvent:
 
 def may_have_events(touched: Invalidation) -> bool:
     """Return whether a commit may have lifecycle events; most commits are within a turn and have none."""
-    return bool(touched.moments or touched.ended or touched.ended_groups)
+    return bool(touched.moments or touched.ended or touched.ended_groups or touched.alarms)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ class Cut:
 
 @dataclass(slots=True)
 class LifecycleReducer:
-    """The running turns link start was reported, by primary key."""
+    """The running turns whose start was reported, by primary key."""
 
     loops: dict[int, SessionLink] = field(default_factory=dict)
     groups: dict[int, SessionLink] = field(default_factory=dict)
@@ -89,7 +91,9 @@ class LifecycleReducer:
         }
         groups = queries.groups([event.pk for event in events.values() if event.kind in GROUP_KINDS])
         cut = self._cut(invalidations, list(events.values()), set(groups.values()))
-        return [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
+        alarms = queries.alarms({pk for touched in invalidations for pk in touched.alarms})
+        found = [event for touched in invalidations for event in self._feed_one(touched, events, groups, cut)]
+        return [*found, *map(_alarmed, alarms)]
 
     def _cut(self, invalidations: Sequence[Invalidation], events: Sequence[Event], begun: Set[int]) -> Cut:
         """Return the turns that a flush ended without an end event. No query if there can be none."""
@@ -150,6 +154,10 @@ def _finished(event: Event, outcome: str) -> LifecycleEvent:
 def _cut_off(link: SessionLink, outcome: str) -> LifecycleEvent:
     end: Frame = {"reason": REASONS.get(outcome, "finish"), "pending_approval": False}
     return _lifecycle_event("turn-finished", link, datetime.now(UTC), **end)
+
+
+def _alarmed(alarm: Alarm) -> LifecycleEvent:
+    return _lifecycle_event("waste-found", alarm.link, alarm.at, rule=alarm.rule)
 
 
 def _prompt(event: Event) -> Frame:

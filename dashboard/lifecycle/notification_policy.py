@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from dashboard.lifecycle.events import Frame
 
-REQUESTED = "approval-requested"
+REQUESTED, WASTE = "approval-requested", "waste-found"
 BLOCKED = "pending approval"
 
 
@@ -29,6 +29,7 @@ ROWS = (
     Row(f"turn-finished, finish, {BLOCKED}", "waiting", f"Covered by {REQUESTED}"),
     Row("turn-finished, error", "error", "A turn ended with an error", "Failed"),
     Row("turn-finished, abort", "aborted", "A turn was cancelled or cut off"),
+    Row(WASTE, "waste", "A loop does the same four times, or wastes at least the set amount", "Wastes calls"),
     Row("turn-started", "running", "A turn has started"),
 )
 POLICY = {row.key: row for row in ROWS}

@@ -8,9 +8,10 @@ from pydantic import BaseModel, ConfigDict
 
 from dashboard.lifecycle.events import Reason, Type
 
-ABOUT = """Stream starts, approval requests and ends, live only, as server-sent events named `lifecycle`.
+ABOUT = """Stream starts, ends, approval requests and alarms about waste, live only, as server-sent events.
 
-A comment is sent every 15 seconds while nothing happens. Frames are sent at once, then at most every 50 ms.
+They are named `lifecycle`. A comment is sent every 15 seconds while nothing happens. Frames are sent at once,
+then at most every 50 ms.
 """
 FAULTS = {
     "401": "Not signed in",
@@ -32,6 +33,7 @@ class LifecycleFrame(BaseModel):
     message_id: str = ""
     reason: Reason = "finish"
     pending_approval: bool = False
+    rule: str = ""
 
 
 def with_lifecycle(schema: dict[str, Any]) -> dict[str, Any]:
@@ -39,7 +41,7 @@ def with_lifecycle(schema: dict[str, Any]) -> dict[str, Any]:
     frame = LifecycleFrame.model_json_schema()
     frame["description"] = (
         "`at` is in epoch milliseconds. `message_id` is present if known, `reason` and `pending_approval` in "
-        "`turn-finished`."
+        "`turn-finished`, `rule` in `waste-found`."
     )
     project = {"in": "query", "name": "project", "schema": {"type": "string"}, "required": False}
     stream = {"text/event-stream": {"schema": {"$ref": "#/components/schemas/LifecycleFrame"}}}

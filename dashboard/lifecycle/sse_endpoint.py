@@ -1,32 +1,43 @@
 """`GET /api/v1/lifecycle`: the lifecycle stream as server-sent events, for a read token or a signed-in user.
 
-Raw ASGI inside Channels' cookie middleware. Two tasks per connection: `_send_events` takes events from the
-subscriber's queue and sends them, `_disconnected` waits for the client to leave. Sending waits for a slow
-client (see `dashboard/server/daphne.py`), while its queue drops the oldest events. Access is checked again
-every `RECHECK_S` seconds, so a revoked token ends the stream.
+Raw ASGI inside Channels' cookie middleware. Three tasks per connection: `_send_events` takes events from the
+subscriber's queue and sends them, `_access_lost` checks again whether the client may read, `_disconnected`
+waits for it to leave. Sending waits for a slow client (see `dashboard/server/daphne.py`), while its queue
+drops the oldest events.
 """
 
 from __future__ import annotations
 
 import asyncio
-import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
 from urllib.parse import parse_qs
 
 from django.conf import settings
-from django.contrib.auth.models import AnonymousUser
+from django.contrib.auth.models import User
 
 from dashboard.lifecycle.broadcast import Subscriber, feed
 from dashboard.lifecycle.events import LifecycleEvent
 from dashboard.security import authenticate
-from dashboard.security.access import projects_of
+from dashboard.security.recheck import Bearer, SignIn, until_lost
 from recorder.access import tokens
+from recorder.access.client_address import scope_address
+from recorder.access.rights import Right
 from recorder.database.errors import Busy
 from recorder.ingest.auth import Receive, Scope, Send, header, in_thread
 from recorder.ingest.http import Fault, refused_by, reply
 
-RECHECK_S = 30.0  # between two checks of access
 Serialize = Callable[[Sequence[LifecycleEvent]], Awaitable[bytes]]
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """What a client may read: `projects` when it connected; `projects_now` queries, None for no longer."""
+
+    projects: frozenset[int]
+    projects_now: Callable[[], frozenset[int] | None]
 
 
 async def frames(events: Sequence[LifecycleEvent]) -> bytes:
@@ -40,7 +51,7 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send, serialize: Seria
         await reply(send, 405, {"code": "bad_method", "message": "this path is read-only"}, allow="GET")
         return
     try:
-        subscriber = Subscriber(await _projects(scope))
+        client = await _client(scope)
     except Fault as fault:
         await reply(send, fault.status, fault.body, **fault.headers)
         return
@@ -48,16 +59,17 @@ async def lifecycle(scope: Scope, receive: Receive, send: Send, serialize: Seria
         refusal = refused_by(busy)
         await reply(send, refusal.status, refusal.body, **refusal.headers)
         return
+    subscriber = Subscriber(client.projects)
     try:
         await feed.subscribe(subscriber)
-        await _stream(scope, receive, send, subscriber, serialize)
+        sending = partial(_send_events, send, subscriber, serialize)
+        await _stream(receive, send, sending, partial(_access_lost, client, subscriber))
     finally:
         feed.unsubscribe(subscriber)
 
 
-async def _stream(
-    scope: Scope, receive: Receive, send: Send, subscriber: Subscriber, serialize: Serialize
-) -> None:
+async def _stream(receive: Receive, send: Send, *work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Answer, and run `work` until a part of it returns or the client disconnects."""
     headers = {
         "content-type": "text/event-stream",
         "cache-control": "no-store",
@@ -67,31 +79,33 @@ async def _stream(
     pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
     await send({"type": "http.response.start", "status": 200, "headers": pairs})
     await _write(send, b": listening\n\n")
-    sending = asyncio.create_task(_send_events(scope, send, subscriber, serialize))
     leaving = asyncio.create_task(_disconnected(receive))
+    tasks = [leaving, *(asyncio.create_task(each()) for each in work)]
     try:
-        await asyncio.wait((sending, leaving), return_when=asyncio.FIRST_COMPLETED)
+        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
     finally:
-        sending.cancel()
-        leaving.cancel()
+        for task in tasks:
+            task.cancel()
     # Access was lost: end the response properly, so that the client does not see a broken connection.
-    if sending.done() and not sending.cancelled() and sending.exception() is None:
+    if not leaving.done() and not any(task.done() and task.exception() for task in tasks):
         await send({"type": "http.response.body", "body": b""})
 
 
-async def _send_events(scope: Scope, send: Send, subscriber: Subscriber, serialize: Serialize) -> None:
-    """Send events, or a comment as heartbeat, until access is lost."""
-    checked_at = time.monotonic()
+async def _access_lost(client: Client, subscriber: Subscriber) -> None:
+    """Return as soon as the client may read nothing any more; until then update what it may read."""
+
+    def may_read() -> bool:
+        projects = client.projects_now()
+        subscriber.projects = projects or frozenset()
+        return projects is not None
+
+    await until_lost(may_read)
+
+
+async def _send_events(send: Send, subscriber: Subscriber, serialize: Serialize) -> None:
+    """Send events, or a comment as heartbeat."""
     while True:
         events = await subscriber.take()
-        if time.monotonic() - checked_at > RECHECK_S:
-            try:
-                subscriber.projects = await _projects(scope)
-            except Fault:
-                return
-            except Busy:
-                pass  # the database is busy: keep the access of the last check
-            checked_at = time.monotonic()
         # Events of a project that was lost a moment ago may still be in the queue.
         events = [event for event in events if event.project in subscriber.projects]
         await _write(send, await serialize(events) or b": \n\n")
@@ -106,34 +120,48 @@ async def _write(send: Send, body: bytes) -> None:
     await send({"type": "http.response.body", "body": body, "more_body": True})
 
 
-async def _projects(scope: Scope) -> frozenset[int]:
-    """Return the projects that the client may read, or the one it selected. Raises Fault or Busy."""
+async def _client(scope: Scope) -> Client:
+    """Return what the client may read: all its projects, or the one it selected. Raises Fault or Busy."""
     slug = parse_qs(scope["query_string"].decode("latin-1")).get("project", [""])[-1]
-    return await in_thread(lambda: _readable(scope, slug))
+    return await in_thread(lambda: _authenticated(scope, slug))
 
 
-def _readable(scope: Scope, slug: str) -> frozenset[int]:
-    authorization = header(scope["headers"], b"authorization")
-    bearer = tokens.bearer(authorization or "")
+def _authenticated(scope: Scope, slug: str) -> Client:
+    bearer = tokens.bearer(header(scope["headers"], b"authorization") or "")
     if bearer is not None:
-        projects = _of_token(bearer)
-    else:
-        user = authenticate.user_of(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
-        if isinstance(user, AnonymousUser):
-            raise _unauthorized()
-        projects = dict(projects_of(user).values_list("slug", "pk"))
-    if slug and slug not in projects:
-        raise Fault(404, "not_found", "no such project")
-    return frozenset([projects[slug]] if slug else projects.values())
+        return _client_of_token(bearer, slug, scope_address(scope))
+    session = scope["cookies"].get(settings.SESSION_COOKIE_NAME)
+    user = authenticate.user_of(session)
+    if not isinstance(user, User):
+        raise _unauthorized()
+    sign_in = SignIn.of(user, session)
+    return Client(_selected(sign_in.projects(Right.READ), slug), partial(_of_sign_in, sign_in, slug))
 
 
-def _of_token(bearer: str) -> dict[str, int]:
+def _client_of_token(bearer: str, slug: str, address: str) -> Client:
     token = tokens.find(bearer)
     if token is None:
         raise _unauthorized()
-    if not tokens.allows(token, "read"):
+    if not tokens.has_right(token, Right.READ):
         raise Fault(403, "forbidden", "the token lacks the scope read")
-    return {token.project.slug: token.project.pk}
+    tokens.note_use(token, address)
+    projects = _selected({token.project.slug: token.project.pk}, slug)
+    has = partial(Bearer(bearer).has, token.project.pk, Right.READ)
+    return Client(projects, lambda: projects if has() else None)
+
+
+def _of_sign_in(sign_in: SignIn, slug: str) -> frozenset[int] | None:
+    """Return what a signed-in user may read now, None after the sign-in or the access has ended."""
+    projects = sign_in.projects(Right.READ)
+    if slug not in ("", *projects) or not (projects or sign_in.is_valid()):
+        return None
+    return _selected(projects, slug)
+
+
+def _selected(projects: Mapping[str, int], slug: str) -> frozenset[int]:
+    if slug and slug not in projects:
+        raise Fault(404, "not_found", "no such project")
+    return frozenset([projects[slug]] if slug else projects.values())
 
 
 def _unauthorized() -> Fault:

@@ -1,8 +1,9 @@
 """The page socket: an open page connects here and is sent its panels, first all, then those that change.
 
-A Channels consumer. It receives acknowledgements and runs two tasks: `_write` sends the hub's frames to the
-socket, `_watch` checks sign-out and silence and sends heartbeats. It renders nothing itself: the hub renders
-each panel once per process and queues the text for every viewer.
+A Channels consumer. It receives acknowledgements and runs three tasks: `_write` sends the hub's frames to the
+socket, `_watch` checks silence and sends heartbeats, `_end_with_access` closes when the user may not see the
+page any more. It renders nothing itself: the hub renders each panel once per process and queues the text for
+every viewer.
 
 Invariant: the queue `_out` is bounded by the viewer's send window, as the hub queues no frame beyond it.
 """
@@ -22,14 +23,17 @@ from django.http import Http404, QueryDict
 from dashboard.live.hub import hub
 from dashboard.live.renderer import DRAWING
 from dashboard.live.viewer import Page, Viewer
-from dashboard.security.authenticate import NotAMember, SignedOut, authenticate, project_of
+from dashboard.security.access import may
+from dashboard.security.authenticate import NotAMember, SignedOut, project_of
+from dashboard.security.recheck import SignIn, until_lost
+from recorder.access.rights import Right
 from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.models import Project
 
 # A page reconnects after every code but 4401: hx-ws after 1006, `connection.js` after the others.
 SIGNED_OUT, REFUSED, TOO_MANY, ABNORMAL = 4401, 4403, 4429, 1006
 SOCKETS_PER_USER = 250  # in each process; more than anybody has tabs
-RECHECK_S = 3.0  # between checks of the sign-in and of the oldest unacknowledged frame
+WATCH_S = 3.0  # between checks of the oldest unacknowledged frame
 HEARTBEAT_S = 15.0  # after the last frame; proxies close idle connections
 SILENCE_S = 30.0  # without an acknowledgement, after which the connection is dropped
 
@@ -37,32 +41,33 @@ OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page
 
 T = TypeVar("T")
 
-_sockets: Counter[int] = Counter()  # open ones, by user; event loop only
+_sockets: Counter[int] = Counter()  # open ones, by owner; event loop only
 
 
 class PageConsumer(SocketConsumer):
     """One page socket, `/p/<slug>/live/<page>`, from handshake to close. Needs Channels' auth middleware."""
 
-    def __init__(self, pages: Mapping[str, OpenPage]) -> None:
+    def __init__(self, pages: Mapping[str, OpenPage], rights: Mapping[str, Right]) -> None:
         super().__init__()
-        self._pages = pages  # by the name in the URL
+        self._pages, self._rights = pages, rights  # by the name in the URL
         self._out: asyncio.Queue[str | None] = asyncio.Queue()  # frames; None: drop the connection
         self._viewer: Viewer | None = None
-        self._user: int | None = None  # once it is counted
+        self._owner = 0  # of the socket: a user, or what takes the place of one
+        self._counted: int | None = None  # the owner, once the socket is counted
 
     async def connect(self) -> None:
         """Accept a member of the project and join the hub; otherwise refuse the handshake."""
         page = await self._open()
-        user = self.scope["user"].pk
-        if _sockets[user] >= SOCKETS_PER_USER:
+        if _sockets[self._owner] >= SOCKETS_PER_USER:
             raise Close(TOO_MANY)
-        self._user = user
-        _sockets[user] += 1
+        self._counted = self._owner
+        _sockets[self._owner] += 1
         await self.accept()
         self._viewer = Viewer(page, self._out.put_nowait, partial(self._out.put_nowait, None))
         hub.join(self._viewer)
         self.start_task(self._write)
         self.start_task(partial(self._watch, self._viewer))
+        self.start_task(self._end_with_access)
 
     async def receive(self, text_data: str | None = None, bytes_data: bytes | None = None) -> None:
         """Handle an acknowledgement, `{"ack": NUMBER}`; any other message is ignored."""
@@ -74,11 +79,11 @@ class PageConsumer(SocketConsumer):
         """Leave the hub."""
         if self._viewer is not None:
             hub.leave(self._viewer)
-        if self._user is not None:
-            _sockets[self._user] -= 1
-            if not _sockets[self._user]:
-                del _sockets[self._user]
-            self._user = None
+        if self._counted is not None:
+            _sockets[self._counted] -= 1
+            if not _sockets[self._counted]:
+                del _sockets[self._counted]
+            self._counted = None
 
     async def _open(self) -> Page:
         if self._name not in self._pages:
@@ -93,6 +98,9 @@ class PageConsumer(SocketConsumer):
     def _open_page(self) -> Page:
         user = self.scope["user"]
         project = project_of(user, self._slug)
+        if not may(user, project, self._right):
+            raise NotAMember
+        self._owner = user.pk
         return self._pages[self._name](project, user, QueryDict(self.scope["query_string"]))
 
     async def _write(self) -> None:
@@ -102,20 +110,28 @@ class PageConsumer(SocketConsumer):
         raise Close(ABNORMAL)
 
     async def _watch(self, viewer: Viewer) -> None:
-        """Close when the user has signed out or the page is silent; send heartbeats while nothing changes."""
+        """Close when the page is silent; send heartbeats while nothing changes."""
         loop = asyncio.get_running_loop()
-        # A new session store each time: the one in the scope caches the user.
-        recheck = partial(authenticate, self.scope["session"].session_key, self._slug)
         while True:
-            await asyncio.sleep(RECHECK_S)
+            await asyncio.sleep(WATCH_S)
             if viewer.silent_for(loop.time()) > SILENCE_S:
                 raise Close(ABNORMAL)
             if viewer.is_ready and loop.time() - viewer.sent_at > HEARTBEAT_S:
                 viewer.send_frame("", loop.time())
-            try:
-                await self._in_thread(recheck)
-            except (SignedOut, NotAMember):
-                raise Close(SIGNED_OUT) from None
+
+    async def _end_with_access(self) -> None:
+        """Close when the user has signed out, or may not see the page any more."""
+        await until_lost(self._access())
+        raise Close(SIGNED_OUT)
+
+    def _access(self) -> Callable[[], bool]:
+        """Return the check of whether who opened the page may still see it."""
+        sign_in = SignIn.of(self.scope["user"], self.scope["session"].session_key)
+        return partial(sign_in.has, self._slug, self._right)
+
+    @property
+    def _right(self) -> Right:
+        return self._rights[self._name]
 
     @property
     def _slug(self) -> str:

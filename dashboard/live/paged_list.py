@@ -7,7 +7,7 @@ row is a panel. Counts stop at `COUNT_MAX`, so a list costs the same however lar
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
@@ -18,6 +18,8 @@ from django.utils import timezone
 from dashboard.live.panel import CachedQuery, Panel
 from dashboard.web import links
 from dashboard.web.keyset import RECORDED, Cursor, Order
+from dashboard.web.lists.address import ListAddress
+from dashboard.web.lists.columns import Columns
 from dashboard.web.query_params import Address, whole_number
 
 if TYPE_CHECKING:
@@ -105,11 +107,12 @@ class Kind:
     page: str  # name of the page and of its socket
     what: str  # one row, in words
     matching: Callable[[int, Any, datetime], QuerySet[Any]]  # project, filters, now -> rows
-    rows: Callable[[int, Collection[int]], Mapping[int, object]]  # project, keys -> roots of the row panels
+    rows: Callable[..., Mapping[int, object]]  # project, keys, columns= -> roots of the row panels
     sessions: Callable[[Collection[int]], Mapping[int, int]]  # session by row: invalidations name sessions
     comes_with: Callable[[Invalidation], Any]  # truthy if the invalidation may have added rows
     is_cached: bool = False  # the root of a row is a `dashboard.live.panel.Source` with its key as `pk`
     rows_ms: int = 0
+    columns: Columns | None = None  # what a person can choose; without, `rows` takes no columns
     strip_ms: int = 0
 
 
@@ -123,12 +126,36 @@ class Fresh:
 
 
 @lru_cache(maxsize=256)
-def row_panel(of: Kind, project: int) -> Panel:
-    """Return the panel of a project's rows; a row of another project counts as deleted."""
+def row_panel(of: Kind, project: int, cols: tuple[str, ...] = (), within: Address | None = None) -> Panel:
+    """Return the panel of a project's rows; a row of another project counts as deleted.
+
+    So does a row that does not match `within`, if that is given. One query more.
+    """
     rows = partial(of.rows, project)
+    if of.columns:
+        rows = partial(rows, columns=of.columns.shown(cols))
+    if within is not None:
+        rows = partial(_rows_within, of, project, within, rows)
     name = f"{of.page}/row"
     query = CachedQuery(name, rows, lambda roots: {root.pk: root for root in roots}) if of.is_cached else rows
     return Panel(name, query, of.rows_ms)
+
+
+def matching_rows(of: Kind, project: int, address: Address, pks: Collection[int]) -> tuple[int, ...]:
+    """Return those of some rows that match an address now, in their order. One query."""
+    rows = of.matching(project, address, timezone.now()).filter(pk__in=pks)
+    found = set(rows.order_by().values_list("pk", flat=True)) if pks else set()
+    return tuple(pk for pk in pks if pk in found)
+
+
+def _rows_within(
+    of: Kind,
+    project: int,
+    address: Address,
+    rows: Callable[[Collection[int]], Mapping[int, object]],
+    pks: Collection[int],
+) -> Mapping[int, object]:
+    return rows(matching_rows(of, project, address, pks))
 
 
 @lru_cache(maxsize=256)
@@ -160,6 +187,7 @@ class OpenList:
     rows: tuple[int, ...]
     newest: int
     sessions: Mapping[int, int]
+    is_strict: bool = False  # only rows that match the address are shown, also later
 
     @classmethod
     def opened(cls, of: Kind, project: int, address: Address, rows: tuple[int, ...], newest: int) -> OpenList:
@@ -172,6 +200,17 @@ class OpenList:
         rows = [whole_number(word) for word in params.get("rows", "").split(".")[:ROWS_MAX]]
         newest = whole_number(params.get("newest", "")) or 0
         return cls.opened(of, project, address, tuple(pk for pk in rows if pk), newest)
+
+    @classmethod
+    def reopened_strictly(cls, of: Kind, project: int, address: Address, params: QueryDict) -> OpenList:
+        """Return the open list of a socket's URL, of which only rows that match the address are shown.
+
+        For readers who may see nothing else: the URL names rows, and a row may change until it no longer
+        matches. Two queries.
+        """
+        given = cls.reopened(of, project, address, params)
+        rows = matching_rows(of, project, given.address, given.rows)
+        return replace(given, rows=rows, is_strict=True)
 
     def socket(self, slug: str) -> str:
         """Return the socket's URL, so that a reconnect redraws exactly what the page shows."""
@@ -192,8 +231,14 @@ class OpenList:
         return Drawn([rows[pk] for pk in self.rows if pk in rows], strip[self.newest])
 
     @property
+    def within(self) -> Address | None:
+        """What rows must match to be shown, None if any row may be."""
+        return self.address if self.is_strict else None
+
+    @property
     def _row(self) -> Panel:
-        return row_panel(self.of, self.project)
+        cols = self.address.cols if isinstance(self.address, ListAddress) else ()
+        return row_panel(self.of, self.project, cols, self.within)
 
     @property
     def _strip(self) -> Panel:

@@ -26,7 +26,7 @@ from django.utils import timezone
 
 from dashboard.live.queries import TOUCHED_MAX, became_stale, check_interval_s
 from dashboard.live.renderer import DRAWING, draw, whole_pages, with_connection
-from dashboard.live.viewer import NEVER, Key, Viewer, is_slow, keys
+from dashboard.live.viewer import NEVER, Key, PageGone, Viewer, is_slow, keys
 from recorder.pubsub.invalidation import Invalidation, merge
 
 log = logging.getLogger(__name__)
@@ -196,6 +196,8 @@ class Topic:
                 self._due,
                 has_everything_changed=bool(touched.configs),
             )
+        except PageGone:
+            viewer.drop()
         except Exception:  # a bug in one page must not stop the others
             log.exception("a page failed to list its dirty panels")
             viewer.drop()

@@ -1,18 +1,22 @@
 """Streaming text in blocks: one panel per block, the same on every page that shows the turn.
 
 Only the last block of a message grows, so each redraw sends one block of limited size, not the whole message.
+Through a share link that masks, the end of a message waits until it is complete (`masked_stream`).
+
 Cost: one query for any number of blocks or turns.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import groupby
 
 from django.db.models import QuerySet
 
 from dashboard.live.panel import Panel
+from dashboard.rendering.shared_page import masked_stream
 from dashboard.shared.compiled_query import compiled
 from recorder.core.content.text import clean
 from recorder.models import TextBlock
@@ -84,11 +88,18 @@ def _made(records: Iterable[TextBlock]) -> Mapping[Block, tuple[int, int]]:
     """Return blocks in the order of their records, each with its turn, else its loop, and its message."""
     made: dict[Block, tuple[int, int]] = {}
     kinds: dict[tuple[int, int], str] = {}
-    for record in records:
+    for record, text in _texts(records):
         message = record.loop_id, record.message
         into = f"stream-{record.turn_id}" if record.turn_id else f"loose-{record.loop_id}"
         is_first = kinds.get(message) != record.kind
         kinds[message] = record.kind
-        block = Block(record.pk, into, record.kind, clean(record.text), is_first)
+        block = Block(record.pk, into, record.kind, text, is_first)
         made[block] = record.turn_id or record.loop_id, record.message
     return made
+
+
+def _texts(records: Iterable[TextBlock]) -> Iterator[tuple[TextBlock, str]]:
+    """Yield records with their texts as the page may show them; a message has one text of each kind."""
+    for _, found in groupby(records, lambda record: (record.loop_id, record.message, record.kind)):
+        group = list(found)
+        yield from zip(group, masked_stream([clean(record.text) for record in group]), strict=True)

@@ -29,11 +29,15 @@ Key = tuple[Panel, int]
 DirtyPanels = list[tuple[Panel, list[int]]]
 
 
+class PageGone(Exception):
+    """What an open page shows was deleted: its connection is closed, and a reload answers 404."""
+
+
 class Page(Protocol):
     """An open page: `dirty_panels` returns the panels that an invalidation touched, all of them for None.
 
     With an invalidation it runs on the event loop and must not query; with None it runs in a rendering
-    thread.
+    thread. Raises PageGone.
     """
 
     @property

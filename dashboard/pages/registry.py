@@ -12,30 +12,43 @@ from dashboard.live import static_page
 from dashboard.live.page_socket import OpenPage
 from dashboard.pages.attention import live as attention_live
 from dashboard.pages.attention.urls import urlpatterns as attention_urls
+from dashboard.pages.audit.urls import urlpatterns as audit_urls
 from dashboard.pages.compactions import detail_live as compaction_detail
 from dashboard.pages.compactions import list_live as compactions_list
 from dashboard.pages.compactions.urls import urlpatterns as compactions_urls
 from dashboard.pages.compare.urls import urlpatterns as compare_urls
 from dashboard.pages.connect import live as connect_live
 from dashboard.pages.connect.urls import urlpatterns as connect_urls
+from dashboard.pages.context import live as context_live
+from dashboard.pages.context.urls import urlpatterns as context_urls
 from dashboard.pages.costs import live as costs_live
 from dashboard.pages.costs.urls import urlpatterns as costs_urls
 from dashboard.pages.demo.urls import urlpatterns as demo_urls
 from dashboard.pages.evaluations import detail_live as evaluation_detail
 from dashboard.pages.evaluations import list_live as evaluations_list
 from dashboard.pages.evaluations.urls import urlpatterns as evaluations_urls
+from dashboard.pages.flame import live as flame_live
+from dashboard.pages.flame.urls import urlpatterns as flame_urls
 from dashboard.pages.insights.urls import urlpatterns as insights_urls
 from dashboard.pages.integrity import live as integrity_live
 from dashboard.pages.integrity.urls import urlpatterns as integrity_urls
 from dashboard.pages.leaderboard.urls import urlpatterns as leaderboard_urls
+from dashboard.pages.masking.urls import urlpatterns as masking_urls
+from dashboard.pages.notes.urls import urlpatterns as notes_urls
+from dashboard.pages.people.urls import urlpatterns as people_urls
 from dashboard.pages.search.urls import urlpatterns as search_urls
+from dashboard.pages.search_text import live as search_text_live
+from dashboard.pages.search_text.urls import urlpatterns as search_text_urls
 from dashboard.pages.session import live as session_live
 from dashboard.pages.session.urls import urlpatterns as session_urls
 from dashboard.pages.sessions import live as sessions_live
 from dashboard.pages.sessions.urls import urlpatterns as sessions_urls
 from dashboard.pages.settings.urls import urlpatterns as settings_urls
+from dashboard.pages.share.urls import urlpatterns as share_urls
+from dashboard.pages.views.urls import urlpatterns as views_urls
 from dashboard.pages.welcome import live as welcome_live
 from dashboard.pages.welcome.urls import urlpatterns as welcome_urls
+from dashboard.pages.what_if.urls import urlpatterns as what_if_urls
 from dashboard.shell.live import with_shell
 from dashboard.shell.page import NavLink, Page
 
@@ -44,6 +57,7 @@ if TYPE_CHECKING:
     from django.http import HttpRequest, QueryDict
 
     from dashboard.live.viewer import Page as LivePage
+    from recorder.access.rights import Right
     from recorder.models import Project
 
 PAGES: tuple[Page, ...] = (
@@ -54,9 +68,19 @@ PAGES: tuple[Page, ...] = (
         link=NavLink(title="Sessions", icon="list-tree", command="Go to sessions", key="g s"),
     ),
     Page(
+        name="search_text",
+        urls=search_text_urls,
+        live={"search_text": search_text_live.open_page},
+        link=NavLink(title="Search", icon="search", command="Search all text", key="g f"),
+    ),
+    Page(
         name="session",
         urls=session_urls,
         live={"session": session_live.open_page},
+    ),
+    Page(
+        name="notes",
+        urls=notes_urls,
     ),
     Page(
         name="attention",
@@ -83,6 +107,16 @@ PAGES: tuple[Page, ...] = (
         link=NavLink(title="Costs", icon="circle-dollar-sign", command="Go to costs", key="g c"),
     ),
     Page(
+        name="context",
+        urls=context_urls,
+        live={"context": context_live.open_page},
+        link=NavLink(title="Context & cache", icon="layers", command="Go to context and cache", key="g x"),
+    ),
+    Page(
+        name="what_if",
+        urls=what_if_urls,
+    ),
+    Page(
         name="compactions",
         urls=compactions_urls,
         live={"compactions": compactions_list.open_page, "compaction": compaction_detail.open_page},
@@ -107,6 +141,31 @@ PAGES: tuple[Page, ...] = (
         link=NavLink(title="Settings", icon="settings", command="Open settings", is_secondary=True),
     ),
     Page(
+        name="people",
+        urls=people_urls,
+        live={"people": static_page.open_page},
+    ),
+    Page(
+        name="audit",
+        urls=audit_urls,
+        live={"audit": static_page.open_page},
+    ),
+    Page(
+        name="share",
+        urls=share_urls,
+        live={"share": static_page.open_page},
+    ),
+    Page(
+        name="masking",
+        urls=masking_urls,
+        live={"masking": static_page.open_page},
+    ),
+    Page(
+        name="views",
+        urls=views_urls,
+        live={"views": static_page.open_page},
+    ),
+    Page(
         name="connect",
         urls=connect_urls,
         live={"connect": connect_live.open_page},
@@ -123,6 +182,11 @@ PAGES: tuple[Page, ...] = (
     Page(
         name="compare",
         urls=compare_urls,
+    ),
+    Page(
+        name="flame",
+        urls=flame_urls,
+        live={"flame": flame_live.open_page},
     ),
     Page(
         name="demo",
@@ -151,4 +215,12 @@ def _in_shell(open_page: OpenPage) -> OpenPage:
 
 LIVE_PAGES: Mapping[str, OpenPage] = {
     name: _in_shell(open_page) for page in PAGES for name, open_page in page.live.items()
+}
+LIVE_RIGHTS: Mapping[str, Right] = {name: page.right for page in PAGES for name in page.live}
+# What share links show live; without the panels of the shell.
+SHARED_PAGES: Mapping[str, OpenPage] = {
+    "session": session_live.open_page,
+    "evaluation": evaluation_detail.open_page,
+    "sessions": sessions_live.open_shared,
+    "evaluations": evaluations_list.open_shared,
 }

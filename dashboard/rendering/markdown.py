@@ -8,6 +8,7 @@ are no images, forms, styles or links into this site.
 
 import re
 from collections import OrderedDict
+from collections.abc import Collection, Iterator
 from hashlib import sha256
 from threading import Lock
 from typing import Final
@@ -20,6 +21,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString, mark_safe
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import StateCore
+from markdown_it.token import Token
 
 MAX_BYTES: Final = 128 * 1024  # larger texts, or texts of mostly brackets and bars, are not rendered:
 MAX_MARKS: Final = 5_000  # 100 kB of "[" take the renderer one second
@@ -51,6 +53,45 @@ def _below_the_page(state: StateCore) -> None:
 
 _RENDERER.core.ruler.push("below_the_page", _below_the_page)
 
+MENTION: Final = re.compile(r"(?<![\w@.+-])@([\w@.+-]{1,150})")
+
+
+def _mark_mentions(state: StateCore) -> None:
+    """Set the members whom a note mentions in strong type; `env` has their lower-case names."""
+    names = state.env.get("names")
+    if not names:
+        return
+    for token in state.tokens:
+        if token.type == "inline" and token.children:
+            token.children = [part for child in token.children for part in _marked(child, names)]
+
+
+def _marked(token: Token, names: Collection[str]) -> Iterator[Token]:
+    if token.type != "text":
+        yield token
+        return
+    at = 0
+    for match in MENTION.finditer(token.content):
+        name = match[1]
+        while name and name.lower() not in names:
+            name = name[:-1]
+        if not name:
+            continue
+        start, end = match.start(), match.start() + 1 + len(name)
+        yield _text_token(token.content[at:start])
+        yield Token("strong_open", "strong", 1)
+        yield _text_token(token.content[start:end])
+        yield Token("strong_close", "strong", -1)
+        at = end
+    yield _text_token(token.content[at:])
+
+
+def _text_token(content: str) -> Token:
+    return Token("text", "", 0, content=content)
+
+
+_RENDERER.core.ruler.push("mentions", _mark_mentions)
+
 
 class _Cache:
     """LRU cache of results by content, limited in bytes."""
@@ -79,15 +120,17 @@ class _Cache:
 _cache = _Cache(CACHE_BYTES)
 
 
-def markdown(text: str) -> SafeString:
-    """Render `text` as safe HTML; a text that is too large stays plain."""
+def markdown(text: str, names: Collection[str] = ()) -> SafeString:
+    """Render `text` as safe HTML; a text that is too large stays plain. `names` are mentioned by "@name"."""
     raw = text.encode(errors="replace")
     if len(raw) > MAX_BYTES or text.count("[") + text.count("|") > MAX_MARKS:
         return format_html("<pre>{}</pre>", text)
-    key = sha256(raw).digest()
+    key = sha256(b"\0".join([*(name.encode() for name in names), raw])).digest()
     html = _cache.get(key)
     if html is None:
-        html = _clean(_RENDERER.render(raw.decode()))  # without lone surrogates, which nh3 refuses
+        html = _clean(
+            _RENDERER.render(raw.decode(), {"names": names})
+        )  # without lone surrogates, which nh3 refuses
         _cache.put(key, html)
     return mark_safe(html)  # noqa: S308  sanitized by the allowlist above
 

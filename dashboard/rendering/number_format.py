@@ -2,6 +2,7 @@
 
 from datetime import timedelta
 from decimal import ROUND_HALF_UP, Decimal
+from functools import lru_cache
 
 from recorder.core.content import text
 
@@ -19,6 +20,7 @@ def exact(count: int | None) -> str:
     return NONE if count is None else f"{count:,}"
 
 
+@lru_cache(maxsize=8_192)  # a redraw of the tab Context formats the costs of a thousand calls again
 def money(nano: int | None, unpriced: int = 0) -> str:
     """Format nano-dollars, with "+" if parts have no price: $0.0042 $0.742 $41.83 $1,622 $4.15 +."""
     if nano is None:

@@ -1,8 +1,7 @@
 """User of a session cookie and the projects they may see, for sockets and streams.
 
-Channels' auth middleware authenticates a socket when it opens. A connection that stays open checks again
-here, in a thread of its caller's: `channels.auth.get_user` waits for Django's shared thread, and reads a
-cached session.
+In a thread of the caller's: `channels.auth.get_user` waits for Django's shared thread, and reads a cached
+session. `recheck.py` checks connections that stay open.
 """
 
 from __future__ import annotations
@@ -31,12 +30,6 @@ class SignedOut(Exception):
 
 class NotAMember(Exception):
     """The project does not exist or the user may not see it."""
-
-
-def authenticate(session_key: str | None, slug: str) -> Project:
-    """Return the project if the user of this session may see it. Raises SignedOut or NotAMember."""
-    with _tidy_connections():
-        return _project(_user(session_key), slug)
 
 
 def project_of(user: AbstractBaseUser | AnonymousUser, slug: str) -> Project:

@@ -31,6 +31,7 @@ from dashboard.server import health
 from dashboard.server.http_channel import Channel
 from dashboard.server.transport import EagerTransport
 from dashboard.server.websocket import Inbox, Socket
+from recorder.database.errors import SYNCS
 from recorder.ingest.writer import writer
 from recorder.operations.scheduler import Scheduler
 
@@ -107,7 +108,7 @@ class Server(Daphne):  # type: ignore[misc]  # Daphne ships no types
             failByDrop=False, closeHandshakeTimeout=1, utf8validateIncoming=False, allowNullOrigin=True
         )
         loop = asyncio.get_event_loop()
-        writer().when_broken = _exit_at_once
+        writer().when_broken = SYNCS.when_failed = _exit_at_once
         writer().start()
         self._scheduler.start()
         self._watch = loop.create_task(health.watch())

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from time import monotonic
 
 from recorder.database.errors import Busy
-from recorder.ingest.auth import NoToken, Receive, Scope, Send, WrongScope, authenticate
+from recorder.ingest.auth import Archived, NoToken, Receive, Scope, Send, WrongScope, authenticate
 from recorder.ingest.http import reply
 from recorder.ingest.writer import writer
 
@@ -84,7 +84,7 @@ async def _has_valid_token(scope: Scope) -> bool:
     """Whether the request has a valid token. False while the database does not answer."""
     try:
         await authenticate(scope["headers"])
-    except WrongScope:
+    except (Archived, WrongScope):
         return True
     except (NoToken, Busy):
         return False

@@ -50,7 +50,7 @@ INGEST = frozenset(
 PAGE_BYTES = 64 * 1024  # maximum of a form
 EARLY_BYTES = 64 * 1024  # a longer ingest body is read only after its token was found valid
 RATE_FLOOR = 1024  # bytes per second
-RECHECK_S = 5.0  # for which a token that was found valid need not be looked up again
+RECHECK_S = 2.0  # for which a token that was found valid need not be looked up again
 FRAMING_BYTES, FRAMING_SHARE = 16 * 1024, 16  # of chunks: so many bytes, and one for so many of the body
 DECODED_BYTES = 8 * 1024  # of chunks between two checks of their framing: each may cost microseconds
 LINGER_S = 2.0  # for which a refused body is read and discarded
@@ -102,6 +102,13 @@ class Request(WebRequest):  # type: ignore[misc]  # Daphne ships no types
     def finish(self) -> None:
         self._settle()
         super().finish()
+
+    def handle_exception(self, exception: BaseException) -> None:
+        """Answer 500; close the connection of a response that has begun: it must not look complete."""
+        if self._response_started and self.channel is not None:
+            self.channel.transport.abortConnection()
+        else:
+            super().handle_exception(exception)
 
     def connectionLost(self, reason: Any) -> None:  # noqa: N802
         self._settle()

@@ -2,6 +2,7 @@
 
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_safe
 
@@ -10,6 +11,7 @@ from dashboard.security.access import NotSignedIn, reader
 from recorder.ingest.byte_budget import budget
 from recorder.ingest.metrics import CONTENT_TYPE, gauge, text
 from recorder.ingest.writer import writer
+from recorder.search.state import greatest_lag
 
 
 @csrf_exempt  # read only: nothing to forge
@@ -28,6 +30,7 @@ def metrics(request: HttpRequest) -> HttpResponse:
 
 
 def _gauges() -> list[list[str]]:
+    behind = greatest_lag(timezone.now())
     return [
         gauge("loopscope_queue_bytes", "Received bytes that wait for their commit.", writer().waiting_bytes),
         gauge(
@@ -49,4 +52,10 @@ def _gauges() -> list[list[str]]:
             "Age of the oldest acknowledged spans that wait to be read.",
             writer().backlog.oldest_s(),
         ),
+        gauge(
+            "loopscope_search_lag_seconds",
+            "Age of the oldest event that is not in the search index.",
+            behind.seconds,
+        ),
+        gauge("loopscope_search_lag_events", "Events that are not in the search index.", behind.events),
     ]

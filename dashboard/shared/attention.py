@@ -1,34 +1,47 @@
-"""What needs a user's attention: open approvals of live sessions, and sessions that failed in 24 hours."""
+"""What needs a user's attention: open approvals, failures and waste of 24 hours, and unread mentions."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet, Value
 from django.utils import timezone
 
+from dashboard.rendering.number_format import plural
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.session_filter import FAILED, is_settled_root
 from dashboard.shared.session_state import Cutoffs, live, live_since
-from recorder.models import Approval, ReadMark, Session
+from recorder.models import Approval, Mention, ReadMark, Session, Waste, WasteReadMark
 
 FINISHED = ("completed", "limit")
 LATELY = timedelta(hours=24)
+FAILURE, MENTION, WASTE = "failure", "mention", "waste"
 MOST = 99  # counting stops above
 
 
 @dataclass(frozen=True, slots=True)
 class Count:
-    """Open approvals and unread failures of a project for one user; root of the panel shell/attention."""
+    """Open approvals, and what one user has not read; root of the panel shell/attention."""
 
     waiting: int
     unseen: int
+    mentions: int
+    wastes: int
 
     @property
     def all(self) -> int:
-        return self.waiting + self.unseen
+        return self.waiting + self.unseen + self.mentions + self.wastes
+
+    @property
+    def title(self) -> str:
+        """Return what is counted, in words."""
+        found = [plural(self.waiting, "open question"), plural(self.unseen, "unread failure")]
+        found += [plural(self.wastes, "unread alarm") + " about waste"] * bool(self.wastes)
+        return ", ".join(found + [plural(self.mentions, "unread mention")] * bool(self.mentions))
 
     @property
     def text(self) -> str:
@@ -45,7 +58,11 @@ class Counts:
         """Return the counts by user. One query, and one more for each user."""
         now = timezone.now()
         waiting_count = len(_waiting(self.project, *Cutoffs.at(now).bounds))
-        return {user: Count(waiting_count, len(_unseen(self.project, now - LATELY, user))) for user in users}
+        return {user: self._count(waiting_count, now, user) for user in users}
+
+    def _count(self, waiting_count: int, now: datetime, user: int) -> Count:
+        unread = Counter(_unread(self.project, now - LATELY, user))
+        return Count(waiting_count, unread[FAILURE], unread[MENTION], unread[WASTE])
 
 
 @compiled
@@ -57,8 +74,14 @@ def _waiting(
 
 
 @compiled
-def _unseen(project: int, since: datetime, user: int) -> QuerySet[Session, int]:
-    return _ended(project, FAILED, since).filter(~is_read_by(user)).values_list("pk", flat=True)[: MOST + 1]
+def _unread(project: int, since: datetime, user: int) -> QuerySet[Any, str]:
+    """Return the kind of each unread failure, mention and alarm about waste, in one query."""
+    failures = _ended(project, FAILED, since).filter(~is_read_by(user))
+    mentions = Mention.objects.filter(user=user, seen_at=None, note__project=project)
+    wastes = _alarms(project, since).filter(~is_waste_read_by(user))
+    kinds: Sequence[tuple[QuerySet[Any], str]] = ((mentions, MENTION), (wastes, WASTE))
+    others = [rows.values_list(Value(kind), flat=True) for rows, kind in kinds]
+    return failures.values_list(Value(FAILURE), flat=True).union(*others, all=True)[: MOST + 1]
 
 
 def waiting(project: int, now: datetime) -> QuerySet[Approval]:
@@ -93,3 +116,20 @@ def failed(project: int, now: datetime) -> QuerySet[Session]:
 def is_read_by(user: int) -> Exists:
     """Return the condition that a user has read a failed session."""
     return Exists(ReadMark.objects.filter(user=user, loop=OuterRef("head")))
+
+
+def alarms(project: int, now: datetime) -> QuerySet[Waste]:
+    """Return the waste that became an alarm in the last 24 hours, unordered."""
+    return _alarms(project, now - LATELY)
+
+
+def _alarms(project: int, since: datetime) -> QuerySet[Waste]:
+    # By both times: imported history was received now and is none of today's concerns.
+    found = Waste.objects.filter(project=project, alarm_line__isnull=False, alarmed_at__gte=since)
+    return found.filter(last_at__gte=since)
+
+
+def is_waste_read_by(user: int) -> Exists:
+    """Return the condition that a user has read an alarm about waste."""
+    marks = WasteReadMark.objects.filter(user=user, loop=OuterRef("loop"), line=OuterRef("alarm_line"))
+    return Exists(marks)

@@ -8,6 +8,7 @@ from datetime import datetime
 from decimal import Decimal
 
 from dashboard.shared.costs import COST, NOTHING, SOURCES, Cost, usd
+from dashboard.shared.session_json.usage import has_counts
 from recorder.core.money.prices import Band, Rates
 from recorder.models import LoopRecord, Price, Spend, Turn
 from recorder.pricing.price_book import bands_of
@@ -57,6 +58,7 @@ class Breakdown:
     model: str
     over: int  # prompt tokens above which these rates apply
     is_reconciled: bool
+    is_reported: bool  # the sender reported its tokens
 
     @property
     def source(self) -> str:
@@ -78,6 +80,7 @@ def breakdown(call: Turn | LoopRecord) -> Breakdown:
         model=_model(call, price),
         over=band.over if band else 0,
         is_reconciled=not call.unreconciled,
+        is_reported=not call.unreconciled or has_counts(call),
     )
 
 

@@ -15,7 +15,7 @@ from django.db.models import QuerySet
 
 from dashboard.shared.compiled_query import compiled
 from recorder.core.money.billing import merge_cost_sources
-from recorder.core.records import CostSource
+from recorder.core.spend import CostSource
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 COST = ("cost_nano", "unpriced", "cost_source")  # columns

@@ -2,7 +2,7 @@
 
 A loop whose turns had several configs or agents counts, for each of them, the time of the turns that it
 answered. Percentiles are exact up to the sample's size; the bound keeps the cost independent of the number of
-loops.
+loops. A scope filters before the sample is cut: of the newest sessions that it selects.
 """
 
 from __future__ import annotations
@@ -15,9 +15,12 @@ from functools import reduce
 from operator import or_
 from typing import TypeVar
 
-from django.db.models import OuterRef, Q, QuerySet, Subquery
+from django.db.models import Exists, F, OuterRef, Q, QuerySet, Subquery, Window
+from django.db.models.functions import RowNumber
 
-from recorder.models import LoopRecord, ModelConfig, Session, Turn, happened
+from dashboard.shared.spending.queries import active
+from dashboard.shared.spending.scope import EVERYTHING, Scope
+from recorder.models import LoopRecord, ModelConfig, Turn, happened
 
 K = TypeVar("K")
 MS = timedelta(milliseconds=1)
@@ -55,27 +58,46 @@ class Duration:
     segment: str
 
 
-def of_configs(project: int, configs: Collection[int], period: Period) -> list[Duration]:
-    """Return the durations of each config's newest loops that ended in the period. Three queries."""
+def of_configs(
+    project: int, configs: Collection[int], period: Period, scope: Scope = EVERYTHING
+) -> list[Duration]:
+    """Return the durations of each config's newest loops that ended in the period. Three queries at most."""
+    loops = _of_each(configs, period) if scope.is_everything else _of_scope(project, configs, period, scope)
+    if loops is None:
+        return []
+    switched = _of_turns(project, period, scope)
+    return [*_durations(loops), *(each for each in switched if each.config in configs)]
+
+
+def _of_each(configs: Collection[int], period: Period) -> QuerySet[LoopRecord] | None:
+    """Return the newest loops of each config, by its index; None without any config."""
     newest = LoopRecord.objects.filter(config=OuterRef("pk")).order_by("-pk").values("pk")
     last = Subquery(newest[OF_CONFIG - 1 : OF_CONFIG])
     floors = ModelConfig.objects.filter(pk__in=configs).annotate(last=last).values_list("pk", "last")
     wanted = [Q(config=config, pk__gte=floor or 0) for config, floor in floors]
-    if not wanted:
-        return []
-    loops = _ended(period).filter(reduce(or_, wanted), has_switched=False)
-    return [*_durations(loops), *(each for each in _of_turns(project, period) if each.config in configs)]
+    return _ended(period).filter(reduce(or_, wanted), has_switched=False) if wanted else None
 
 
-def of_newest(project: int, period: Period) -> list[Duration]:
-    """Return the durations of the project's newest loops that ended in the period. Two queries."""
-    loops = _newest(project, period).filter(has_switched=False)
-    return [*_durations(loops[:OF_PROJECT]), *_of_turns(project, period)]
+def _of_scope(
+    project: int, configs: Collection[int], period: Period, scope: Scope
+) -> QuerySet[LoopRecord] | None:
+    """Return the newest loops of each config that a scope selects; None without any config."""
+    if not configs:
+        return None
+    loops = _newest(project, period, scope).filter(config__in=configs, has_switched=False)
+    place = Window(RowNumber(), partition_by="config", order_by=F("pk").desc())
+    return loops.annotate(place=place).filter(place__lte=OF_CONFIG)
 
 
-def of_newest_whole(project: int, period: Period) -> list[Duration]:
-    """Return the durations of the project's newest loops, none divided by config or agent. One query."""
-    return _durations(_newest(project, period)[:OF_PROJECT])
+def of_newest(project: int, period: Period, scope: Scope = EVERYTHING) -> list[Duration]:
+    """Return the durations of the newest loops of a scope that ended in the period. Two queries."""
+    loops = _newest(project, period, scope).filter(has_switched=False)
+    return [*_durations(loops[:OF_PROJECT]), *_of_turns(project, period, scope)]
+
+
+def of_newest_whole(project: int, period: Period, scope: Scope = EVERYTHING) -> list[Duration]:
+    """Return the durations of the newest loops of a scope, none divided by config or agent. One query."""
+    return _durations(_newest(project, period, scope)[:OF_PROJECT])
 
 
 def grouped(durations: Iterable[tuple[K, int]]) -> Mapping[K, list[int]]:
@@ -91,12 +113,10 @@ def percentile(ordered: Sequence[int], rank: int) -> int | None:
     return ordered[-(-len(ordered) * rank // 100) - 1] if ordered else None
 
 
-def _newest(project: int, period: Period) -> QuerySet[LoopRecord]:
-    sessions = Session.objects.filter(project=project)
-    if period.start is not None:
-        sessions = sessions.filter(last_event_at__gte=period.start)
+def _newest(project: int, period: Period, scope: Scope) -> QuerySet[LoopRecord]:
+    sessions = active(project, scope, period).filter(scope.having)
     newest = sessions.order_by("-last_event_at", "-pk").values("pk")[:SESSIONS]
-    return _ended(period).filter(session__in=newest).order_by("-pk")
+    return _ended(period).filter(scope.loops, session__in=newest).order_by("-pk")
 
 
 def _ended(period: Period) -> QuerySet[LoopRecord]:
@@ -109,14 +129,21 @@ def _durations(loops: QuerySet[LoopRecord]) -> list[Duration]:
     return [Duration(*row) for row in rows]
 
 
-def _of_turns(project: int, period: Period) -> list[Duration]:
+def _of_turns(project: int, period: Period, scope: Scope) -> list[Duration]:
     """Return the time of the turns of the newest switched loops, by loop, config and agent."""
-    loops = _ended(period).filter(session__project=project, has_switched=True).order_by("-pk")
+    loops = _ended(period).filter(session__project=project, has_switched=True)
+    # Not by the key itself: SQLite would read all loops in its order instead of the index of switched ones.
+    loops = loops.order_by((F("pk") + 0).desc())
+    if not scope.is_everything:
+        of_loop = Turn.objects.filter(scope.turns, loop=OuterRef("pk"), state="done")
+        loops = loops.filter(Exists(of_loop), session__in=active(project, scope, period))
     newest = list(loops.values_list("pk", flat=True)[:SWITCHED])
-    turns = Turn.objects.filter(loop__in=newest, state="done").annotate(at=happened("ended", "loop__"))
-    of_loop = ("loop_id", "loop__agent_id", "loop__session_id", "at", "loop__segment")
+    turns = Turn.objects.filter(scope.turns, loop__in=newest, state="done").annotate(
+        at=happened("ended", "loop__")
+    )
+    columns = ("loop_id", "loop__agent_id", "loop__session_id", "at", "loop__segment")
     sums: dict[tuple[int, int | None, str, int, datetime, str], int] = defaultdict(int)
-    for row in turns.values_list(*of_loop, "config_id", "agent_id", "started_at", "ended_at"):
+    for row in turns.values_list(*columns, "config_id", "agent_id", "started_at", "ended_at"):
         loop, agent, session, loop_ended_at, segment, config, own_agent, started_at, ended_at = row
         if ended_at is not None and loop_ended_at is not None:
             ms = max((ended_at - started_at) // MS, 0)

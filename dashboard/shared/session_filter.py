@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db.models import BigIntegerField, Case, Exists, F, OuterRef, Q, QuerySet, When
+from django.db.models.functions import Left
+from django.db.models.lookups import Exact
 from django.utils import timezone
 
 from dashboard.shared.config_labels import chips
@@ -18,6 +20,7 @@ SILENT = ("stale", *OPEN)  # states of an unfinished session, besides "waiting"
 OUTCOMES = ("completed", "failed", "cancelled", "rejected", "limit", "aborted")
 FAILED = ("failed", "rejected", "aborted")  # ended without a result, and no user stopped them
 WORDS_MAX = 8
+ID_BEGINS = 8  # characters of a session id, at least, that find it
 METADATA = "metadata."  # parameters are metadata.NAME=VALUE
 METADATA_MAX, LABEL_MAX = 10, 512  # names in a query string, characters of one
 LABELS_MAX = 1_000  # configs of a project whose labels a filter compares
@@ -65,7 +68,7 @@ class Lasted:
 class Wanted:
     """Conditions on sessions; all must hold. A tuple matches any of its values; an empty one is ignored."""
 
-    q: str = ""  # each word in title, agent, id or first prompt, case-insensitive
+    q: str = ""  # each word in title, agent or first prompt, case-insensitive, or an id
     recorded_status: tuple[str, ...] = ()  # the record's, whether it is stale or not
     status: tuple[str, ...] = ()  # as shown: "running" and "pending" are live ones, "stale" the others
     outcome: tuple[str, ...] = ()
@@ -102,7 +105,7 @@ def matching(project: int, wanted: Wanted) -> QuerySet[Session]:
     """Return the matching sessions, unordered."""
     sessions = Session.objects.filter(_plain(project, wanted))
     for word in wanted.q.split()[:WORDS_MAX]:
-        sessions = sessions.filter(_holds(word))
+        sessions = sessions.filter(holds(word))
     if wanted.model or wanted.config:
         configs = _configs(project, wanted)
         began = Q(Exists(_loops().filter(config__in=configs)))
@@ -213,16 +216,16 @@ def _shown(wanted: Wanted, now: datetime) -> Q:
     """Return the conditions on the states as they are shown at `now`."""
     where = Q()
     if wanted.status:
-        where &= _has_status(wanted.status, now)
+        where &= has_status(wanted.status, now)
     if wanted.state:
         outcomes = [state for state in wanted.state if state not in SILENT]
-        where &= _has_status(tuple(set(wanted.state) - set(outcomes)), now) | Q(outcome__in=outcomes)
+        where &= has_status(tuple(set(wanted.state) - set(outcomes)), now) | Q(outcome__in=outcomes)
     if wanted.stale is not None:
         where &= stale(now) if wanted.stale else ~stale(now)
     return where
 
 
-def _has_status(shown: tuple[str, ...], now: datetime) -> Q:
+def has_status(shown: tuple[str, ...], now: datetime) -> Q:
     """Return the condition that a session is shown with one of these statuses."""
     open_ones = [status for status in shown if status in OPEN]
     where = Q(status__in=[status for status in shown if status not in SILENT])
@@ -238,12 +241,24 @@ def _took(lasted: Lasted) -> Q:
     return (runs & Q(created_at__lte=lasted.now - lasted.least)) | (~runs & ended)
 
 
-def _holds(word: str) -> Q:
-    found, prompts = Q(), Q()
+def holds(word: str) -> Q:
+    """Return the condition that title, agent or a prompt of a session contains a text, or its id is that."""
+    found, prompts = has_id(word), Q()
     # SQLite folds case in ASCII only: other text is searched as typed, in lower, upper and title case.
     for text in {word} if word.isascii() else {word, word.lower(), word.upper(), word.capitalize()}:
-        found |= Q(title__icontains=text) | Q(agent_id__icontains=text) | Q(session_id__icontains=text)
+        found |= Q(title__icontains=text) | Q(agent_id__icontains=text)
         prompts |= Q(title__icontains=text)
     # A session's title is its first prompt, unless it was set; then its loops' titles have the prompts.
     in_prompts = Exists(_loops().filter(prompts))
     return found | Q(in_prompts, title_given=True)
+
+
+def has_id(word: str) -> Q:
+    """Return the condition that a session's id is a text, or begins with one of `ID_BEGINS` characters.
+
+    Parts of ids are not found: ids are random, so a short text is in many of them.
+    """
+    if len(word) < ID_BEGINS:
+        return Q(session_id=word)
+    # LIKE would ignore case on SQLite only.
+    return Q(Exact(Left(F("session_id"), len(word)), word))

@@ -29,7 +29,7 @@ class ShellPage:
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         shell: DirtyPanels = []
-        if touched is None or touched.sessions or self.user in touched.people:
+        if touched is None or touched.sessions or touched.wastes or self.user in touched.people:
             shell.append((attention_of(self.project), [self.user]))
         if touched is None or touched.sessions:
             shell.append((LIVE_NOW, [self.project]))

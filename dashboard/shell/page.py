@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from recorder.access.rights import Right
+
 if TYPE_CHECKING:
     from django.urls import URLPattern
 
@@ -31,4 +33,5 @@ class Page:
     name: str
     urls: Sequence[URLPattern]  # under /p/<slug>/
     live: Mapping[str, OpenPage] = field(default_factory=dict)  # by name in the URL of the socket
+    right: Right = Right.READ  # that opens its sockets, and offers its command in the palette
     link: NavLink | None = None

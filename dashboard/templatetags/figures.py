@@ -12,7 +12,9 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from dashboard.rendering import number_format
+from dashboard.rendering.user_agent import browser
 from dashboard.shared import costs, usage_bar
+from dashboard.shared.waste.queries.wastes import Flag
 
 register = template.Library()
 
@@ -31,6 +33,7 @@ register.filter("rate", number_format.rate)
 register.filter("odds", number_format.odds)
 register.filter("plural", number_format.plural)
 register.filter("short_id", number_format.short_id)
+register.filter("browser", browser)
 
 GLYPHS = {  # state: (glyph, tone, words)
     "pending": ("pending", "muted", "Pending"),
@@ -51,6 +54,7 @@ GLYPHS = {  # state: (glyph, tone, words)
     "waiting": ("approval", "waiting", "Waiting for approval"),
     "winner": ("winner", "winner", "Winner"),
     "compaction": ("compaction", "compaction", "Compaction"),
+    "waste": ("rejected", "rejected", "Waste"),
 }
 
 
@@ -70,6 +74,8 @@ class _Row(Protocol):
     @property
     def other_errors(self) -> int: ...
     @property
+    def waste(self) -> Flag | None: ...
+    @property
     def own_cost(self) -> costs.HasCost | None: ...
     @property
     def whole(self) -> costs.Cost | None: ...
@@ -83,6 +89,8 @@ def status_summary(row: _Row) -> str:
         words.append(number_format.plural(row.failed_tools, "failed tool"))
     if row.other_errors:
         words.append(number_format.plural(row.other_errors, "error"))
+    if row.waste:
+        words.append(number_format.plural(row.waste.calls, "wasted call"))
     if row.own_cost and (row.own_cost.cost_nano is not None or row.own_cost.unpriced):
         words.append(number_format.spoken(row.own_cost.cost_nano, row.own_cost.unpriced))
     if row.whole:

@@ -7,7 +7,7 @@ from dashboard.rendering import tool_text
 from dashboard.rendering.markdown import markdown
 
 register = template.Library()
-register.filter("markdown", markdown)
+register.filter("markdown", markdown)  # its argument: names of members that the text mentions
 
 
 @register.filter

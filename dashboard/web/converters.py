@@ -1,7 +1,7 @@
-"""The path converter `key` of URL patterns; importing the module registers it."""
+"""The path converters `key`, `secret` and `shared_kind` of URL patterns, registered by the import."""
 
 from django.urls import register_converter
-from django.urls.converters import IntConverter
+from django.urls.converters import IntConverter, StringConverter
 
 
 class Key(IntConverter):
@@ -10,4 +10,18 @@ class Key(IntConverter):
     regex = "[0-9]{1,18}"
 
 
+class Secret(StringConverter):
+    """A secret of 256 bits, as `secrets.token_urlsafe(32)` writes it."""
+
+    regex = "[A-Za-z0-9_-]{43}"
+
+
+class SharedKind(StringConverter):
+    """What a share link shows."""
+
+    regex = "session|evaluation|view|comparison"
+
+
 register_converter(Key, "key")
+register_converter(Secret, "secret")
+register_converter(SharedKind, "shared_kind")

@@ -10,6 +10,7 @@ import re
 from math import ceil
 
 from django.conf import settings
+from django.core.exceptions import PermissionDenied
 from django.db import Error
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 from django.template.loader import render_to_string
@@ -46,9 +47,16 @@ class DatabaseUnavailable(MiddlewareMixin):
         return page
 
 
+class ProjectArchived(PermissionDenied):
+    """The project of a request is archived, and the request would change it."""
+
+    def __init__(self) -> None:
+        super().__init__("The project is archived: it can be read, and restored by its admins.")
+
+
 def forbidden(request: HttpRequest, exception: Exception) -> HttpResponse:
     """Answer 403; Django's handler403."""
-    return _page(request, 403)
+    return _page(request, 403, "403_archived" if isinstance(exception, ProjectArchived) else "")
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
@@ -87,7 +95,7 @@ def _page(request: HttpRequest, status: int, name: str = "", reason: str = "") -
 
 
 def _slug(request: HttpRequest) -> str:
-    """Return the project's name in the URL for a visitor who was signed in, as far as the request tells."""
+    """Return the project's name in the URL if the request has a session cookie, else ""."""
     found = PROJECT.match(request.path_info) if settings.SESSION_COOKIE_NAME in request.COOKIES else None
     return found[1] if found else ""
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from dashboard.web.links import Value
 
 RANGE = ("since", "until")
+SHOWN = "shown"  # the parameter of conditions that menus had chosen
 
 
 def _same(value: str) -> str:
@@ -65,6 +66,7 @@ class Option:
     is_on: bool
     state: str = ""  # name of its glyph
     config: object = None  # a config's chip, shown in place of the label
+    condition: str = ""  # what it writes into the query
     count: str = ""
 
 
@@ -93,6 +95,13 @@ class Token:
     without: str
 
 
+class Bad(Protocol):
+    """The error of a query, for `query_box/error.html`."""
+
+    @property
+    def message(self) -> str: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Search:
     """The text field of a filter bar."""
@@ -103,6 +112,9 @@ class Search:
     value: str = ""
     title: str = ""
     key: str = ""  # keyboard shortcut that focuses it
+    error: Bad | None = None  # why the query cannot be read
+    address: str = ""  # the link to the page as it is, which forms with menus write otherwise
+    completes: str = ""  # slug of the project whose keys and values complete a query; "" for plain words
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +155,7 @@ class Page:
 
     filters: Sequence[Filter]
     windows: Sequence[str] = ()  # time ranges, names of WINDOWS
-    keeps: Sequence[str] = field(default=("since", "until", "sort"))  # what "Clear" leaves
+    keeps: Sequence[str] = field(default=("since", "until", "sort", "cols"))  # what "Clear" leaves
 
     def bar(
         self, address: Address, path: str, menus: Sequence[Menu] = (), search: Search | None = None
@@ -154,7 +166,7 @@ class Page:
             inputs.add(search.name)
         return Bar(
             path=path,
-            hidden=hidden(address, inputs),
+            hidden=[*hidden(address, inputs), *shown(menus)],
             menus=menus,
             tokens=self.tokens(address, menus),
             cleared=self.cleared(address),
@@ -232,6 +244,15 @@ def config_options(name: str, offered: Iterable[Config], chosen: Sequence[str]) 
     known = [Option(name, key, chip.label, key in chosen, config=chip) for key, chip in chips.items()]
     others = [Option(name, key, key, is_on=True) for key in chosen if key not in chips]
     return [*sorted(known, key=lambda option: option.label), *others]
+
+
+def shown(menus: Sequence[Menu]) -> list[tuple[str, str]]:
+    """Return hidden fields with the conditions of a query that menus show as chosen.
+
+    A form sends no box that is not ticked: by these fields the page sees what was unticked.
+    """
+    options = (option for menu in menus for option in menu.options)
+    return [(SHOWN, option.condition) for option in options if option.condition and option.is_on]
 
 
 def hidden(address: Address, without: Iterable[str]) -> list[tuple[str, str]]:

@@ -1,6 +1,6 @@
 """URLs of everything that two pages or more link to. Each function returns a path with its query string."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -31,9 +31,20 @@ def is_as_of() -> bool:
     return _past.get() is not None
 
 
+def as_of_event() -> int | None:
+    """Return the event as of which a page is rendered: within `staying`."""
+    past = _past.get()
+    return past[1] if past is not None else None
+
+
 def sessions(slug: str, **query: Value) -> str:
     """Return the sessions list, filtered as `query` says."""
     return _with(_to("sessions", slug), query)
+
+
+def search_text(slug: str, **query: Value) -> str:
+    """Return the search in all recorded text, with the query string `query`."""
+    return _with(_to("search_text", slug), query)
 
 
 def session(slug: str, pk: int) -> str:
@@ -45,6 +56,11 @@ def as_of(slug: str, pk: int, event: int | None, *, loop: int | None = None, **q
     """Return a session's page as of an event, or its current state for None; opened at a loop if given."""
     path = _to("loop", slug, pk, loop) if loop else _to("session", slug, pk)
     return _with(path, {"at": event or "", **query})
+
+
+def session_search(slug: str, pk: int, q: str) -> str:
+    """Return the search for words within a session."""
+    return _with(_to("session-search", slug, pk), {"q": q})
 
 
 def jump(slug: str, pk: int, to: str) -> str:
@@ -108,6 +124,11 @@ def session_export(slug: str, session_id: str, **query: Value) -> str:
     return _with(f"/api/v1/sessions/{quote(session_id, safe='')}/export", {"project": slug, **query})
 
 
+def flame(slug: str, session_pk: int, **query: Value) -> str:
+    """Return the flame graph of a session."""
+    return _with(_to("flame", slug, session_pk), query)
+
+
 def compactions(slug: str, **query: Value) -> str:
     """Return the list of compactions, filtered as `query` says."""
     return _with(_to("compactions", slug), query)
@@ -131,6 +152,34 @@ def evaluations(slug: str, **query: Value) -> str:
 def evaluation(slug: str, pk: int) -> str:
     """Return the page of one evaluation."""
     return _to("evaluation", slug, pk)
+
+
+def note(
+    slug: str, session_pk: int, pk: int, *, loop: int | None, turn: int | None, evaluation: int | None
+) -> str:
+    """Return the place of a note: its turn, its loop, its evaluation or the rail of its session."""
+    if evaluation is not None:
+        return f"{_to('evaluation', slug, evaluation)}#note-{pk}"
+    if loop is None:
+        return f"{_with(_to('session', slug, session_pk), _at(session_pk) | {'notes': 'all'})}#note-{pk}"
+    query = {"turn": "" if turn is None else turn + 1, "notes": "all"}
+    return f"{_with(_to('loop', slug, session_pk, loop), _at(session_pk) | query)}#note-{pk}"
+
+
+def note_page(slug: str, pk: int) -> str:
+    """Return the page of one note."""
+    return _to("note", slug, pk)
+
+
+def new_note(slug: str, session_pk: int, **query: Value) -> str:
+    """Return the form that writes a note on a session, or on the part of it that the query names."""
+    return _with(_to("note-new", slug, session_pk), query)
+
+
+def new_note_on_several(slug: str, kind: str, sessions: Iterable[int], name: str = "") -> str:
+    """Return the form that writes an entry of a kind on each of some sessions; `name` is that of a score."""
+    pairs = [*(("of", pk) for pk in sessions), *([("name", name)] if name else [])]
+    return f"{_to(f'{kind}-on-several', slug)}?{urlencode(pairs)}"
 
 
 def attention(slug: str, **query: Value) -> str:
@@ -161,6 +210,16 @@ def orphan(slug: str, pk: int) -> str:
 def page(name: str, slug: str) -> str:
     """Return a page of a project by the name of its route."""
     return _to(name, slug)
+
+
+def what_if(slug: str, **query: Value) -> str:
+    """Return the page What if, of a session or a period as `query` says."""
+    return _with(_to("what_if", slug), query)
+
+
+def page_of_view(name: str, slug: str) -> str:
+    """Return the list page of saved views; `name` is that of the read API."""
+    return _to({"search": "search_text"}.get(name, name), slug)
 
 
 def live(slug: str, page: str, **query: Value) -> str:

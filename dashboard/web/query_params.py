@@ -89,6 +89,10 @@ class Reading:
                 self.ignore(name, value)
         return tuple(kept)
 
+    def all(self, name: str) -> list[str]:
+        """Return every value as it was sent."""
+        return self._params.getlist(name)
+
     def key(self, name: str) -> int | None:
         return whole_number(self._params.get(name, "")) or None
 

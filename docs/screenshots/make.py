@@ -45,8 +45,10 @@ class Studio:
         page.close()
 
     @contextmanager
-    def page(self, path: str, *, size: tuple[int, int] = WIDE, theme: str = "light") -> Iterator[Page]:
-        """Open a page and wait until it is live."""
+    def page(
+        self, path: str, *, size: tuple[int, int] = WIDE, theme: str = "light", has_socket: bool = True
+    ) -> Iterator[Page]:
+        """Open a page; wait until it is live if it has a socket."""
         width, height = size
         context = self._browser.new_context(
             viewport={"width": width, "height": height},
@@ -57,7 +59,8 @@ class Studio:
         )
         page = context.new_page()
         page.goto(self.server + path)
-        page.locator("[data-connection=live]").first.wait_for()
+        if has_socket:
+            page.locator("[data-connection=live]").first.wait_for()
         yield page
         context.close()
 
@@ -115,6 +118,7 @@ def main() -> None:
             demo.kill()
         when_it_ended(studio)
         after_a_compaction(studio)
+        with_a_team(studio)
         after_many_evaluations(studio, Path(folder))
 
 
@@ -145,7 +149,21 @@ def when_it_ended(studio: Studio) -> None:
     studio.shoot("evaluation-390", compared, size=PHONE)
     studio.shoot("sub-agents", studio.path_of("How should we keep"))
     studio.shoot("costs", "/p/default/costs?since=24h", themes=("light", "dark"))
+    what_it_cost(studio)
     studio.shoot("events", f"{studio.path_of('Fix the billing')}?tab=events")
+    studio.shoot("search", "/p/default/search?q=error")
+
+
+def what_it_cost(studio: Studio) -> None:
+    """Show the block ledger: of a session, of the project, as boxes, and at other prices."""
+    studio.shoot("context", f"{studio.path_of('Update the dependencies')}?tab=context", size=(1440, 1500))
+    studio.shoot("context-cache", "/p/default/context", themes=("light", "dark"))
+    session = studio.path_of("How should we keep").partition("/loops/")[0]
+    studio.shoot("flame", f"{session}/flame")
+    with studio.page(session) as page:
+        href = page.get_by_role("link", name="what if").first.get_attribute("href")
+        page.goto(f"{studio.server}{href}")
+        page.screenshot(path=HERE / "what-if.png")
 
 
 def after_a_compaction(studio: Studio) -> None:
@@ -158,12 +176,34 @@ def after_a_compaction(studio: Studio) -> None:
     studio.shoot("compaction", href)
 
 
+def with_a_team(studio: Studio) -> None:
+    """Show people and roles, masking, a link to a session, the audit log and the account."""
+    for name, role in (("mira", "admin"), ("jonas", "member"), ("noor", "viewer")):
+        for words in (("user", "create", name, "--email", f"{name}@acme.example"), _added(name, role)):
+            _manage(*words, out=subprocess.DEVNULL).wait(PATIENCE_S)
+    studio.shoot("people", "/p/default/settings/members")
+    studio.shoot("masking", "/p/default/settings/masking")
+    with studio.page(studio.path_of("Fix the billing")) as page:
+        page.get_by_role("link", name="Share").click()
+        dialog = page.get_by_role("dialog", name="Share this session")
+        dialog.get_by_role("button", name="Make a link").click()
+        dialog.get_by_role("button", name="Copy").wait_for()
+        page.screenshot(path=HERE / "share.png")
+    studio.shoot("audit", "/p/default/settings/audit")
+    with studio.page("/account", has_socket=False) as page:
+        page.screenshot(path=HERE / "account.png")
+
+
 def after_many_evaluations(studio: Studio, folder: Path) -> None:
     """Show what sixty evaluations say: the demo has too few to rank a config."""
     tape = folder / "evaluations.jsonl"
     tape.write_bytes(b"\n".join(map(line, sixty())))
     _manage("import_runs", str(tape), out=subprocess.DEVNULL).wait(PATIENCE_S)
     studio.shoot("leaderboard", "/p/default/leaderboard", themes=("light", "dark"))
+
+
+def _added(name: str, role: str) -> tuple[str, ...]:
+    return ("member", "add", name, "--project", "default", "--role", role)
 
 
 def _manage(*words: str, out: IO[bytes] | int) -> subprocess.Popen[bytes]:

@@ -21,6 +21,8 @@ from threading import Event
 from typing import TextIO
 from urllib.parse import urlsplit
 
+from loopscope_client.masking.key_file import VARIABLE, stored_key
+from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.push import ledger as ledgers
 from loopscope_client.push.ledger import Ledger
 from loopscope_client.push.send import Pusher, Refused, Unavailable
@@ -50,6 +52,8 @@ class Options:
     dry_run: bool = False
     yes: bool = False
     insecure: bool = False
+    mask: bool = False
+    mask_key: str | None = None
 
     @property
     def agents(self) -> list[str]:
@@ -100,6 +104,8 @@ def _parsed(arguments: Sequence[str] | None) -> Options:
     add("--dry-run", action="store_true", help="list what would be sent, and stop")
     add("--yes", action="store_true", help="do not ask before the first upload")
     add("--insecure", action="store_true", help="send the token without TLS to another computer")
+    add("--mask", action="store_true", help="mask secrets before anything is sent")
+    add("--mask-key", help=f"key of the masks, or {VARIABLE} (default: one that is kept beside the ledger)")
     return Options(**vars(parser.parse_args(arguments)))
 
 
@@ -129,6 +135,8 @@ def _list(found: dict[str, list[Source]], options: Options, stderr: TextIO) -> N
 
 
 def _check(options: Options) -> None:
+    if options.mask_key is not None and not options.mask:
+        raise PushError("--mask-key is for --mask")
     if not options.token:
         raise PushError("a token is missing: --token, or LOOPSCOPE_TOKEN")
     parts = urlsplit(options.url if "//" in options.url else f"http://{options.url}")
@@ -179,7 +187,8 @@ def _send(options: Options, ledger: Ledger, stderr: TextIO) -> None:
 
 
 def _until_stopped(options: Options, ledger: Ledger, stderr: TextIO, stopped: Event) -> None:
-    pusher = Pusher(options.url, options.token or "", options.machine, ledger)
+    masker = _masker(options)
+    pusher = Pusher(options.url, options.token or "", options.machine, ledger, masker)
     seen: dict[Path, tuple[int, int]] = {}
     is_away, skipped = False, 0
     try:
@@ -209,6 +218,17 @@ def _until_stopped(options: Options, ledger: Ledger, stderr: TextIO, stopped: Ev
         raise PushError(f"{_number(skipped, 'transcript')} could not be sent")
 
 
+def _masker(options: Options) -> Masker | None:
+    """Return what masks the lines, with the same key at each start. Raises PushError."""
+    if not options.mask:
+        return None
+    key = os.environ.get(VARIABLE) or None if options.mask_key is None else options.mask_key
+    try:
+        return Masker(stored_key(options.state or ledgers.default_folder()) if key is None else key)
+    except (OSError, ValueError) as error:
+        raise PushError(f"there is no key of masks: {error}") from None
+
+
 def _round(
     options: Options, pusher: Pusher, seen: dict[Path, tuple[int, int]], stopped: Event, stderr: TextIO
 ) -> int:
@@ -221,7 +241,7 @@ def _round(
                 pusher.push(source, stopped.is_set)
             except FileNotFoundError:
                 pass  # removed meanwhile
-            except (LostLines, OSError) as error:
+            except (LostLines, MaskingError, OSError) as error:
                 skipped += 1
                 _say(stderr, f"loopscope-push: {source.path} is left out until it changes: {error}")
             if stopped.is_set():

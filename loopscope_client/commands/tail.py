@@ -22,6 +22,8 @@ from types import FrameType
 from typing import TextIO
 
 from loopscope_client.client import Client
+from loopscope_client.masking.key_file import VARIABLE, stored_key
+from loopscope_client.masking.masker import Masker, MaskingError
 from loopscope_client.transport import spool_folders
 from loopscope_client.transport.tail import LONGEST, FileFollower
 
@@ -49,6 +51,8 @@ class Options:
     spool: Path | None = None
     once: bool = False
     flush: bool = False
+    mask: bool = False
+    mask_key: str | None = None
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -63,6 +67,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--spool", type=Path, help="folder of lines that wait (default: one per user)")
     parser.add_argument("--once", action="store_true", help="stop at the end of the file")
     parser.add_argument("--flush", action="store_true", help="at the end, abort loops that are still open")
+    parser.add_argument("--mask", action="store_true", help="mask secrets before anything is kept or sent")
+    parser.add_argument(
+        "--mask-key",
+        help=f"key of the masks, or {VARIABLE} (default: one kept in the spool's folder)",
+    )
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -87,11 +96,13 @@ def run(options: Options, stderr: TextIO) -> None:
     """
     tail = _Tail(stderr)
     with tail.stopped_by_signals():
-        client = _client(options)
+        key = _mask_key(options)
+        client = _client(options, key)
         if options.file == "-":
             tail.pipe(client)
         else:
-            tail.file(client, Path(options.file), is_once=options.once)
+            masker = None if key is None else Masker(key)
+            tail.file(client, Path(options.file), masker, is_once=options.once)
         tail.end(client, is_done=options.flush)
 
 
@@ -121,16 +132,12 @@ class _Tail:
         except KeyboardInterrupt:
             pass
 
-    def file(self, client: Client, path: Path, *, is_once: bool) -> None:
+    def file(self, client: Client, path: Path, masker: Masker | None, *, is_once: bool) -> None:
         if is_once and not path.exists():
             raise TailError(f"{path} does not exist")
 
         def take(line: bytes) -> None:
-            if self._stop.is_set():
-                raise _Stopped
-            while not (client.has_room(len(line)) and client.forward(line)):
-                if self._stop.wait(POLL_S):
-                    raise _Stopped
+            self._take(client, line if masker is None else _masked(masker, line, client.position))
 
         follower = FileFollower(path, Path(client.status.spool) / "tail.json", lambda: client.position, take)
         try:
@@ -159,6 +166,13 @@ class _Tail:
         if not stored:
             raise TailError(f"{status.queued} lines wait in {status.spool}: {status.error}")
 
+    def _take(self, client: Client, line: bytes) -> None:
+        if self._stop.is_set():
+            raise _Stopped
+        while not (client.has_room(len(line)) and client.forward(line)):
+            if self._stop.wait(POLL_S):
+                raise _Stopped
+
     def _read(self) -> bytes:
         self._is_reading = True
         if self._stop.is_set():
@@ -184,7 +198,33 @@ class _Tail:
             raise KeyboardInterrupt
 
 
-def _client(options: Options) -> Client:
+def _mask_key(options: Options) -> bytes | str | None:
+    """Return the key of masks, the same at each start; None without masking. Raises TailError."""
+    if not options.mask:
+        if options.mask_key is not None:
+            raise TailError("--mask-key is for --mask")
+        return None
+    key = os.environ.get(VARIABLE) or None if options.mask_key is None else options.mask_key
+    if key == "":
+        raise TailError("the key of masks is empty")
+    try:
+        return stored_key(_root(options)) if key is None else key
+    except (OSError, ValueError) as error:
+        raise TailError(f"there is no key of masks: {error}") from None
+
+
+def _masked(masker: Masker, line: bytes, position: int) -> bytes:
+    """Return a line of a file masked. Raises TailError if it cannot be.
+
+    The client would drop the line, and those after it had other numbers than their places in the file.
+    """
+    try:
+        return masker.line(line)
+    except MaskingError as error:
+        raise TailError(f"the line after {position} others is not sent: {error}") from None
+
+
+def _client(options: Options, key: bytes | str | None) -> Client:
     if not options.url:
         raise TailError("Name the server: --url http://127.0.0.1:8000, or LOOPSCOPE_URL.")
     if not options.token:
@@ -199,6 +239,8 @@ def _client(options: Options) -> Client:
             spool=_spool(options),
             format=options.format,
             first=None if is_pipe else 0,
+            mask=is_pipe and key is not None,
+            mask_key=key,
         )
     except ValueError as error:
         raise TailError(str(error)) from error
@@ -214,13 +256,14 @@ def _spool(options: Options) -> Path | None:
     The lines of a file are numbered by their place in it, so each file has a spool of its own: another
     program must not send what is left there under other numbers.
     """
-    if options.file == "-":
-        return options.spool
+    return options.spool if options.file == "-" else _root(options) / _name(Path(options.file))
+
+
+def _root(options: Options) -> Path:
     try:
-        root = options.spool or spool_folders.default_root(options.url or "", options.token or "")
+        return options.spool or spool_folders.default_root(options.url or "", options.token or "")
     except RuntimeError as error:  # the user has no home
         raise TailError(f"Name a folder with --spool: {error}") from error
-    return root / _name(Path(options.file))
 
 
 def _name(path: Path) -> str:

@@ -6,11 +6,13 @@ import random
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from loopscope_client.masking.masker import Masker
 from loopscope_client.push.ledger import Ledger, Progress
-from loopscope_client.push.sources import LostLines, Source
+from loopscope_client.push.sources import LINE_MAX, LostLines, Source
 from loopscope_client.transport.http import Connection, Response
 
 FIRST_WAIT_S, LONGEST_WAIT_S = 1.0, 60.0
+BEGINNING = 64 * 1024  # bytes that the server keeps of a line that it rejects
 REFUSALS = {
     400: "the server does not take these lines",
     401: "the token is unknown, expired or revoked",
@@ -42,20 +44,26 @@ class Counts:
 
 
 class Pusher:
-    """Sends to one server, with a connection for each format."""
+    """Sends to one server, with a connection for each format. With `masker`, secrets are masked before."""
 
-    def __init__(self, url: str, token: str, machine: str, ledger: Ledger) -> None:
+    def __init__(
+        self, url: str, token: str, machine: str, ledger: Ledger, masker: Masker | None = None
+    ) -> None:
         self._url, self._token, self._machine, self._ledger = url, token, machine, ledger
+        self._masker = masker
         self._connections: dict[str, Connection] = {}
         self._wait_s = FIRST_WAIT_S
         self.counts = Counts()
 
     def push(self, source: Source, should_stop: Callable[[], bool]) -> None:
-        """Send what a source has beyond the ledger. Raises Refused, Unavailable, LostLines or OSError."""
+        """Send what a source has beyond the ledger.
+
+        Raises Refused, Unavailable, LostLines, OSError, or MaskingError before the batch is sent.
+        """
         done = self._ledger.progress(source.producer)
         while not should_stop() and (batch := source.next(done)) is not None:
             if batch.lines:
-                response = self._post(source, done.lines, batch.lines)
+                response = self._post(source, done.lines, self._masked(batch.lines))
                 if response.status == 409:
                     done = self._after_gap(source, response)
                     continue
@@ -67,6 +75,10 @@ class Pusher:
         """Close the connections."""
         for connection in self._connections.values():
             connection.close()
+
+    def _masked(self, lines: list[bytes]) -> list[bytes]:
+        masker = self._masker
+        return lines if masker is None else [_masked(masker, line) for line in lines]
 
     def _post(self, source: Source, first: int, lines: list[bytes]) -> Response:
         connection = self._connections.get(source.agent)
@@ -100,3 +112,9 @@ class Pusher:
         self.counts.files.add(source.producer)
         self.counts.lines += lines
         self.counts.rejected += len(rejected) if isinstance(rejected, list) else 0
+
+
+def _masked(masker: Masker, line: bytes) -> bytes:
+    """Return a line masked; one that was cut stays too long, without its end, where a secret may be cut."""
+    masked = masker.line(line)
+    return masked if len(line) <= LINE_MAX else masked[:BEGINNING].ljust(len(line))

@@ -139,9 +139,15 @@ def _first_line(path: Path) -> bytes:
 
 
 def _read_line(file: BinaryIO) -> tuple[bytes, int]:
-    """Return the next line without its end, and its length with it; (b"", 0) without a line that ends."""
+    """Return the next line without its end, and its length with it; (b"", 0) without a line that ends.
+
+    What a short read returns without an end is the beginning of a line that is being written. Its rest may be
+    there at the next read, so no read may follow: the line would be cut.
+    """
     raw = file.readline(LINE_MAX + 2)
     length = len(raw)
+    if length < LINE_MAX + 2 and not raw.endswith(b"\n"):
+        return b"", 0
     rest = raw
     while rest and not rest.endswith(b"\n"):
         rest = file.readline(LINE_MAX)

@@ -6,18 +6,30 @@ from asyncio import CancelledError
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from types import TracebackType
-from typing import Literal, Protocol, Self
+from typing import Literal, Protocol, Self, TypeAlias
 
 from loopscope_client.never_raise import Done, quiet
 from loopscope_client.scopes.messages import Message
 
 Outcome = Literal["completed", "failed", "cancelled"]
+ScoreValue: TypeAlias = float | bool | str
 
 
 class Sends(Protocol):
     """An object that records events."""
 
     def send(self, event: Mapping[str, object]) -> Done: ...
+    def score(
+        self,
+        session_id: str,
+        name: str,
+        value: ScoreValue,
+        comment: str | None = None,
+        *,
+        loop: str | None = None,
+        turn: int | None = None,
+        id: str | None = None,
+    ) -> Done: ...
 
 
 class OpenTurn(Protocol):

@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from loopscope_client.never_raise import quiet
 from loopscope_client.scopes import messages
-from loopscope_client.scopes.base import OpenTurn, Scope, Sends, error_text, ids, now, outcome_of
+from loopscope_client.scopes.base import OpenTurn, Scope, ScoreValue, Sends, error_text, ids, now, outcome_of
 from loopscope_client.scopes.compaction import Compaction
 from loopscope_client.scopes.messages import Message
 from loopscope_client.scopes.model_config import snapshot
@@ -179,6 +179,18 @@ class Loop(Scope):
         self.event("Notice", kind=kind, severity=severity, text=text_of(text), timestamp=now())
 
     @quiet
+    def score(self, name: str, value: ScoreValue, comment: str | None = None) -> None:
+        """Give a score to this loop, also after its end; giving it again changes it, see `Client.score`.
+
+        Example::
+
+            with client.loop(agent="cook", model="my-model") as loop:
+                loop.user("What can I make of leeks?")
+            loop.score("quality", 4, "Short and right.")
+        """
+        self.client.score(self.session, name, value, comment, loop=self.id)
+
+    @quiet
     def event(self, /, type: str, **fields: object) -> None:
         """Record any other event of `docs/reference/events.md`; `loop_id` is added.
 
@@ -237,9 +249,7 @@ class Loop(Scope):
                 turn.answer("Soup.")
             assert loop.answered == "Soup."
         """
-        answers = [message for message in self._messages if message.get("role") == "assistant"]
-        content = messages.blocks(answers[-1].get("content")) if answers else []
-        return "\n".join(text_of(block.get("text")) for block in content if block.get("type") == "text")
+        return messages.last_answer(self._messages)
 
     @property
     def is_failed(self) -> bool:
@@ -268,13 +278,7 @@ class Loop(Scope):
         optional = {"config_snapshot": self.config, "title": text_of(self._title) if self._title else None}
         self.client.send(start | {name: value for name, value in optional.items() if value is not None})
         if self._tags is not None:
-            tagged = {
-                "type": "SessionInfo",
-                "session_id": self.session,
-                "loop_id": self.id,
-                "timestamp": now(),
-            }
-            self.client.send(tagged | {"tags": self._tags})
+            self.event("SessionInfo", session_id=self.session, timestamp=now(), tags=self._tags)
 
     def _end(self, error: BaseException | None) -> None:
         for prompt in self._prompts:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from loopscope_client.transport.encoding import text_of
 
@@ -56,6 +56,12 @@ def assistant(
     return message | {"error_message": error} if error else message
 
 
+def reason_of(reason: object) -> str:
+    """Return the name of a reason: an API reports an object with a `type`, or the name alone."""
+    found = reason.get("type") if isinstance(reason, Mapping) else getattr(reason, "type", reason)
+    return "" if found is None else text_of(found)
+
+
 def blocks(content: object) -> list[Message]:
     """Return content blocks: text becomes one, a list of blocks stays, anything else is shown as text."""
     if content is None:
@@ -82,3 +88,10 @@ def add(total: dict[str, int], more: Mapping[str, int]) -> None:
 
 def _now() -> int:
     return time.time_ns() // 1_000_000
+
+
+def last_answer(found: Sequence[Message]) -> str:
+    """Return the text of the last answer among messages, empty when there is none."""
+    answers = [message for message in found if message.get("role") == "assistant"]
+    content = blocks(answers[-1].get("content")) if answers else []
+    return "\n".join(text_of(block.get("text")) for block in content if block.get("type") == "text")

@@ -34,6 +34,7 @@ class Turn(Scope):
         self._results: list[Message] = []
         self._usage = messages.usage_of(None, {})
         self._cost: object = None
+        self._miss = ""
         self._is_streaming = self._is_answered = False
         self._message: Message = self._assistant("stop", "")
 
@@ -97,6 +98,7 @@ class Turn(Scope):
         stop: str | None = None,
         cost: object = None,
         error: str = "",
+        cache_miss_reason: object = None,
         **counts: object,
     ) -> None:
         """Record the complete answer; without `text` it is the streamed text.
@@ -104,7 +106,8 @@ class Turn(Scope):
         `usage` is a model API's usage object as a mapping; `input`, `output`, `reasoning`, `cache_read` and
         `cache_write` are counts in tokens and take precedence. `input` excludes cached tokens. A value
         other than a number from 0 to 2**53 - 1 becomes 0. `cost` is the price in US dollars, if the API
-        states it. `stop` is phi-core's stop reason; `error` marks the answer as failed.
+        states it. `stop` is phi-core's stop reason; `error` marks the answer as failed. `cache_miss_reason`
+        is why the provider says that its prompt cache was missed, as Anthropic's cache diagnostics report it.
 
         Example::
 
@@ -117,6 +120,7 @@ class Turn(Scope):
         if text is not None:
             self._written["text"] = [text_of(text)]
         self._usage, self._cost = messages.usage_of(usage, counts), cost
+        self._miss = messages.reason_of(cache_miss_reason)
         self._message = self._assistant(stop or ("error" if error else "stop"), text_of(error))
         self._end_message()
 
@@ -176,4 +180,5 @@ class Turn(Scope):
         thought, text = ("".join(self._written[kind]) for kind in ("thinking", "text"))
         content: list[Message] = [{"type": "thinking", "thinking": thought}] if thought else []
         content += [{"type": "text", "text": text}] if text else []
-        return messages.assistant(content + self._calls, self._loop.config, self._usage, stop, error)
+        found = messages.assistant(content + self._calls, self._loop.config, self._usage, stop, error)
+        return {**found, "diagnostics": {"cache_miss_reason": self._miss}} if self._miss else found

@@ -34,11 +34,24 @@ def home(agent: str) -> Path:
 
 
 def transcripts(agent: str, folder: Path) -> Iterator[Path]:
-    """Yield the transcripts below a folder, in order of their paths."""
+    """Yield the transcripts below a folder, the one that was written to last at the end.
+
+    Search shows first what was recorded last, which of history is then the newest.
+    """
     pattern = STORE if agent == opencode.AGENT else "*.jsonl"
-    for path in sorted(folder.rglob(pattern)):
-        if path.is_file() and (agent != "gemini-cli" or "chats" in path.parts):
-            yield path
+    found = (path for path in folder.rglob(pattern) if path.is_file())
+    yield from sorted(
+        (path for path in found if agent != "gemini-cli" or "chats" in path.parts),
+        key=lambda path: (last_write(path), path),
+    )
+
+
+def last_write(path: Path) -> int:
+    """Return when a file was last written to, in nanoseconds; 0 if it is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def producer_name(agent: str, name: str, first_line: bytes) -> str:

@@ -8,7 +8,7 @@ after a random wait.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from random import uniform
+from random import Random
 from typing import Literal
 
 from loopscope_client.transport.encoding import LINE_BYTES, shortened
@@ -19,6 +19,7 @@ State = Literal["open", "idle", "sending", "waiting", "unauthorized", "forbidden
 LINES, BYTES = 500, 1 << 20
 FIRST_WAIT_S, LONGEST_WAIT_S, LONGEST_RETRY_AFTER_S = 0.1, 5.0, 300.0
 _LEAST_LINE = 1024
+_jitter = Random()  # noqa: S311  not a secret; its own, as the program's random numbers may be seeded
 
 
 @dataclass(slots=True)
@@ -45,7 +46,7 @@ class Backoff:
         """Return the seconds to wait before the next try."""
         limit = min(LONGEST_WAIT_S, FIRST_WAIT_S * 2 ** min(self.tries, 10))
         self.tries += 1
-        return uniform(0, limit)  # noqa: S311  not a secret
+        return _jitter.uniform(0, limit)
 
 
 @dataclass(slots=True)

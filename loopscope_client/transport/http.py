@@ -17,7 +17,7 @@ from urllib.parse import urlsplit
 
 CONNECT_S, ANSWER_S = 5.0, 20.0
 ANSWER_BYTES = 4 * 1024 * 1024
-PATH = "/ingest/v1/events"
+PATH, NOTES = "/ingest/v1/events", "/api/v1/notes"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,7 @@ class Connection:
             raise ValueError(f"{url} is not a URL such as http://127.0.0.1:8000")
         self._host, self._port, self._is_tls = parts.hostname, parts.port, parts.scheme == "https"
         self._path = f"{parts.path.rstrip('/')}{PATH}?format={form}"
+        self._notes = parts.path.rstrip("/") + NOTES
         self._token = token
         self._headers = dict(headers or {})
         self._connection: http.client.HTTPConnection | None = None
@@ -59,11 +60,17 @@ class Connection:
             "X-First-Seq": str(first),
             **self._headers,
         }
-        is_reused = self._connection is not None
-        body = b"\n".join(lines)
-        response = self._try(headers, body, flush=flush)
-        # The server may have closed an idle connection; line numbers make a second request harmless.
-        return self._try(headers, body, flush=flush) if is_reused and not response.status else response
+        path = self._path + ("&flush=1" if flush else "")
+        return self._post(path, headers, b"\n".join(lines))
+
+    def post_score(self, body: bytes) -> Response:
+        """Send one score, a body of `POST /api/v1/notes`, and return the response."""
+        headers = {
+            "Authorization": f"Bearer {self._token}",
+            "Content-Type": "application/json",
+            **self._headers,
+        }
+        return self._post(self._notes, headers, body)
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -71,8 +78,14 @@ class Connection:
             with suppress(OSError):
                 connection.close()
 
-    def _try(self, headers: dict[str, str], body: bytes, *, flush: bool) -> Response:
-        path = self._path + ("&flush=1" if flush else "")
+    def _post(self, path: str, headers: dict[str, str], body: bytes) -> Response:
+        is_reused = self._connection is not None
+        response = self._try(path, headers, body)
+        # The server may have closed an idle connection. A second request is harmless: lines are numbered, and
+        # a score exists once for its name and target.
+        return self._try(path, headers, body) if is_reused and not response.status else response
+
+    def _try(self, path: str, headers: dict[str, str], body: bytes) -> Response:
         try:
             connection = self._connection = self._connection or self._connect()
             _timed(connection).deadline = monotonic() + ANSWER_S
@@ -147,7 +160,7 @@ def _read(response: http.client.HTTPResponse) -> Response:
     except (ValueError, RecursionError):
         parsed = None
     body = parsed if isinstance(parsed, dict) else {}
-    error = "" if response.status == 200 else f"{response.status} {body.get('code', response.reason)}"
+    error = "" if response.status in (200, 201) else f"{response.status} {body.get('code', response.reason)}"
     return Response(response.status, body, _wait(response.headers.get("Retry-After")), error)
 
 

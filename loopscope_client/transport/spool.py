@@ -75,9 +75,11 @@ class Drops:
 
     all: Counter[str] = field(default_factory=Counter)
     unreported: dict[tuple[str, str], Counter[str]] = field(default_factory=dict)
+    reasons: set[str] = field(default_factory=set)
 
-    def add(self, kind: str, place: tuple[str, str] | None) -> None:
+    def add(self, kind: str, place: tuple[str, str] | None, reason: str) -> None:
         self.all[kind] += 1
+        self.reasons.add(reason)
         if place is not None and (place in self.unreported or len(self.unreported) < _PLACES):
             self.unreported.setdefault(place, Counter())[kind] += 1
 
@@ -92,7 +94,7 @@ class Drops:
                     name: id_,
                     "kind": "dropped",
                     "severity": "warning",
-                    "text": f"{count} events were not recorded: the spool was full",
+                    "text": f"{count} events were not recorded: {' or '.join(sorted(self.reasons))}",
                     "data": dict(self.unreported[name, id_]),
                     "timestamp": now,
                 }
@@ -124,9 +126,14 @@ class Spool:
             if self.drops.unreported:
                 self._write_notices(kind, place)
             if self.queued + len(line) > self.budget * _share(kind) or not self._write(line):
-                self.drops.add(kind, place)
+                self.drops.add(kind, place, "the spool was full")
                 return False
             return True
+
+    def drop(self, kind: str, place: tuple[str, str] | None, reason: str) -> None:
+        """Count a line as dropped that was not appended for another reason than the room."""
+        with self._lock:
+            self.drops.add(kind, place, reason)
 
     def append_again(self, lines: Iterable[bytes]) -> None:
         """Append lines whose numbers another program has used, so that they get new ones."""

@@ -3,17 +3,19 @@
 import hashlib
 import secrets
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 from django.contrib.auth.models import User
-from django.db.models import Exists, OuterRef, Q
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils import timezone
 
+from recorder.access.rights import SCOPES, Right, is_usable, token_has
 from recorder.database import sql
+from recorder.database.errors import STORE_ERRORS
 from recorder.models import AccessToken, Membership, Project
 
-SCOPES = ("ingest", "read")
 DEMO = "demo"
 PREFIX = "lsk"
 KEY_CHARS = 32
@@ -26,7 +28,8 @@ _OF_MEMBERS = Q(created_by=None) | Q(created_by__is_active=True) & (
     Q(created_by__is_superuser=True) | Exists(_MEMBERSHIPS)
 )
 _LOOK_UP = """
-    SELECT id, project_id, scopes, secret_hash FROM recorder_accesstoken AS token
+    SELECT token.id, project_id, scopes, secret_hash, archived_at IS NOT NULL
+    FROM recorder_accesstoken AS token JOIN recorder_project AS project ON project.id = token.project_id
     WHERE key = %s AND revoked_at IS NULL AND (expires_at IS NULL OR expires_at > %s)
     AND (created_by_id IS NULL OR EXISTS (
         SELECT 1 FROM auth_user AS maker WHERE maker.id = token.created_by_id AND maker.is_active
@@ -68,6 +71,21 @@ def issue(
     return f"{PREFIX}_{key}_{secret}"
 
 
+def rotate(token: AccessToken, overlap: timedelta, *, user: User | None = None) -> str:
+    """Create a token of the same name, scopes and expiry, and return it; the old one ends after `overlap`.
+
+    Both work until then, so programs can be changed one by one.
+    """
+    now = timezone.now()
+    scopes = [scope for scope in token.scopes.split(",") if scope in SCOPES]
+    is_demo = DEMO in token.scopes.split(",")
+    text = issue(token.project, token.name, scopes, user=user, expires=token.expires_at, is_demo=is_demo)
+    token.expires_at = min(token.expires_at or now + overlap, now + overlap)
+    token.replaced_by = AccessToken.objects.get(key=key_of(text))
+    token.save(update_fields=["expires_at", "replaced_by"])
+    return text
+
+
 @dataclass(frozen=True, slots=True)
 class ValidToken:
     """The columns of a valid token that the ingest endpoints need."""
@@ -75,6 +93,7 @@ class ValidToken:
     pk: int
     project: int
     scopes: str
+    is_archived: bool = False  # the project
 
 
 def find(bearer: str) -> AccessToken | None:
@@ -98,22 +117,56 @@ def look_up(bearer: str) -> ValidToken | None:
         return None
     key, secret = parts
     found = sql.read(_LOOK_UP, key, sql.timestamp_encoder()(datetime.now(UTC)))
-    pk, project, scopes, secret_hash = found[0] if found else (0, 0, "", NO_HASH)
-    return ValidToken(pk, project, scopes) if _is_right(secret, secret_hash) and pk else None
+    pk, project, scopes, secret_hash, is_archived = found[0] if found else (0, 0, "", NO_HASH, False)
+    return (
+        ValidToken(pk, project, scopes, bool(is_archived)) if _is_right(secret, secret_hash) and pk else None
+    )
 
 
-def allows(token: AccessToken | ValidToken, scope: str) -> bool:
-    """Say whether a token has a scope."""
-    return scope in token.scopes.split(",")
+def note_use(token: AccessToken, address: str) -> None:
+    """Note when and from which address a token was used, at most once a minute. One query or none.
+
+    While the store is busy nothing is noted: reading does not wait for writers.
+    """
+    now = timezone.now()
+    latest = now - AccessToken.USED_WITHIN
+    if token.last_used_at is not None and token.last_used_at >= latest:
+        return
+    rows = AccessToken.objects.filter(Q(last_used_at=None) | Q(last_used_at__lt=latest), pk=token.pk)
+    with suppress(*STORE_ERRORS):
+        rows.update(last_used_at=now, last_used_from=address)
+
+
+def has_right(token: AccessToken | ValidToken, right: Right) -> bool:
+    """Say whether a token has a right in its project, which may be archived."""
+    return token_has(token.scopes, right) and is_usable(right, is_archived=is_archived(token))
+
+
+def is_archived(token: AccessToken | ValidToken) -> bool:
+    """Say whether the project of a token is archived."""
+    return token.is_archived if isinstance(token, ValidToken) else token.project.archived_at is not None
+
+
+def is_for_demo(token: AccessToken | ValidToken) -> bool:
+    """Say whether events recorded with a token are demo data."""
+    return DEMO in token.scopes.split(",")
+
+
+def still_valid(rows: QuerySet[AccessToken]) -> QuerySet[AccessToken]:
+    """Return the tokens among `rows` that are not revoked and not expired."""
+    return rows.filter(Q(expires_at=None) | Q(expires_at__gt=timezone.now()), revoked_at=None)
 
 
 def revoke(which: str, project: Project | None = None) -> int:
     """Revoke tokens by full token, key or name; return the number of revoked tokens."""
+    return revocable(which, project).update(revoked_at=timezone.now())
+
+
+def revocable(which: str, project: Project | None = None) -> QuerySet[AccessToken]:
+    """Return the tokens that are not revoked by full token, key or name."""
     key = which.split("_")[1] if which.startswith(f"{PREFIX}_") else which
     live = AccessToken.objects.filter(Q(key=key) | Q(name=which), revoked_at=None)
-    if project is not None:
-        live = live.filter(project=project)
-    return live.update(revoked_at=timezone.now())
+    return live if project is None else live.filter(project=project)
 
 
 def end_with_membership(sender: object, instance: Membership, **_: object) -> None:

@@ -6,20 +6,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal, NamedTuple
 
+from recorder.core.changes import CallBilled, Change, LabelsChanged, Removed
 from recorder.core.content.text import clean
 from recorder.core.events import Event
-from recorder.core.records import (
-    Anomaly,
-    CallBilled,
-    Change,
-    LabelsChanged,
-    Loop,
-    Origin,
-    Record,
-    Removed,
-    Session,
-    Turn,
-)
+from recorder.core.records import Anomaly, Loop, Origin, Record, Session, Turn
 from recorder.core.state import State
 
 

@@ -39,6 +39,8 @@ class StateKeys:
     starting_session_ids: frozenset[str] = frozenset()
     config_keys: frozenset[str] = frozenset()
     price_keys: frozenset[PriceKey] = frozenset()  # prices of the loaded configs are loaded as well
+    # Sessions that lose a loop: their first and last other loops are loaded, which describe them then.
+    shrinking_session_ids: frozenset[str] = frozenset()
     ending_producers: frozenset[int] = frozenset()  # all their running loops and groups are loaded
 
     @property

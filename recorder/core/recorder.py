@@ -19,6 +19,7 @@ from datetime import datetime
 from typing import Any, Never
 
 from recorder.core import withdrawal
+from recorder.core.changes import Change
 from recorder.core.content.text import clean
 from recorder.core.context import NO_PLACEMENT, EventContext, Line, Placement, Relation
 from recorder.core.events import (
@@ -39,7 +40,7 @@ from recorder.core.handlers import (
 )
 from recorder.core.handlers.lineage import session_id_of
 from recorder.core.money import billing
-from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, Change, EventRecord, Loop, Turn
+from recorder.core.records import ORIGIN_DERIVED, ORIGIN_NATIVE, EventRecord, Loop, Turn
 from recorder.core.state import State
 from recorder.core.state_keys import state_keys_of
 
@@ -122,7 +123,7 @@ def _apply(context: EventContext, event: Event) -> None:
         _record_in_loop(context, fields, placement.loop, placement.turn, placement.relation)
 
 
-def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR0911  one arm a family of events
+def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: C901, PLR0911  one arm a family of events
     """Handle an event that is not of a running loop; return where its line belongs."""
     match event.type:
         case "AgentStart":
@@ -137,7 +138,9 @@ def _dispatch(context: EventContext, event: Event) -> Placement:  # noqa: PLR091
             return _source_event(context, event)
         case "LoopWithdrawn" if context.origin == ORIGIN_DERIVED:
             return withdrawal.withdraw(context, event)
-        case "LoopWithdrawn":  # our readers alone may withdraw events
+        case "CallReported" if context.origin == ORIGIN_DERIVED:
+            return turns.report_cost(context, event)
+        case "LoopWithdrawn" | "CallReported":  # our readers alone may withdraw and correct events
             return _place_annotation(context, None, event.session_id)
         case "Unread":
             context.anomaly(

@@ -1,4 +1,4 @@
-"""The records, and the changes that the recorder returns: a record as it now is, or its removal.
+"""The records: what is known of sessions, loops, turns, tool calls and what belongs to them.
 
 A record is one row of a table. Saving it twice changes nothing; of several changes to one record the last
 one counts. Records refer to each other as objects. `id` is 0 until the store has assigned a primary key.
@@ -13,11 +13,11 @@ from datetime import datetime
 from typing import Final, Literal
 
 from recorder.core.handlers.verdict import Verdict
+from recorder.core.spend import Spend
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 Status = Literal["pending", "running", "completed", "rejected", "aborted"]
 Outcome = Literal["", "completed", "failed", "cancelled", "rejected", "limit", "aborted"]
-CostSource = Literal["none", "computed", "reported", "mixed"]
 Segment = Literal[
     "winner", "losers", "undecided", "judge", "compaction", "sub_agents", "reruns", "stopped", "single"
 ]
@@ -30,35 +30,6 @@ ORIGIN_SILENT: Final = "kept"  # a foreign line that is understood and translate
 ORIGIN_DERIVED: Final = "read"  # an event translated from a foreign line; it has no number on the wire
 FOREIGN_ORIGINS = (ORIGIN_TRANSLATED, ORIGIN_SILENT)
 Role = Literal["normal", "branch", "judge", "compaction", "sub_agent"]
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Tokens:
-    """Token counts as reported, each at least 0. By provider, `input` includes cached tokens or not."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    reasoning_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    total_tokens: int = 0
-    cache_write_1h_tokens: int = 0  # a part of cache_write_tokens
-
-
-@dataclass(slots=True, kw_only=True, eq=False)
-class Spend(Tokens):
-    """The cost of calls in nano-dollars, and two token buckets beside cache read, cache write and reasoning.
-
-    Buckets are summed over the calls that reconcile, costs over the calls that have a price; `unreconciled`
-    and `unpriced` count the other calls.
-    """
-
-    uncached_tokens: int | None = 0  # None: a call that does not reconcile
-    visible_tokens: int | None = 0
-    unreconciled: int = 0
-    cost_nano: int | None = None  # None: nothing in it has a price
-    unpriced: int = 0
-    cost_source: CostSource = "none"
 
 
 @dataclass(slots=True, kw_only=True, eq=False)
@@ -365,50 +336,3 @@ Record = (
     | EventRecord
     | Anomaly
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Removed:
-    """The record is deleted."""
-
-    record: Record
-
-
-@dataclass(slots=True, eq=False)
-class CallBilled:
-    """A turn or loop ended and was billed, once: its cost enters the rollups of its project."""
-
-    record: Turn | Loop
-
-
-@dataclass(frozen=True, slots=True)
-class SegmentChanged:
-    """The cost of a loop counts in another ledger segment than before."""
-
-    loop: Loop
-    previous: Segment
-
-
-@dataclass(frozen=True, slots=True)
-class LabelsChanged:
-    """The tags or the metadata of a session changed: its rows in the index of labels are written anew."""
-
-    session: Session
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LoopCleared:
-    """All records of a loop that exist so far are deleted, and its recorded spending is subtracted."""
-
-    loop: Loop
-
-
-@dataclass(frozen=True, slots=True)
-class SessionMoved:
-    """The lines of a removed session belong to another one."""
-
-    session: Session
-    into: Session
-
-
-Change = Record | Removed | CallBilled | SegmentChanged | LabelsChanged | LoopCleared | SessionMoved

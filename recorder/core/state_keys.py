@@ -15,6 +15,7 @@ from recorder.core.context import Line
 from recorder.core.events import (
     AgentStart,
     Event,
+    LoopWithdrawn,
 )
 from recorder.core.events.fields import is_id
 from recorder.core.handlers.lineage import session_id_of
@@ -44,6 +45,7 @@ def state_keys_of(lines: Iterable[Line]) -> StateKeys:
         loop_ids=frozenset(keys.loop_ids),
         starting_loop_ids=frozenset(keys.starting_loop_ids),
         starting_session_ids=frozenset(keys.starting_session_ids),
+        shrinking_session_ids=frozenset(keys.shrinking_session_ids),
         config_keys=frozenset(keys.config_keys),
         price_keys=frozenset(keys.price_keys),
     )
@@ -56,6 +58,7 @@ class _KeyCollector:
     loop_ids: set[str] = field(default_factory=set)
     starting_loop_ids: set[str] = field(default_factory=set)
     starting_session_ids: set[str] = field(default_factory=set)
+    shrinking_session_ids: set[str] = field(default_factory=set)
     config_keys: set[str] = field(default_factory=set)
     price_keys: set[PriceKey] = field(default_factory=set)
     answers: set[tuple[str, str, str]] = field(default_factory=set)  # model, provider and loop id
@@ -87,7 +90,7 @@ class _KeyCollector:
                 self._add_loop(event.child_loop_id)
                 self._add_session(event.child_session_id)
             case "LoopWithdrawn":
-                self._add_session(event.moved_to)
+                self._add_withdrawal(event)
             case _:
                 pass
 
@@ -98,6 +101,13 @@ class _KeyCollector:
         if event.config_snapshot is not None:
             self.config_keys.add(config_key(event.config_snapshot))
             self._add_price(billing.price_key_of_snapshot(event.config_snapshot))
+
+    def _add_withdrawal(self, event: LoopWithdrawn) -> None:
+        self._add_session(event.moved_to)
+        if event.is_gone:
+            self.shrinking_session_ids.add(event.session_id)
+        if event.adopts:
+            self.starting_loop_ids.add(event.adopts)
 
     def _add_loop(self, loop_id: str | None) -> None:
         if loop_id:

@@ -12,16 +12,12 @@ from __future__ import annotations
 
 from dataclasses import MISSING, fields
 
+from recorder.core.changes import LoopCleared, SessionMoved
 from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.events import LoopWithdrawn
 from recorder.core.handlers import sessions
-from recorder.core.records import (
-    Loop,
-    LoopCleared,
-    Session,
-    SessionMoved,
-    Tokens,
-)
+from recorder.core.records import Loop, Session
+from recorder.core.spend import Tokens
 from recorder.core.state import State
 
 # What survives a withdrawal: the identity of the loop, and its counters of lines.
@@ -37,10 +33,24 @@ def withdraw(context: EventContext, event: LoopWithdrawn) -> Placement:
     """Withdraw the events of a loop."""
     state = context.state
     session = state.sessions.get(event.session_id)
-    runs = state.runs.get((session, event.loop_id), []) if session is not None else []
-    if session is None or not runs:
+    if session is None:
         return NO_PLACEMENT
-    loop = runs[-1]
+    _adopt(context, session, event.adopts)
+    runs = state.runs.get((session, event.loop_id), [])
+    return _withdraw(context, event, session, runs[-1]) if runs else Placement(session)
+
+
+def _adopt(context: EventContext, session: Session, key: str | None) -> None:
+    """Give a session the lines that wait for a loop which a transcript covers."""
+    for record in context.state.orphans.pop(key or "", ()):
+        record.session, record.loop_key = session, ""
+        session.events += 1
+        context.touch(record)
+        context.touch(session)
+
+
+def _withdraw(context: EventContext, event: LoopWithdrawn, session: Session, loop: Loop) -> Placement:
+    state = context.state
     if loop.status != "pending":
         _subtract(session, loop, event.sub_agents)
     _forget_parts(state, loop)

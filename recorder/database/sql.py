@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, date, datetime
 from functools import lru_cache
 from itertools import count
-from typing import Any
+from typing import Any, overload
 
 from django.db import connection
 
@@ -145,8 +145,18 @@ _TWO = [f"{number:02}" for number in range(60)]
 _THREE = [f"{number:03}" for number in range(1000)]
 
 
-def aware(value: datetime | None) -> datetime | None:
-    """Return a timestamp as it was read, with the zone that SQLite does not store."""
+@overload
+def aware(value: datetime | str) -> datetime: ...
+
+
+@overload
+def aware(value: datetime | str | None) -> datetime | None: ...
+
+
+def aware(value: datetime | str | None) -> datetime | None:
+    """Return a timestamp that was read: SQLite stores no zone, and its plain rows have text."""
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
     return value.replace(tzinfo=UTC) if value is not None and value.tzinfo is None else value
 
 

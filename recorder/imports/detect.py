@@ -9,9 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
+from loopscope_client.transcripts.files import last_write
 from recorder.core.formats import registry
 from recorder.core.formats.base import strip_sse_framing
 from recorder.core.formats.registry import OTLP, TRANSCRIPTS
+from recorder.imports import printed_output
 from recorder.imports.gzip_file import OverBoundError, open_gzip
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores import sqlite_snapshot
@@ -39,7 +41,7 @@ def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording
     """Return the files to import, in order; files that are no recordings are added to the report.
 
     A folder of transcripts is the home of an agent, which also holds settings and histories: what is not
-    recognised there is skipped.
+    recognised there is skipped. Its files are in order of their last write, others of their paths.
     """
     found: list[Recording] = []
     for path in paths:
@@ -60,7 +62,7 @@ def recordings(paths: list[Path], wanted: str, report: Report) -> list[Recording
         if is_home:
             recognised = [each for each in inside if wanted != "auto" or _is_recognised(each)]
             report.skipped += len(inside) - len(recognised) + len(unusable)
-            inside, unusable = recognised, []
+            inside, unusable = sorted(recognised, key=lambda each: last_write(each.path)), []
         found += inside
         for file, problem in unusable:
             report.problem(file, problem)
@@ -193,6 +195,8 @@ def _by_writer(first: dict[str, object]) -> str:
     if form := registry.detect(first):
         return form
     kind = first.get("type")
+    if (instead := printed_output.advice(first)) is not None:
+        raise UnusableError(instead)
     if isinstance(kind, str) and kind[:1].islower():
         raise UnusableError(
             f"its first event is {kind!r}, of an unknown runtime. If it is a native event, "

@@ -16,7 +16,7 @@ from loopscope_client.transcripts.files import producer_name
 from recorder.core.formats.registry import TRANSCRIPTS
 from recorder.imports.detect import is_object, opened
 from recorder.imports.gzip_file import OverBoundError
-from recorder.imports.overlap import Numbered, OverlapFilter, is_recorded_as_spans
+from recorder.imports.overlap import Numbered, OverlapFilter
 from recorder.imports.recordings import producer_of
 from recorder.imports.report import Report
 from recorder.imports.submit import Sender
@@ -39,9 +39,6 @@ def import_events(
     """Import a file; if it is damaged, everything before the damage."""
     is_transcript = form in TRANSCRIPTS
     producer = _producer(project, path, form)
-    if is_transcript and is_recorded_as_spans(project, (line for _, line in _lines_of(path))):
-        report.live += 1
-        return
     with opened(path) as file:
         lines = _readable(_lines(file, on_progress), path, report)
         if is_transcript:

@@ -5,15 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from datetime import datetime
-from itertools import islice
 
 from django.db.models import QuerySet
 
 from recorder.core.events.fields import parse_timestamp
-from recorder.core.formats.registry import OTLP
-from recorder.models import LoopRecord, Project, Session
-
-HEAD_LINES = 20  # of a transcript: one of them names its session
+from recorder.models import LoopRecord, Project
 
 Numbered = tuple[int, bytes]
 
@@ -80,17 +76,6 @@ class OverlapFilter:
         session_id = str(event.get("session_id"))
         runs = self._recorded.filter(session__session_id=session_id, loop_id=loop_id)
         return started_at is not None and runs.filter(started_at=started_at).exists()
-
-
-def is_recorded_as_spans(project: Project, lines: Iterable[bytes]) -> bool:
-    """Return whether the session of a transcript was recorded from spans, which name the same id."""
-    for line in islice(lines, HEAD_LINES):
-        fields = _object(line)
-        payload = fields.get("payload")
-        named = fields.get("sessionId") or (payload.get("session_id") if isinstance(payload, dict) else None)
-        if isinstance(named, str):
-            return Session.objects.filter(project=project, session_id=named, source=OTLP).exists()
-    return False
 
 
 def _object(line: bytes) -> dict[str, object]:

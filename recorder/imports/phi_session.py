@@ -21,9 +21,9 @@ from recorder.imports.detect import opened
 from recorder.imports.gzip_file import OverBoundError
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.submit import Sender
-from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.identity import Marks, are_same, marks, unstored
 from recorder.journal.producers import IMPORT_PREFIX
-from recorder.journal.read import fingerprints
+from recorder.masking.project_rules import masker_of
 from recorder.models import EventRecord, LoopRecord, Project
 
 SIZE_MAX = 512 * 1024 * 1024
@@ -114,7 +114,8 @@ class _Import:
             return self._unrecorded("CompactionEnded", loop.file_only)
         lines = [timed.line for timed in loop.lines]
         stored = self._stored(loop=record)
-        return lines[len(stored) :] if list(map(fingerprint, lines[: len(stored)])) == stored else []
+        is_same = are_same(lines[: len(stored)], stored, masker_of(self.project.pk))
+        return lines[len(stored) :] if is_same else []
 
     def _unrecorded(self, kind: str, lines: list[bytes]) -> list[bytes]:
         if not lines:
@@ -122,12 +123,12 @@ class _Import:
         stored = self._stored(
             session__project=self.project, session__session_id=self.session.session_id, type=kind
         )
-        return [line for line in lines if fingerprint(line) not in stored]
+        return unstored(lines, stored, masker_of(self.project.pk))
 
-    def _stored(self, **where: object) -> list[bytes]:
-        """Return the fingerprints of recorded lines; their bodies may be pruned."""
+    def _stored(self, **where: object) -> list[Marks]:
+        """Return the marks of recorded lines; their bodies may be pruned."""
         rows = EventRecord.objects.filter(**where).order_by("pk").values_list("pk", flat=True)
-        return list(fingerprints(rows).values())
+        return list(marks(rows).values())
 
     def _send(self, lines: Iterable[bytes]) -> None:
         rest = iter(lines)

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
 from recorder.imports.overlap import Numbered, OverlapFilter
-from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.identity import are_same, marks, unstored
 from recorder.journal.producers import IMPORT_PREFIX
-from recorder.journal.read import fingerprints
+from recorder.masking.project_rules import masker_of
 from recorder.models import JournalEvent, Producer, Project
 
 BATCH = 500  # lines that are compared by one query
@@ -51,8 +51,8 @@ def begins_with(producer: Producer, lines: Iterator[bytes]) -> bool:
 def not_stored(producer: Producer, lines: Iterable[bytes]) -> list[bytes]:
     """Return the lines that a producer never sent, at whatever number."""
     rows = JournalEvent.objects.filter(producer=producer, kind="line")
-    stored = set(fingerprints(dict(rows.values_list("pk", "seq"))).values())
-    return [line for line in lines if fingerprint(line) not in stored]
+    stored = marks(rows.values_list("pk", flat=True))
+    return unstored(lines, stored.values(), masker_of(producer.project_id))
 
 
 def _are_stored(producer: Producer, lines: dict[int, bytes]) -> bool:
@@ -60,7 +60,9 @@ def _are_stored(producer: Producer, lines: dict[int, bytes]) -> bool:
         producer=producer, kind="line", seq__gte=min(lines), seq__lte=max(lines)
     )
     seqs = dict(rows.values_list("pk", "seq"))
-    return all(fingerprint(lines[seqs[pk] or 0]) == found for pk, found in fingerprints(seqs).items())
+    stored = marks(seqs)
+    sent = [lines[seqs[pk] or 0] for pk in stored]
+    return are_same(sent, list(stored.values()), masker_of(producer.project_id))
 
 
 def _batches(lines: Iterator[tuple[int, bytes]]) -> Iterator[list[tuple[int, bytes]]]:

@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from recorder.database.errors import Busy
 from recorder.imports.report import Report
 from recorder.ingest.pipeline import Batch, Receipt, Rejected, ingest
+from recorder.journal.repeats.settle import shares_lines
 from recorder.models import LoopRecord, Producer, Project
 
 PATIENCE = 60  # seconds for which another process may hold the database
@@ -29,19 +30,22 @@ class Sender:
         self.project, self.producer, self.report, self.form = project, producer, report, form
         high = Producer.objects.filter(project=project, name=producer).values_list("high", flat=True).first()
         self.sent = 0 if high is None or not goes_on else high + 1
+        self._has_sent = False  # lines that are new
         self._sessions, self._loops = self._made()
 
     def send(self, lines: list[bytes]) -> list[Rejected]:
         """Send the next lines; return the rejected ones."""
         receipt = stored(Batch(self.project.pk, self.producer, self.sent, lines, self.form))
         self.sent += len(lines)
+        self._has_sent |= receipt.accepted > 0
         self.report.events += receipt.accepted
         self.report.duplicates += receipt.duplicates
         return receipt.rejected
 
     def flush(self) -> None:
-        """Mark the end of this producer's stream, if it left a loop open."""
-        if self._of_it().filter(status__in=("running", "pending")).exists():
+        """Mark the end of this producer's stream, if it left a loop open or has lines of other sessions."""
+        is_open = self._of_it().filter(status__in=("running", "pending")).exists()
+        if is_open or (self._has_sent and shares_lines(self.project.pk, self.producer)):
             stored(Batch(self.project.pk, self.producer, None, [], self.form, flush=True))
 
     def close(self) -> None:

@@ -15,6 +15,7 @@ from django.db import connection
 
 from recorder.access import tokens
 from recorder.access.refusals import RefusedRequest, refusals
+from recorder.access.rights import Right, token_has
 from recorder.core.events.fields import is_id
 from recorder.core.formats.registry import SENT
 from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
@@ -45,6 +46,13 @@ class WrongScope(Exception):
     """A valid token without the required scope."""
 
 
+class Archived(Exception):
+    """A valid token of a project that is archived."""
+
+    def __init__(self) -> None:
+        super().__init__("the project is archived: it records nothing until it is restored")
+
+
 @dataclass(frozen=True, slots=True)
 class Grant:
     """Permission to record into a project."""
@@ -55,7 +63,7 @@ class Grant:
 
 
 async def authenticate(headers: Headers) -> Grant:
-    """Return the grant of the bearer token. Raises NoToken, WrongScope or Busy."""
+    """Return the grant of the bearer token. Raises NoToken, WrongScope, Archived or Busy."""
     given = header(headers, b"authorization")
     bearer = tokens.bearer(given) if given is not None else None
     if bearer is None:
@@ -102,9 +110,11 @@ def _grant(bearer: str) -> Grant:
     token = tokens.look_up(bearer)
     if token is None:
         raise NoToken
-    if not tokens.allows(token, "ingest"):
+    if not token_has(token.scopes, Right.INGEST):
         raise WrongScope
-    return Grant(token.project, token.pk, tokens.allows(token, tokens.DEMO))
+    if token.is_archived:
+        raise Archived
+    return Grant(token.project, token.pk, tokens.is_for_demo(token))
 
 
 def _run_query(run: Callable[[], T]) -> T:

@@ -8,6 +8,7 @@ raises.
 from __future__ import annotations
 
 import logging
+import sqlite3
 import traceback
 from collections.abc import Sequence
 from dataclasses import replace
@@ -20,7 +21,6 @@ from django.db import connection, transaction
 from django.db.models import F
 
 from recorder.core.events import Unread
-from recorder.database import sql
 from recorder.database.errors import FULL_RETRY_MS, STORE_ERRORS, Busy, StoreError, raise_as_store_error
 from recorder.ingest.disk_reserve import Reserve
 from recorder.ingest.metrics import ACCEPTED, COMMITS, DUPLICATES, REJECTED
@@ -196,8 +196,12 @@ def _try_commit() -> None:
 
 
 def _shrink_log() -> None:
-    """Truncate SQLite's write-ahead log, as far as no connection reads it."""
+    """Truncate SQLite's write-ahead log, as far as no connection reads it.
+
+    Past Django, whose errors end the server when a sync fails: this one may fail, and is tried again.
+    """
     try:
-        sql.read("PRAGMA wal_checkpoint(TRUNCATE)")
-    except STORE_ERRORS:
+        connection.ensure_connection()
+        connection.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+    except (sqlite3.Error, *STORE_ERRORS):
         connection.close()

@@ -15,12 +15,14 @@ from urllib.parse import parse_qs
 from django.conf import settings
 from jiter import from_json
 
+from recorder.access.client_address import scope_address
 from recorder.core.formats.structure import has_more_values
 from recorder.database.errors import Busy
 from recorder.ingest.auth import (
     MACHINE_CHARS,
     NUMBER,
     NUMBER_MAX,
+    Archived,
     Grant,
     NoToken,
     Receive,
@@ -35,7 +37,7 @@ from recorder.ingest.auth import (
     note_refusal,
 )
 from recorder.ingest.rate_limit import submit
-from recorder.journal.batch import Batch, Gap, Mixed, Receipt, lines_of
+from recorder.journal.batch import Batch, Closed, Gap, Mixed, Receipt, lines_of
 
 log = logging.getLogger(__name__)
 
@@ -92,11 +94,8 @@ async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
     except Fault as fault:
         fault.__context__ = None  # zlib's error, whose frame has the body
         return fault.with_traceback(None)
-    except Gap as gap:
-        message = f"lines before these are missing: send again from {gap.from_}"
-        return Fault(409, "gap", message, more={"from": gap.from_})
-    except Mixed as mixed:
-        return Fault(400, "bad_body", str(mixed))
+    except (Gap, Mixed, Closed) as unstored:
+        return _fault_of(unstored)
     except Busy as busy:
         return refused_by(busy)
     except Gone:
@@ -104,6 +103,16 @@ async def _answer(scope: Scope, receive: Receive) -> Fault | bytes:
     except Exception:
         log.exception("a request cannot be recorded")
         return Fault(500, "our_bug", "nothing is known to be stored")
+
+
+def _fault_of(unstored: Gap | Mixed | Closed) -> Fault:
+    """Return the response for a batch of which nothing is stored."""
+    if isinstance(unstored, Gap):
+        message = f"lines before these are missing: send again from {unstored.from_}"
+        return Fault(409, "gap", message, more={"from": unstored.from_})
+    if isinstance(unstored, Closed):
+        return Fault(403, unstored.code, str(unstored))
+    return Fault(400, "bad_body", str(unstored))
 
 
 async def note_fault(scope: Scope, fault: Fault) -> None:
@@ -174,6 +183,7 @@ async def _take(scope: Scope, receive: Receive) -> Receipt:
         *(grant.project, producer, first, lines, form, grant.is_demo),
         flush=flush,
         token=grant.token,
+        address=scope_address(scope),
         machine=_machine(headers),
     )
     return await submit(batch)
@@ -188,6 +198,8 @@ async def admitted(headers: list[tuple[bytes, bytes]]) -> Grant:
         raise Fault(401, "unauthorized", "a valid bearer token is needed", www_authenticate=ask) from None
     except WrongScope:
         raise Fault(403, "forbidden", "the token lacks the scope ingest") from None
+    except Archived as archived:
+        raise Fault(403, "archived", str(archived)) from None
 
 
 def _media(headers: list[tuple[bytes, bytes]]) -> tuple[str, bool]:

@@ -1,13 +1,14 @@
-"""The ingest pipeline: parse, append to the journal, reduce, store, commit, publish.
+"""The ingest pipeline: mask, parse, append to the journal, reduce, store, commit, publish.
 
 Both endpoints (HTTP and WebSocket), the importers and the demo record through `record`:
 
-1. parse: each line becomes an event, or an error that rejects this line only;
-2. append: the journal assigns ids, drops duplicates and stores each line verbatim;
-3. reduce: the recorder, a pure state machine, turns events into changes of records;
-4. store: the changed records are written, and the sums of the cost roll-ups with them;
-5. commit: steps 2 to 4 are one transaction, so the tables always equal a replay of the journal;
-6. publish: after the commit, subscribers get the ids of the changed records (an invalidation).
+1. mask: secrets in each line are replaced, before anything of it is stored;
+2. parse: each line becomes an event, or an error that rejects this line only;
+3. append: the journal assigns ids, drops duplicates and stores each masked line byte for byte;
+4. reduce: the recorder, a pure state machine, turns events into changes of records;
+5. store: the changed records are written, and the sums of the cost roll-ups with them;
+6. commit: steps 3 to 5 are one transaction, so the tables always equal a replay of the journal;
+7. publish: after the commit, subscribers get the ids of the changed records (an invalidation).
 
 Invariant: a batch is stored whole or not at all, and its receipt is returned only after the commit.
 
@@ -26,11 +27,12 @@ from itertools import islice
 from django.conf import settings
 from django.db import connection, transaction
 
+from recorder.core.changes import Change
 from recorder.core.events import Unread
 from recorder.core.formats import InvalidLineError, Limits, ParsedLine, base, native
+from recorder.core.formats.registry import SETTLED
 from recorder.core.lookups import StateKeys
 from recorder.core.recorder import Line, Recorder, state_keys_of
-from recorder.core.records import Change
 from recorder.core.state import State
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.ingest.otlp import waiting
@@ -46,6 +48,9 @@ from recorder.journal.batch import (
     Unstored,
     lines_of,
 )
+from recorder.journal.identity import masked
+from recorder.masking.masker import Masker
+from recorder.masking.project_rules import masker_of
 from recorder.projection import store
 from recorder.projection.state_cache import StateCache
 from recorder.pubsub import invalidation
@@ -59,7 +64,7 @@ PORTION_BYTES = 128 * 1024  # of lines; their events, a few times as large, stil
 def ingest(batch: Batch) -> Receipt:
     """Record one batch and return its receipt.
 
-    Raises: Gap, Superseded, Mixed or Busy; nothing of the batch is stored then.
+    Raises: Gap, Superseded, Mixed, Closed or Busy; nothing of the batch is stored then.
     """
     answer = record([batch])[0]
     if isinstance(answer, Unstored):
@@ -79,17 +84,20 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
     for index in sorted(range(len(batches)), key=lambda index: batches[index].project):
         group = parts.setdefault(batches[index].project, [])
         group += [(index, part) for part in batches[index].parts(PORTION_BYTES)]
-    reads: Iterator[Read] = (
-        _read(part, unread) for project_parts in parts.values() for _, part in project_parts
-    )
-    if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
-        reads = iter(list(reads))
     answers: dict[int, Answer] = {}
     try:
+        maskers = {project: masker_of(project) for project in parts}
+        reads: Iterator[Read] = (
+            _read(masked(part, maskers[project]), unread)
+            for project, project_parts in parts.items()
+            for _, part in project_parts
+        )
+        if connection.vendor == "postgresql":  # where other nodes wait for a project that is locked
+            reads = iter(list(reads))
         with transaction.atomic():
             cache = StateCache()
             for project, project_parts in parts.items():
-                work = _Work(project, [part for _, part in project_parts], cache)
+                work = _Work(maskers[project], project, [part for _, part in project_parts], cache)
                 project_answers, touched = work.record(islice(reads, len(project_parts)))
                 for (index, _), answer in zip(project_parts, project_answers, strict=True):
                     answers[index] = _joined(answers.get(index), answer)
@@ -105,9 +113,9 @@ def record(batches: Sequence[Batch], unread: Unread | None = None) -> list[Answe
 class _Work:
     """The work of one transaction in one project."""
 
-    def __init__(self, project: int, batches: Sequence[Batch], cache: StateCache) -> None:
+    def __init__(self, masker: Masker, project: int, batches: Sequence[Batch], cache: StateCache) -> None:
         self.project = project
-        self.journal = Journal(project, batches)
+        self.journal = Journal(project, batches, masker)
         self.cache = cache
         self.changes: list[Change] = []
         self.invalidations: list[invalidation.Invalidation] = []
@@ -121,11 +129,16 @@ class _Work:
         while appended := [self.journal.append(read) for read in _portion(reads)]:
             state = self.cache.get(self.project, *_state_keys(appended))
             if state is None:
-                appended += [self.journal.append(read) for read in reads]
+                appended += (
+                    [] if _settles(appended) else [self.journal.append(r) for r in _until_settled(reads)]
+                )
                 state = self._load_state(*_state_keys(appended))
             recorder = Recorder(state)
             self.changes += [change for each in _stored(appended) for change in each.feed(recorder)]
             answers += [each.receipt if isinstance(each, Appended) else each for each in appended]
+            if _settles(appended):
+                self.journal.write_lines()
+                self._save()
         self.journal.write()
         self._save()
         touched = replace(
@@ -150,10 +163,25 @@ def _portion(reads: Iterator[Read]) -> list[Read]:
     """Return the next batches, about `PORTION_BYTES` of lines; empty at the end."""
     group: list[Read] = []
     size = 0
-    while size < PORTION_BYTES and (read := next(reads, None)):
+    for read in _until_settled(reads):
         group.append(read)
         size += read.batch.size
+        if size >= PORTION_BYTES:
+            break
     return group
+
+
+def _until_settled(reads: Iterator[Read]) -> Iterator[Read]:
+    """Yield batches up to one that may remove sessions, which may begin again in the next portion."""
+    for read in reads:
+        yield read
+        if read.batch.flush and read.batch.format in SETTLED:
+            return
+
+
+def _settles(appended: Sequence[Appended | Unstored]) -> bool:
+    last = appended[-1]
+    return isinstance(last, Appended) and last.is_settled
 
 
 def _joined(begun: Answer | None, answer: Answer) -> Answer:

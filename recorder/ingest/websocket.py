@@ -22,13 +22,14 @@ from typing import Any, NoReturn
 
 from django.conf import settings
 
+from recorder.access.client_address import scope_address
 from recorder.database.errors import Busy
 from recorder.ingest import fencing
-from recorder.ingest.auth import Grant, NoToken, WrongScope, authenticate, format_of, note_refusal
+from recorder.ingest.auth import Archived, Grant, NoToken, WrongScope, authenticate, format_of, note_refusal
 from recorder.ingest.consumer import Close, SocketConsumer
 from recorder.ingest.rate_limit import Allowance, submit
 from recorder.ingest.websocket_frames import BadFrame, Flush, Hello, Lines, UnknownOp, read
-from recorder.journal.batch import Batch, Gap, Mixed, Receipt, Superseded
+from recorder.journal.batch import Batch, Closed, Gap, Mixed, Receipt, Superseded
 
 log = logging.getLogger(__name__)
 
@@ -36,7 +37,7 @@ VERSION = 1
 AWAY, BINARY, TOO_BIG = 1001, 1003, 1009
 PROTOCOL, TOKEN, SCOPE, SILENT, SUPERSEDED, WRONG_VERSION, ABUSE = 4400, 4401, 4403, 4408, 4409, 4426, 4429
 BAD_FRAMES, BAD_WITHIN_S = 8, 60.0
-RECHECK_S = 5.0
+RECHECK_S = 2.0  # between two checks of the token and of the claim on the producer
 MARK_BYTES = 2 * 1024 * 1024  # read and not yet written: beyond it the socket is not read
 BLANK_LINES = 10_000  # of one frame: 4 MiB of line feeds would block the event loop for half a second
 BATCH_BYTES, BATCH_LINES = 2 * 1024 * 1024, 2_000
@@ -66,6 +67,8 @@ class IngestConsumer(SocketConsumer):
     def __init__(self) -> None:
         super().__init__()
         self._grant = Grant(0, 0)
+        self._refusal = ("", "")  # code and message of the refused token
+        self._address = ""
         self._format = "native"
         self._hold: fencing.Hold | None = None
         self._high = -1
@@ -87,13 +90,11 @@ class IngestConsumer(SocketConsumer):
             Close: with the close code of the refusal.
         """
         await self.accept()
+        self._address = scope_address(self.scope)
         try:
             await self._authenticate()
         except Close as close:
-            refused = ("unauthorized", "a valid bearer token is needed")
-            if close.code == SCOPE:
-                refused = ("forbidden", "the token lacks the scope ingest")
-            await note_refusal(self.scope, close.code, *refused)
+            await note_refusal(self.scope, close.code, *self._refusal)
             raise
         except Busy:  # the token cannot be checked now; the client reconnects
             raise Close(AWAY) from None
@@ -138,8 +139,13 @@ class IngestConsumer(SocketConsumer):
         try:
             self._grant = await authenticate(self.scope["headers"])
         except NoToken:
+            self._refusal = ("unauthorized", "a valid bearer token is needed")
             raise Close(TOKEN) from None
         except WrongScope:
+            self._refusal = ("forbidden", "the token lacks the scope ingest")
+            raise Close(SCOPE) from None
+        except Archived as archived:
+            self._refusal = ("archived", str(archived))
             raise Close(SCOPE) from None
 
     async def _take(self, text: str) -> None:
@@ -194,6 +200,8 @@ class IngestConsumer(SocketConsumer):
         claim = Batch(grant.project, producer, None, [], self._format, is_demo=grant.is_demo, claim=True)
         try:
             return await fencing.take(claim, self._supersede)
+        except Closed:
+            raise Close(SCOPE) from None
         except Mixed as mixed:
             await self._refuse_format(mixed)
         except Busy:  # the high water cannot be read; the client reconnects
@@ -256,12 +264,15 @@ class IngestConsumer(SocketConsumer):
             is_demo=self._grant.is_demo,
             flush=gathered.flush,
             token=self._grant.token,
+            address=self._address,
             epoch=hold.epoch,
         )
         try:
             receipt = await submit(batch)
         except Superseded:
             raise Close(SUPERSEDED) from None
+        except Closed:
+            raise Close(SCOPE) from None
         except Mixed as mixed:
             await self._refuse_format(mixed)
         except Gap as gap:

@@ -23,14 +23,20 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from django.conf import settings
 from django.db import connection
 
 from recorder.database.errors import Busy, StoreError
+from recorder.follower.idle import IdleFollower
 from recorder.ingest.bisect import Answer, Attempts
 from recorder.ingest.otlp.waiting import Backlog
 from recorder.journal.batch import Batch, Receipt
+from recorder.ledger import follower as ledger
 from recorder.pricing import backfill
 from recorder.pubsub.commit_poller import EVERY_S, CommitPoller
+from recorder.pubsub.invalidation import Invalidation, publish
+from recorder.search.idle import IdleIndexing
+from recorder.waste import follower as waste
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +45,7 @@ GROUP_BYTES = 4 * 1024 * 1024
 GROUP_BATCHES = 256
 LOOK_S = 0.01  # how often it is looked whether spans are read
 SOON_S = 0.005  # about what a commit costs
+WASTE_RUN_S = 0.04  # in a row; under full load it rests for a second then, and alarms are due in two
 REST_S = 2.0  # for reading spans at the end
 LINE_COST = 200  # estimated memory of a waiting line beside its text, in bytes
 
@@ -66,6 +73,11 @@ class Writer:
         self._thread: threading.Thread | None = None
         self._is_draining = False
         self.backlog = Backlog()
+        self.indexing = IdleIndexing()
+        pace, self._wastes = self.indexing.pace, waste.Follower()
+        self.waste = IdleFollower(pace, self._wastes, is_on=settings.LOOPSCOPE_WASTE, run_s=WASTE_RUN_S)
+        self._ledgers = ledger.Follower()
+        self.ledger = IdleFollower(pace, self._ledgers, is_on=settings.LOOPSCOPE_LEDGER)
         self.when_broken: Callable[[str], None] = log.critical
 
     def start(self) -> None:
@@ -134,12 +146,16 @@ class Writer:
         try:
             while (group := self._gather(poller)) is not None:
                 if group:
-                    self.together = len(group)
+                    self.together, began = len(group), time.monotonic()
                     self._answer(group, attempts.write([job.batch for job in group]))
+                    self.indexing.pace.wrote(time.monotonic() - began)
                     poller.poll_if_due()
                     self.backlog.worked()
                 self._read_spans(attempts)
                 backfill.run_pending(lambda: not self._jobs.empty())
+                for project in self.indexing.run(lambda: not self._jobs.empty()):
+                    publish(Invalidation(project, indexed=True))
+                self._follow()
             self._read_rest(attempts)
         except StoreError as broken:
             self._break(str(broken))
@@ -149,6 +165,13 @@ class Writer:
         finally:
             poller.close()
             connection.close()
+
+    def _follow(self) -> None:
+        """Let the tables that follow the journal catch up, as far as the load allows."""
+        for project, sessions in self.waste.run(lambda: not self._jobs.empty()).items():
+            publish(Invalidation(project, wastes=sessions, alarms=self._wastes.new_alarms(project)))
+        for project, sessions in self.ledger.run(lambda: not self._jobs.empty()).items():
+            publish(Invalidation(project, ledgers=sessions, ledger_turns=self._ledgers.new_turns(project)))
 
     def _read_spans(self, attempts: Attempts) -> None:
         """Read a portion of the spans that wait, if it is due."""
@@ -179,7 +202,7 @@ class Writer:
     def _gather(self, poller: CommitPoller) -> list[Job] | None:
         """Return the next jobs to commit together, [] if none came within `EVERY_S`, None at the end."""
         try:
-            job = self._jobs.get(timeout=self.backlog.due_in_s(EVERY_S))
+            job = self._jobs.get(timeout=self._due_in_s())
         except queue.Empty:
             poller.poll_if_due()
             return []
@@ -198,6 +221,11 @@ class Writer:
             self._jobs.put(None)  # the end came after a group: write the group first, then read the end again
             return group
         return None
+
+    def _due_in_s(self) -> float:
+        """Return how long to wait for a batch before other work is due."""
+        due_in_s = self.waste.due_in_s(self.ledger.due_in_s(self.indexing.due_in_s(EVERY_S)))
+        return self.backlog.due_in_s(due_in_s)
 
     def _next(self, number: int, until: float) -> Job | None:
         """Return the next job; wait while the group is smaller than the last one. Raises queue.Empty."""

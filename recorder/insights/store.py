@@ -13,15 +13,19 @@ from datetime import UTC, datetime
 from django.db import transaction
 
 from recorder.core.insights.findings import Finding, finding_key, median
+from recorder.core.insights.solutions import TEXT, normalize_error
 from recorder.database import sql
 from recorder.insights import queries
 from recorder.insights.queries import Loop
 from recorder.journal import append
+from recorder.masking.masker import Masker
 from recorder.models import Insight, InsightEvidence, ReadLoop
+from recorder.operations.deletion import Deleted
 
 EVIDENCE_MAX = 20  # the newest loops that are stored as evidence of an insight
 REPEATED = 3  # occurrences that make a sequence a procedure
 BATCH_ROWS = 500
+ABOUT = 100  # characters, of the column
 
 _ADDED = (
     "times", "worked", "loops", "durations", "median_ms", "first_at", "last_at"
@@ -110,6 +114,56 @@ def forget_demo(project: int) -> None:
         f"DELETE FROM recorder_readloop WHERE loop IN ({demo} WHERE s.is_demo AND s.project_id = %s)",
         [[project]],
     )
+
+
+def forget_session(deleted: Deleted) -> None:
+    """Take the loops of a session that is deleted out of the insights; those of no other loop are deleted.
+
+    An insight counts more loops than it has evidence of: what an older loop added to it stays.
+    """
+    for at in range(0, len(deleted.loops), BATCH_ROWS):
+        loops = deleted.loops[at : at + BATCH_ROWS]
+        _forget_evidence(loops)
+        ReadLoop.objects.filter(loop__in=loops).delete()
+
+
+def mask(project: int, masker: Masker) -> None:
+    """Mask the texts of insights and of their evidence.
+
+    The last word of a text that was cut goes: it may be the beginning of a secret. The error of a solution is
+    normalized anew if one of its texts changes, as a secret in it would no longer look like one.
+    """
+    for row in Insight.objects.filter(project=project).order_by("pk").prefetch_related("evidence"):
+        before = row.statement, row.steps, row.about
+        row.statement, row.about = masker.mask_text(row.statement), masker.mask_text(row.about)[:ABOUT]
+        row.steps = [masker.mask_text(step) for step in row.steps]
+        for each in row.evidence.all():
+            text = masker.mask_text(_whole_words(each.text))[:TEXT]
+            if text == each.text:
+                continue
+            each.text = text
+            each.save(update_fields=("text",))
+            if row.kind == Insight.Kind.SOLUTION:
+                row.statement = normalize_error(text)
+        if (row.statement, row.steps, row.about) != before:
+            row.save(update_fields=("statement", "steps", "about"))
+
+
+def _whole_words(text: str) -> str:
+    return text.rpartition(" ")[0] if len(text) >= TEXT else text
+
+
+def _forget_evidence(loops: Sequence[int]) -> None:
+    for row in InsightEvidence.objects.filter(loop__in=loops).select_related("insight"):
+        insight = row.insight
+        insight.times -= min(row.times, insight.times)
+        insight.worked -= min(row.worked, insight.worked)
+        insight.loops -= min(1, insight.loops)
+        if insight.loops:
+            insight.save(update_fields=("times", "worked", "loops"))
+            row.delete()
+        else:
+            insight.delete()
 
 
 def _add(project: int, lessons: Sequence[Lesson], *, is_demo: bool) -> None:

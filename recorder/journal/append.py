@@ -5,76 +5,78 @@ numbers is refused whole (`Gap`); numbers up to `high` are duplicates. A duplica
 conflict: the line is quarantined and the stored one stays. An older connection of the producer is refused
 by its epoch (`Superseded`).
 
-Each line gets an id from the table's sequence and is stored verbatim, as a delta against recent lines where
-shorter. A line in a foreign format is followed by lines of kind `read`: the native events that its reader
-derived.
+Each line gets an id from the table's sequence. It is stored byte for byte as masking left it, as a delta
+against recent lines where shorter. A line in a foreign format is followed by lines of kind `read`: the native
+events that its reader derived.
 
 Invariant: lines and `high` are written in one transaction under the project's lock, so what is acknowledged
 is what is stored, and ids of a project ascend in commit order.
 
-Cost: a fixed number of statements a transaction; duplicates add two queries a batch, to compare their
-fingerprints.
+Cost: a fixed number of statements a transaction; duplicates add three queries a batch, to compare their
+marks.
 """
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 from functools import partial
 from itertools import chain
 from uuid import uuid4
 
 from django.db import connection, transaction
 
-from recorder.core.content.text import clean
 from recorder.core.events import Event
 from recorder.core.formats import ForeignLine, InvalidLineError
 from recorder.core.formats.base import Fields, Translation, encode_event
 from recorder.core.formats.native import NO_LIMITS, parse
-from recorder.core.formats.registry import READERS, SOURCE_OF
+from recorder.core.formats.registry import READERS, SETTLED, SOURCE_OF
 from recorder.core.recorder import Line
 from recorder.core.records import ORIGIN_DERIVED
 from recorder.database import sql
-from recorder.journal import producers, span_lines
+from recorder.journal import conflicts, producers
 from recorder.journal.batch import (
     Appended,
+    AppendedLines,
     Batch,
     Claimed,
+    Closed,
+    Dropped,
     Gap,
     Mixed,
     Read,
     Receipt,
+    Received,
     Rejected,
     Sender,
     Superseded,
     Unstored,
 )
 from recorder.journal.delta.dedup_window import Encoded
-from recorder.journal.delta.encoding import fingerprint
 from recorder.journal.delta.window_cache import Windows
-from recorder.journal.read import fingerprints
-from recorder.journal.spans import SpanReader
+from recorder.journal.quarantine import Quarantine
+from recorder.journal.read import texts
+from recorder.journal.removal.tombstones import Tombstones
+from recorder.journal.spans import lines as span_lines
+from recorder.journal.spans.reader import SpanReader
+from recorder.journal.spans.transcript_times import TranscriptTimes
+from recorder.journal.streams.open_streams import OpenStreams
 from recorder.journal.translation import ProjectTranslator
-from recorder.models import JournalEvent, Producer, QuarantinedLine
-
-KEPT_BYTES = 64 * 1024
-PATH, MESSAGE = 500, 1000
+from recorder.masking.counts import MaskCounts, rules_in
+from recorder.masking.masker import Masker
+from recorder.models import Producer
 
 LINES = "recorder_journalevent"
-COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "pieces", "own")
-QUARANTINE_COLUMNS = (
-    "project_id", "producer_id", "seq", "code", "path", "message", "raw", "size", "received_at"
-)  # fmt: skip
-USED_WITHIN = timedelta(minutes=1)
+COLUMNS = ("id", "producer_id", "seq", "received_at", "size", "masked", "original", "pieces", "own")
 LOCKS = 7_201  # first key of our PostgreSQL advisory locks; the second is the project
 
 
 class Journal:
     """The journal of one project within one transaction: appended to batch by batch, then written at once."""
 
-    def __init__(self, project: int, batches: Sequence[Batch]) -> None:
+    def __init__(self, project: int, batches: Sequence[Batch], masker: Masker) -> None:
         self.project = project
+        self.masker = masker
         self._adapt = sql.timestamp_encoder()
         lock(project)
         names = {batch.producer for batch in batches if batch.producer}
@@ -82,19 +84,23 @@ class Journal:
         wanted = sum(len(batch.lines) + batch.flush for batch in batches)
         self._ids = sql.next_ids({LINES: wanted})[LINES]
         self._rows: dict[str, sql.Values] = {"line": [], "read": [], "flush": []}  # by kind
-        # By producer and number: lines that are not yet in the table.
-        self._written: dict[int, dict[int, bytes]] = {}
-        self._quarantined: list[tuple[sql.Value, ...]] = []
-        self._translation = ProjectTranslator(project)
-        self.spans = SpanReader(project)
+        # By producer and number: lines that may not be in the table yet, as they came from the pipeline.
+        self.written: dict[int, dict[int, bytes]] = {}
+        self.quarantine = Quarantine(project, masker)
+        times = TranscriptTimes(project)
+        self.tombstones = Tombstones(project)
+        self.spans = SpanReader(project, times, self.tombstones)
+        self.translation = ProjectTranslator(project, times, self.tombstones, masker)
+        self.streams = OpenStreams(project, masker)
+        self._masks = MaskCounts(project, masker.rules)
         self._seen: dict[int, datetime] = {}
         self._windows = Windows()
         self.claimed: dict[int, int] = {}  # producer: its new epoch
-        self._tokens: dict[int, datetime] = {}
+        self._tokens: dict[int, tuple[datetime, str]] = {}  # when and from which address
 
     @property
     def has_quarantined(self) -> bool:
-        return bool(self._quarantined)
+        return self.quarantine.has_lines
 
     def append(self, read: Read) -> Appended | Unstored:
         """Add the new lines of a batch; duplicates change nothing. `write` writes the lines.
@@ -103,10 +109,8 @@ class Journal:
         """
         batch = read.batch
         producer = self._producer(batch)
-        if batch.epoch is not None and batch.epoch < producer.epoch:
-            return Superseded()
-        if batch.format != producer.format:
-            return Mixed(producer.name, producer.format, batch.format)
+        if (refused := self._refused(batch, producer)) is not None:
+            return refused
         first = producer.high + 1 if batch.first is None else batch.first
         if first > producer.high + 1:
             return Gap(producer.high + 1)
@@ -114,27 +118,47 @@ class Journal:
             producer.save()
             self._producers[producer.name] = producer
         known = min(producer.high + 1 - first, len(batch.lines))
-        rejected = self._conflicts(producer, first, batch, known) if known else []
-        take = span_lines.take if read.is_spans else _take
-        accepted, repeated, lines = take(self, producer, first + known, read, known, rejected)
-        producer.high = max(producer.high, first + len(batch.lines) - repeated - 1)
+        rejected = conflicts.reject(self, producer, first, batch, known) if known else []
+        append_lines = span_lines.append if read.is_spans else _append_lines
+        appended = append_lines(self, producer, first + known, read, known, rejected)
+        producer.high = max(producer.high, first + len(batch.lines) - appended.repeated - 1)
         self._seen[producer.pk] = batch.received_at
         if batch.token:
-            self._tokens[batch.token] = batch.received_at
+            self._tokens[batch.token] = batch.received_at, batch.address
         receipt = Receipt(
             producer=producer.name,
             upto=producer.high,
-            accepted=accepted,
-            duplicates=repeated + known - sum(each.code == "seq_conflict" for each in rejected),
+            accepted=appended.accepted,
+            dropped=appended.dropped,
+            duplicates=appended.repeated + known - sum(each.code == "seq_conflict" for each in rejected),
             rejected=rejected,
         )
         if batch.claim:
             receipt = self._claim(producer)
         if batch.flush and producer.format in READERS:
-            events = self._translation.reader(producer).end_of_stream(batch.received_at)
-            lines += self.derived_lines(self.sender(producer, batch.received_at), events)
+            appended.lines += self._end_of_stream(producer, batch.received_at)
         flush = self._flush(self.sender(producer, batch.received_at)) if batch.flush else 0
-        return Appended(producer.pk, receipt, lines, batch.received_at, flush)
+        is_settled = batch.flush and producer.format in SETTLED
+        return Appended(producer.pk, receipt, appended.lines, batch.received_at, flush, is_settled)
+
+    def _refused(self, batch: Batch, producer: Producer) -> Unstored | None:
+        if self.tombstones.is_gone:
+            return Closed("deleted")
+        if self.tombstones.is_archived and not batch.waited:  # a body that waits was acknowledged before
+            return Closed("archived")
+        if batch.epoch is not None and batch.epoch < producer.epoch:
+            return Superseded()
+        is_same = batch.format == producer.format
+        return None if is_same else Mixed(producer.name, producer.format, batch.format)
+
+    def _end_of_stream(self, ending: Producer, at: datetime) -> list[Line]:
+        """Add the events that the end of a stream derives, for its producer and for others."""
+        self.write_lines()
+        lines: list[Line] = []
+        for of, events in self.translation.end_of_stream(ending, at):
+            producer = self._producers.setdefault(of.name, of)
+            lines += self.derived_lines(self.sender(producer, at), events)
+        return lines
 
     def _claim(self, producer: Producer) -> Claimed:
         producer.epoch += 1
@@ -150,27 +174,21 @@ class Journal:
     def write(self) -> None:
         """Write the lines, the quarantine and the state of the producers."""
         self.write_lines()
-        sql.write(sql.insert("recorder_quarantinedline", QUARANTINE_COLUMNS), self._quarantined)
-        self._note_tokens()
+        self.quarantine.write()
+        producers.note_tokens(self._tokens)
         high = {producer.pk: producer.high for producer in self._producers.values()}
         transaction.on_commit(partial(self._windows.keep, high))
         sql.write(
             "UPDATE recorder_producer SET high = %s, last_seen_at = %s WHERE id = %s",
             [(high[pk], self._adapt(at), pk) for pk, at in self._seen.items()],
         )
-        note_readers(self._translation)
+        self.translation.write()
         self.spans.write()
+        self.streams.write(self._seen)
+        self._masks.write()
+        self.tombstones.write()
         epochs = [(epoch, pk) for pk, epoch in self.claimed.items()]
         sql.write("UPDATE recorder_producer SET epoch = %s WHERE id = %s", epochs)
-
-    def _note_tokens(self) -> None:
-        """Update when tokens were last used, to the minute: one write per batch would be a hot row."""
-        adapt = self._adapt
-        sql.write(
-            """UPDATE recorder_accesstoken SET last_used_at = %s
-               WHERE id = %s AND (last_used_at IS NULL OR last_used_at < %s)""",
-            [(adapt(at), token, adapt(at - USED_WITHIN)) for token, at in self._tokens.items()],
-        )
 
     def _producer(self, batch: Batch) -> Producer:
         name = batch.producer or str(uuid4())
@@ -189,14 +207,21 @@ class Journal:
             self._adapt(at),
             SOURCE_OF.get(producer.format, producer.format),
             producer.is_demo,
-            self._windows.of(producer.pk, producer.high, at.date()),
-            self._written.setdefault(producer.pk, {}),
+            self._windows.of(producer.pk, producer.high, at.date(), producer.deletions),
+            self.written.setdefault(producer.pk, {}),
         )
 
     def line(
-        self, sender: Sender, content: Event | Translation, raw: bytes, seq: int, *, repeats: str = ""
+        self,
+        sender: Sender,
+        content: Event | Translation,
+        raw: bytes,
+        seq: int,
+        *,
+        received: Received | None = None,
+        repeats: str = "",
     ) -> Line:
-        """Add one line as received; lines with the same `repeats` repeat most of each other."""
+        """Add one masked line; lines with the same `repeats` repeat most of each other."""
         line = next(self._ids)
         if isinstance(content, Translation):
             kind = ("SourceEvent", repeats) if repeats else (content.name, content.loop_id)
@@ -205,119 +230,102 @@ class Journal:
         else:  # many events have no loop
             stored = sender.window.store(line, raw, content.type, content.__dict__.get("loop_id"))
             fed = sender.line(line, content)
-        self._add(line, sender, seq, "line", len(raw), stored)
+        self._add(line, sender, seq, raw, stored, received.original if received else None)
         sender.written[seq] = raw
         return fed
 
-    def _add(self, line: int, sender: Sender, seq: int | None, kind: str, size: int, stored: Encoded) -> None:
+    def _add(
+        self,
+        line: int,
+        sender: Sender,
+        seq: int | None,
+        raw: bytes,
+        stored: Encoded,
+        original: bytes | None = None,
+        *,
+        kind: str = "line",
+    ) -> None:
         own, pieces = stored
-        self._rows[kind] += (line, sender.key, seq, sender.stamp, size, pieces, own)
+        masks = rules_in(raw)
+        if masks and kind == "line" and not sender.is_demo:
+            self._masks.add(masks, sender.received_at)
+        self._rows[kind] += (
+            *(line, sender.key, seq, sender.stamp, len(raw)),
+            *(len(masks) or None, original, pieces, own),
+        )
 
     def translated(
         self, producer: Producer, batch: Batch, foreign: ForeignLine
-    ) -> Translation | InvalidLineError:
-        return self._translation.understood(producer, foreign, batch.received_at)
+    ) -> Translation | InvalidLineError | Dropped:
+        # Passed and not kept: a cycle of references would hold all lines until the garbage collector runs.
+        return self.translation.understood(producer, foreign, batch.received_at, self._withdrawn)
+
+    def _withdrawn(self, units: Sequence[int]) -> list[Fields]:
+        return self.spans.new_events_of_units(units, self.stored)
+
+    def stored(self, line: int) -> bytes:
+        """Return a line by its journal id, also one of this transaction."""
+        self.write_lines()
+        return texts([line])[line]
 
     def derived_lines(self, sender: Sender, events: Sequence[Fields]) -> list[Line]:
         """Add the events derived from a foreign line. No delta refers to them: a rebuild may replace them."""
         if connection.vendor == "postgresql" and events:  # SQLite's keys do not end
             self._ids = chain(self._ids, sql.next_ids({LINES: len(events)})[LINES])
         found = []
-        for raw in map(encode_event, events):
+        for event in events:
+            raw = self.masker.mask(encode_event(event)).line  # it may join what several lines had in parts
             line = next(self._ids)
-            self._add(line, sender, None, "read", len(raw), (raw, None))
+            self._add(line, sender, None, raw, (raw, None), kind="read")
             found.append(sender.line(line, parse(raw, limits=NO_LIMITS), ORIGIN_DERIVED))
         return found
 
     def _flush(self, sender: Sender) -> int:
+        self.streams.end_of_stream(sender.key)
         line = next(self._ids)
-        self._add(line, sender, None, "flush", 0, (b"", None))
+        self._add(line, sender, None, b"", (b"", None), kind="flush")
         return line
 
-    def _conflicts(self, producer: Producer, first: int, batch: Batch, known: int) -> list[Rejected]:
-        """Return the duplicates that differ from the stored line; rejected lines were not stored."""
-        stored = self._stored(producer, first, known)
-        found = []
-        for seq, raw in enumerate(batch.lines[:known], start=first):
-            if seq in stored and stored[seq] != fingerprint(raw):
-                refused = Rejected(seq, "seq_conflict", "", "another line is stored under this number")
-                found.append(refused)
-                if not self._is_quarantined(producer, seq, raw):
-                    self.quarantine(producer, refused, batch, raw)
-        return found
 
-    def _stored(self, producer: Producer, first: int, number: int) -> dict[int, bytes]:
-        rows = sql.read(
-            "SELECT seq, id FROM recorder_journalevent WHERE producer_id = %s AND seq BETWEEN %s AND %s",
-            *(producer.pk, first, first + number - 1),
-        )
-        prints = fingerprints([line for _, line in rows])
-        stored = {seq: prints[line] for seq, line in rows}
-        pending = self._written.get(producer.pk, {})
-        return stored | {
-            seq: fingerprint(pending[seq]) for seq in range(first, first + number) if seq in pending
-        }
-
-    def _is_quarantined(self, producer: Producer, seq: int, raw: bytes) -> bool:
-        kept = raw[:KEPT_BYTES]
-        return QuarantinedLine.objects.filter(producer=producer, seq=seq, size=len(raw), raw=kept).exists()
-
-    def quarantine(self, producer: Producer, refused: Rejected, batch: Batch, raw: bytes) -> None:
-        path, message = clean(refused.path, PATH), clean(refused.message, MESSAGE)
-        at = self._adapt(batch.received_at)
-        about = (self.project, producer.pk, refused.seq, refused.code, path, message)
-        self._quarantined.append((*about, raw[:KEPT_BYTES], len(raw), at))
-
-
-def _take(
+def _append_lines(
     journal: Journal, producer: Producer, first: int, read: Read, known: int, rejected: list[Rejected]
-) -> tuple[int, int, list[Line]]:
-    """Add new lines; return how many were accepted and repeated, and the lines to feed to the recorder."""
-    batch, lines, accepted = read.batch, [], 0
+) -> AppendedLines:
+    """Append new lines to the journal; return the counts and the lines for the recorder."""
+    batch, appended = read.batch, AppendedLines()
+    tombstones = journal.tombstones
     sender = journal.sender(producer, batch.received_at)
-    fresh = zip(batch.lines[known:], read.parsed[known:], strict=True)
-    for seq, (raw, parsed) in enumerate(fresh, start=first):
-        content = journal.translated(producer, batch, parsed) if isinstance(parsed, ForeignLine) else parsed
+    journal.streams.load(producer, read.parsed[known:])
+    journal.translation.load(producer, read.parsed[known:])
+    tombstones.load_events(producer.pk, read.parsed[known:])
+    fresh = zip(range(known, len(batch.lines)), batch.lines[known:], read.parsed[known:], strict=True)
+    for seq, (place, sent, parsed) in enumerate(fresh, start=first):
+        raw, received = sent, batch.received.get(place)
+        content: Event | Translation | InvalidLineError | Dropped
+        if isinstance(parsed, ForeignLine):
+            raw, foreign, received = journal.streams.take_foreign(producer, sent, parsed, received)
+            content = journal.translated(producer, batch, foreign)
+        else:
+            content = parsed
+        if tombstones.any and (dropped := tombstones.dropped(producer.pk, content)):
+            tombstones.count(dropped, producer.pk)
+            appended.dropped += 1
+            continue
+        assert not isinstance(content, Dropped)
         if isinstance(content, InvalidLineError):
             refused = Rejected(seq, content.code, content.path, content.message)
             rejected.append(refused)
-            journal.quarantine(producer, refused, batch, raw)
+            journal.quarantine.add(producer, refused, batch, raw)
             continue
         if isinstance(content, Translation):
-            lines += journal.derived_lines(sender, content.events)
-        elif content.type == "Unread":
-            journal.quarantine(producer, _broken(seq, content.traceback), batch, raw)
-        lines.append(journal.line(sender, content, raw, seq))
-        accepted += 1
-    return accepted, 0, lines
-
-
-def _broken(seq: int, traceback: str) -> Rejected:
-    """Return the message for a line that is stored unparsed because a bug of the recorder broke on it."""
-    message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
-    return Rejected(seq, "our_bug", "", message)
-
-
-def note_readers(translation: ProjectTranslator) -> None:
-    """Save the state of the readers of foreign lines."""
-    sql.write(
-        "UPDATE recorder_producer SET reading = %s WHERE id = %s",
-        [(json.dumps(state, separators=(",", ":")), pk) for pk, state in translation.states()],
-    )
-
-
-def read_anew(entry: JournalEvent, keys: list[int], raws: Sequence[bytes]) -> list[int]:
-    """Replace the events derived from a foreign line by `raws`; return their ids."""
-    JournalEvent.objects.filter(pk__in=keys).delete()
-    if len(keys) != len(raws):
-        ids = sql.next_ids({LINES: len(raws)})[LINES]
-        keys = [next(ids) for _ in raws]
-    at = sql.timestamp_encoder()(entry.received_at)
-    rows: sql.Values = []
-    for key, raw in zip(keys, raws, strict=True):
-        rows += (key, entry.producer_id, None, at, len(raw), None, raw)
-    sql.insert_all(LINES, {"project_id": entry.project_id, "kind": "read"}, COLUMNS, rows)
-    return keys
+            appended.lines += journal.derived_lines(sender, content.events)
+        else:
+            if content.type == "Unread":
+                journal.quarantine.add(producer, Rejected.unread(seq, content.traceback), batch, raw)
+            raw, content, received = journal.streams.take(producer, raw, content, received)
+        appended.lines.append(journal.line(sender, content, raw, seq, received=received))
+        sender.written[seq] = sent  # by which a repetition is recognised: it is not masked across lines
+        appended.accepted += 1
+    return appended
 
 
 def lock(project: int) -> None:
@@ -329,14 +337,6 @@ def lock(project: int) -> None:
         sql.read("SELECT 1 FROM pg_advisory_xact_lock(%s, %s)", LOCKS, project)
     elif not sql.read("SELECT 1 FROM recorder_project WHERE id = %s", project):
         raise LookupError(f"there is no project {project}")  # the connection that writes checks no keys
-
-
-def forget_demo(project: int) -> None:
-    """Delete the demo's producers and all that they sent."""
-    demo = Producer.objects.filter(project_id=project, is_demo=True)
-    QuarantinedLine.objects.filter(producer__in=demo).delete()
-    JournalEvent.objects.filter(producer__in=demo).delete()
-    demo.delete()
 
 
 def mark_consolidated(ids: Collection[int], at: datetime) -> None:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from io import BytesIO
+from typing import Literal, NamedTuple
 
+from recorder.core.changes import Change
 from recorder.core.events import Event, Unread
 from recorder.core.formats import InvalidLineError, ParsedLine
 from recorder.core.formats.registry import OTLP
 from recorder.core.recorder import Line, Recorder
-from recorder.core.records import Change, Origin
+from recorder.core.records import Origin
 from recorder.database.sql import Value
 from recorder.journal.delta.dedup_window import Window
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
+
+
+class Received(NamedTuple):
+    """What recognises a line as it was received, before masking changed it."""
+
+    fingerprint: bytes
+    original: bytes  # keyed hash, which is stored
+    line: bytes  # itself, in memory only
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +47,12 @@ class Batch:
     claim: bool = False  # a connection takes the producer over from any other
     epoch: int | None = None  # of the connection that sent it; None without fencing
     token: int = 0  # the access token that sent it
+    address: str = ""  # from which it was sent
     may_wait: bool = False  # spans that cannot be rejected: they may be read after the acknowledgement
     waited: int = 0  # primary key of its row, if it was acknowledged before
     machine: str = ""  # name of the sender's computer; the first batch of a producer sets it
     received_at: datetime = field(default_factory=_now)
+    received: Mapping[int, Received] = field(default_factory=dict)  # by place: of lines that masking changed
 
     @property
     def size(self) -> int:
@@ -110,12 +122,30 @@ class Appended:
     lines: list[Line]
     received_at: datetime
     flush: int = 0  # the journal id of its flush
+    is_settled: bool = False  # its flush may have changed the records of other producers
 
     def feed(self, recorder: Recorder) -> list[Change]:
         changes = recorder.feed(*self.lines)
         if self.flush:
             changes += recorder.end_of_stream(self.producer, self.received_at, self.flush)
         return changes
+
+
+@dataclass(frozen=True, slots=True)
+class Dropped:
+    """A line of a deleted session: acknowledged, and not recorded."""
+
+    deletion: int
+
+
+@dataclass(slots=True)
+class AppendedLines:
+    """The new lines of a batch: how many were stored, repeated or dropped; `lines` are for the recorder."""
+
+    accepted: int = 0
+    repeated: int = 0  # they use up no number
+    dropped: int = 0
+    lines: list[Line] = field(default_factory=list)
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +156,12 @@ class Rejected:
     code: str
     path: str
     message: str
+
+    @classmethod
+    def unread(cls, seq: int, traceback: str) -> Rejected:
+        """Return the message for a line that is stored unparsed because a bug of the recorder broke on it."""
+        message = f"a bug of ours, traceback {traceback}: the line may be right, and is kept"
+        return cls(seq, "our_bug", "", message)
 
     def fields(self) -> dict[str, object]:
         """Return the fields as the protocol names them. `asdict` takes ten times as long."""
@@ -142,15 +178,17 @@ class Receipt:
     duplicates: int = 0
     rejected: list[Rejected] = field(default_factory=list)
     is_unread: bool = False  # durable, and read later
+    dropped: int = 0  # lines of deleted sessions
 
     def fields(self) -> dict[str, object]:
-        """Return the fields as the protocol names them."""
+        """Return the fields as the protocol names them; `dropped` is one of ours, and rare."""
         return {
             "producer": self.producer,
             "upto": self.upto,
             "accepted": self.accepted,
             "duplicates": self.duplicates,
             "rejected": [each.fields() for each in self.rejected],
+            **({"dropped": self.dropped} if self.dropped else {}),
         }
 
     def followed_by(self, rest: Receipt) -> Receipt:
@@ -159,6 +197,7 @@ class Receipt:
             rest,
             accepted=self.accepted + rest.accepted,
             duplicates=self.duplicates + rest.duplicates,
+            dropped=self.dropped + rest.dropped,
             rejected=[*self.rejected, *rest.rejected],
         )
 
@@ -192,4 +231,12 @@ class Gap(Exception):
         self.from_ = from_
 
 
-Unstored = Gap | Superseded | Mixed
+class Closed(Exception):
+    """The project is archived or deleted. Nothing of the batch is stored."""
+
+    def __init__(self, code: Literal["archived", "deleted"]) -> None:
+        super().__init__(f"the project is {code}: nothing is recorded")
+        self.code = code
+
+
+Unstored = Gap | Superseded | Mixed | Closed

@@ -19,8 +19,10 @@ from recorder.database import sql
 from recorder.journal.append import LINES, LOCKS
 
 NUMBERED = f"SELECT CASE WHEN is_called THEN last_value ELSE 0 END FROM {LINES}_id_seq"  # noqa: S608  our own name
-# A transaction that takes ids holds its project's advisory lock until its commit is visible.
+# A transaction that takes ids holds the lock of its project until its commit is visible. Not our own: what
+# it wrote is visible here.
 WRITING = """SELECT virtualtransaction FROM pg_locks WHERE locktype = 'advisory' AND granted AND classid = %s
+             AND pid <> pg_backend_pid()
              AND database = (SELECT oid FROM pg_database WHERE datname = current_database())"""
 ABOVE = f"SELECT id FROM {LINES} WHERE id > %s ORDER BY id"  # noqa: S608
 

@@ -15,14 +15,15 @@ from typing import NamedTuple
 
 from recorder.core.events import Unread
 from recorder.core.formats import InvalidLineError
-from recorder.core.formats.base import Fields, Reader
+from recorder.core.formats.base import Fields, Translation
 from recorder.core.formats.base import parse as parse_foreign
 from recorder.core.formats.native import NO_LIMITS, parse
 from recorder.core.formats.registry import OTLP, READERS
 from recorder.core.recorder import Line
-from recorder.journal import append
-from recorder.journal.replay_spans import Entry, SpanReplay, about, events_again
+from recorder.journal.spans.reader import forget
+from recorder.journal.spans.replay import Entry, SpanReplay, about, events_again
 from recorder.journal.translation import ProjectTranslator
+from recorder.masking.project_rules import masker_of
 from recorder.models import JournalEvent, Producer
 
 log = logging.getLogger(__name__)
@@ -41,10 +42,12 @@ class Replay:
 
     def __init__(self, project: int) -> None:
         self.unreadable = 0
-        self._translation = ProjectTranslator(project)
+        forget(project)
+        self._spans = SpanReplay(project)
+        self._translation = ProjectTranslator(project, self._spans.times, None, masker_of(project))
+        self._translation.forget()
         self._begun: set[int] = set()  # producers whose lines are read anew from the first
         self._readings: dict[int, list[Entry]] = defaultdict(list)  # by producer: of the next line
-        self._spans = SpanReplay(project)
 
     def lines(self, entries: Sequence[Entry]) -> Iterator[Line | EndOfStream]:
         """Yield the lines and ends of stream to feed to the recorder."""
@@ -57,9 +60,7 @@ class Replay:
                 self._readings[entry.producer_id].append((entry, raw))
             elif entry.kind == "flush":
                 if entry.producer.format in READERS:
-                    yield from self._read(
-                        entry, self._reader(entry.producer).end_of_stream(entry.received_at)
-                    )
+                    yield from self._end(entry)
                 yield EndOfStream(entry.pk, entry.producer_id, entry.received_at)
             else:
                 yield from self._line(entry, raw)
@@ -70,7 +71,7 @@ class Replay:
 
     def finish(self) -> None:
         """Save the state of the readers."""
-        append.note_readers(self._translation)
+        self._translation.write()
         self.unreadable += self._spans.unreadable
 
     def _line(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
@@ -89,10 +90,11 @@ class Replay:
     def _foreign(self, entry: JournalEvent, raw: bytes) -> Iterator[Line]:
         foreign = parse_foreign(raw, limits=NO_LIMITS)
         translation = self._translation.understood(
-            self._from_start(entry.producer), foreign, entry.received_at
+            self._from_start(entry.producer), foreign, entry.received_at, self._spans.withdrawn
         )
         if isinstance(translation, InvalidLineError):
             raise translation
+        assert isinstance(translation, Translation)  # what is stored is of no deleted session
         yield from self._read(entry, translation.events)
         head = about(entry)
         yield Line(*head, translation.original(head[-1]), entry.producer.is_demo, translation.origin)
@@ -100,8 +102,17 @@ class Replay:
     def _read(self, entry: JournalEvent, events: list[Fields]) -> Iterator[Line]:
         yield from events_again(entry, events, self._readings.pop(entry.producer_id, []))
 
-    def _reader(self, producer: Producer) -> Reader:
-        return self._translation.reader(self._from_start(producer))
+    def _end(self, entry: JournalEvent) -> Iterator[Line]:
+        """Yield the events that an end of stream adds to the records of its producer, and of others."""
+        ending = self._from_start(entry.producer)
+        for producer, events in self._translation.end_of_stream(ending, entry.received_at, entry.pk):
+            own = JournalEvent(
+                pk=entry.pk,
+                producer=producer,
+                project_id=entry.project_id,
+                received_at=entry.received_at,
+            )
+            yield from self._read(own, events)
 
     def _from_start(self, producer: Producer) -> Producer:
         """Reset a producer's reader once, so that it reads from the first line."""

@@ -1,6 +1,7 @@
 """The journal, the source of truth: producers and their lines, byte for byte."""
 
 from django.db import models
+from django.utils import timezone
 
 from recorder.models.access import Project
 from recorder.models.fields import JsonText
@@ -20,6 +21,9 @@ class Producer(models.Model):
     machine = models.CharField(max_length=100, blank=True)  # name of the sender's computer
     created_at = models.DateTimeField(auto_now_add=True)
     last_seen_at = models.DateTimeField(null=True, blank=True)
+    # How many sessions with lines of it were deleted; and how many numbers have no line because of that.
+    deletions = models.PositiveIntegerField(default=0, db_default=0)
+    dropped = models.BigIntegerField(default=0, db_default=0)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("project", "name"), name="one_producer"),)
@@ -28,8 +32,9 @@ class Producer(models.Model):
 class JournalEvent(models.Model):
     """One recorded line. A database trigger rejects changes (`recorder.journal.immutability`).
 
-    Only two updates are permitted: `consolidated_at` is set once, and pruning replaces the body and sets the
-    day.
+    Four updates are permitted: `consolidated_at` is set once; pruning replaces the body and sets the day;
+    while a session is being deleted, a line that repeats bytes of it is encoded without it; and while the
+    history of a project is being masked, lines of it are masked.
 
     `own` are the bytes that no earlier line of the producer had, `pieces` addresses the others, and
     `recorder.journal.read` restores the line. Of a pruned line `own` is its fingerprint.
@@ -50,6 +55,9 @@ class JournalEvent(models.Model):
     pruned_on = models.DateField(null=True)
     pieces = models.TextField(null=True)  # noqa: DJ001  null is "the line is its own bytes"
     own = models.BinaryField(default=b"")
+    masked = models.IntegerField(null=True)  # number of masks in the line; null is none
+    # Keyed hash of the line as it was received, if masking changed it: a repetition is recognised by it.
+    original = models.BinaryField(null=True)
 
     class Meta:
         constraints = (models.UniqueConstraint(fields=("producer", "seq"), name="one_line"),)
@@ -61,6 +69,65 @@ class JournalEvent(models.Model):
                 name="lines_to_prune",
             ),
         )
+
+
+class MaskingSettings(models.Model):
+    """What a project changed of the masking rules; without a row the definite rules of ours hold.
+
+    Written by `recorder.masking.project_rules` alone, which checks it.
+    """
+
+    project = models.OneToOneField(Project, models.CASCADE, primary_key=True, related_name="masking")
+    on = JsonText(default=list)  # names of candidate rules
+    off = JsonText(default=list)  # names of definite rules
+    patterns = JsonText(default=list)  # the project's own: objects with name, pattern, is_on
+    changed_at = models.DateTimeField()
+
+
+class OpenStream(models.Model):
+    """The deltas of a loop whose message has not ended: what of their text waits for the next one, encrypted.
+
+    Written by `recorder.journal.streams`. `stream` is a hash of the loop's id.
+    """
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    producer = models.ForeignKey(Producer, models.CASCADE, related_name="+")
+    stream = models.CharField(max_length=32)
+    state = models.BinaryField()
+    changed_at = models.DateTimeField(default=timezone.now)  # the last delta that was received
+
+    class Meta:
+        constraints = (
+            models.UniqueConstraint(fields=("project", "stream", "producer"), name="one_open_stream"),
+        )
+
+
+class MaskCount(models.Model):
+    """How many values a rule masked on a day (UTC) in the lines of a project; `recorder.masking.counts`."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+", db_index=False)
+    rule = models.CharField(max_length=40)
+    day = models.DateField()
+    masked = models.BigIntegerField()
+
+    class Meta:
+        constraints = (models.UniqueConstraint(fields=("project", "rule", "day"), name="one_mask_count"),)
+
+
+class MaskingHistory(models.Model):
+    """A run that masks what is stored already; while it runs `finished_at` is null. Never deleted itself."""
+
+    project = models.ForeignKey(Project, models.CASCADE, related_name="+")
+    requested_by = models.CharField(max_length=200, blank=True)
+    started_at = models.DateTimeField()
+    lines = models.BigIntegerField(default=0)  # that were changed
+    rows = models.BigIntegerField(
+        default=0
+    )  # that were written anew, also since they copied from these lines
+    rejected = models.BigIntegerField(default=0)  # lines in quarantine that were changed
+    records = models.BigIntegerField(default=0, db_default=0)  # masked in place, as bodies were pruned
+    counts = JsonText(default=dict)  # masked values by rule
+    finished_at = models.DateTimeField(null=True)
 
 
 class Pin(models.Model):

@@ -8,6 +8,11 @@ from recorder.models.fields import JsonText
 
 ID = 512  # characters of an id, by the protocol
 
+# The literal lets SQLite use the index: it does not see that a parameter is the same.
+KNOWN_COST = models.Func(
+    models.F("cost_nano"), template="COALESCE(%(expressions)s, -1)", output_field=models.BigIntegerField()
+)
+
 
 class Tokens(models.Model):
     """Raw token counts in phi-core's names."""
@@ -25,7 +30,7 @@ class Tokens(models.Model):
 
 
 class Spend(Tokens):
-    """Cost of calls, in nano-dollars; see `recorder.core.records.Spend`."""
+    """Cost of calls, in nano-dollars; see `recorder.core.spend.Spend`."""
 
     uncached_tokens = models.BigIntegerField(null=True, default=0)
     visible_tokens = models.BigIntegerField(null=True, default=0)

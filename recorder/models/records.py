@@ -6,15 +6,11 @@ from django.db.models.functions import Coalesce
 from recorder.models.access import Project
 from recorder.models.fields import JsonText, LineKey
 from recorder.models.journal import JournalEvent, Producer
-from recorder.models.pricing import ID, Price, Spend
+from recorder.models.pricing import ID, KNOWN_COST, Price, Spend
 
 ACTIVITY = ("-last_event_at", "-id")  # what lists of sessions are sorted by, under any filter
 
-# The literal lets SQLite use the index: it does not see that a parameter is the same.
-KNOWN_COST = models.Func(
-    models.F("cost_nano"), template="COALESCE(%(expressions)s, -1)", output_field=models.BigIntegerField()
-)
-# As literals for the same reason: sessions that no end was recorded of, or that wait for an approval.
+# As literals as in `KNOWN_COST`: sessions that no end was recorded of, or that wait for an approval.
 UNFINISHED = models.Func(
     models.F("status"),
     models.F("waiting"),
@@ -33,8 +29,6 @@ def happened(event: str, of: str = "") -> Coalesce:
 
 
 class ModelConfig(models.Model):
-    """See `recorder.core.records.ModelConfig`, as for every record below."""
-
     project = models.ForeignKey(Project, models.CASCADE, related_name="configs")
     key = models.CharField(max_length=64)
     model = models.CharField(max_length=ID)
@@ -114,21 +108,6 @@ class Session(Spend):
                 name="sessions_without_parent",
             ),
         )
-
-
-class SessionLabel(models.Model):
-    """A tag or a metadata value of a session, to find it by: `name` is "tag" or "metadata.NAME".
-
-    An index over `Session.tags` and `Session.metadata`, which `recorder.projection.store` writes with them.
-    """
-
-    project = models.ForeignKey(Project, models.CASCADE, db_index=False, related_name="+")
-    session = models.ForeignKey(Session, models.CASCADE, related_name="+")
-    name = models.CharField(max_length=209)
-    value = models.CharField(max_length=200)
-
-    class Meta:
-        indexes = (models.Index(fields=("project", "name", "value", "session"), name="session_label"),)
 
 
 class ParallelGroupRecord(Spend):

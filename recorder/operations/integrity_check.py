@@ -65,17 +65,19 @@ def _numbers() -> Iterator[str]:
 
 def _numbers_of(producer: Producer) -> Iterator[str]:
     name = f"producer {producer.name!r}"
-    expected = 0
+    expected, dropped = 0, producer.dropped  # numbers without lines: their sessions were deleted
     since = timezone.now() - timedelta(days=QUARANTINE_DAYS)
     before = since  # when the line before the gap was received; unknown for the first line, which is checked
     for number, received_at in _recorded_numbers(producer):
         seq = number or 0
-        if seq > expected and before >= since:
+        missing = max(seq - expected, 0)
+        if missing > dropped and before >= since:
             yield f"{name}: numbers {expected} to {seq - 1} are neither in the journal nor in quarantine"
+        dropped -= min(missing, dropped)
         expected, before = max(expected, seq + 1), received_at
     if expected - 1 > producer.high:
         yield f"{name}: line {expected - 1} is stored above the high-water mark {producer.high}"
-    if expected - 1 < producer.high and before >= since:
+    if producer.high - (expected - 1) > dropped and before >= since:
         yield f"{name}: numbers {expected} to {producer.high} are neither in the journal nor in quarantine"
 
 

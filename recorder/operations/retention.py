@@ -10,7 +10,7 @@ may need it as a source has been examined already.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from functools import partial
@@ -18,6 +18,7 @@ from functools import partial
 from django.db import transaction
 from django.db.models import Exists, OuterRef, Q, QuerySet
 
+from recorder.core.records import Json
 from recorder.database import sql
 from recorder.journal import append
 from recorder.journal.delta.encoding import sources
@@ -31,8 +32,10 @@ from recorder.models import (
     Pruning,
     QuarantinedLine,
 )
+from recorder.operations import audit
 from recorder.projection import store
 from recorder.pubsub import invalidation
+from recorder.search import documents
 
 BATCH_LINES = 500
 BATCH_BYTES = 8 * 1024 * 1024  # of the lines of one transaction; a single line may be larger
@@ -58,20 +61,49 @@ def prune(project: Project, now: datetime, on_progress: OnProgress = lambda _: N
         for count in lines.prune():
             on_progress(count)
     done.finished_at = now
-    done.save()
+    with transaction.atomic():
+        done.save()
+        if done.lines:
+            after: Json = {"lines": done.lines, "bytes": done.size, "before": f"{before:%Y-%m-%d}"}
+            audit.record(project, audit.command("prune"), "retention.prune", project.slug, after=after)
     return done
+
+
+def preview(project: Project, now: datetime) -> Pruning | None:
+    """Return what `prune` would delete and keep, unsaved; None if the project keeps bodies for ever.
+
+    It reads the rows that `prune` reads, and changes nothing.
+    """
+    if project.retention_days is None:
+        return None
+    before = _before(now, project.retention_days)
+    found = Pruning(project=project, before=before)
+    found.unconsolidated = _unread(project, before)
+    for producer, day in _days(project, before):
+        _Day(project.pk, producer, day, now.astimezone(UTC).date(), found).count()
+    return found
 
 
 def due(project: Project, now: datetime) -> int:
     """Return how many lines `prune` will examine."""
     if project.retention_days is None:
         return 0
-    return _old(project, _before(now, project.retention_days)).filter(consolidated_at__isnull=False).count()
+    return old(project, now, project.retention_days).count()
+
+
+def old(project: Project, now: datetime, days: int) -> QuerySet[JournalEvent]:
+    """Return the lines with a body that are older than a retention of `days`, and consolidated."""
+    return _old(project, _before(now, days)).filter(consolidated_at__isnull=False)
+
+
+def old_quarantine(before: datetime) -> QuerySet[QuarantinedLine]:
+    """Return the quarantined lines received before a time."""
+    return QuarantinedLine.objects.filter(received_at__lt=before)
 
 
 def prune_quarantine(before: datetime) -> int:
     """Delete quarantined lines received before a time; return their number."""
-    old = QuarantinedLine.objects.filter(received_at__lt=before).order_by("pk").values_list("pk", flat=True)
+    old = old_quarantine(before).order_by("pk").values_list("pk", flat=True)
     count = 0
     while ids := list(old[:BATCH_LINES]):
         count += QuarantinedLine.objects.filter(pk__in=ids).delete()[0]
@@ -120,6 +152,24 @@ class _Day:
 
     def prune(self) -> Iterator[int]:
         """Delete bodies; yield the number of lines that each transaction examined."""
+        for lines in self._chunks():
+            stays = self.needed.union(_reasons(lines))
+            # Restoring lines is slow: do it before the transaction takes the write lock.
+            prints = fingerprints([line for line in lines if line not in stays])
+            with transaction.atomic():
+                append.lock(self.project)
+                # Decide again under the lock, when no pin or loop can change.
+                if going := self._going(lines, prints):
+                    self._delete(going, {line: prints[line] for line in going})
+                    self._add(going)
+            yield len(lines)
+
+    def count(self) -> None:
+        """Count what `prune` deletes and keeps."""
+        for lines in self._chunks():
+            self._add(self._going(lines, lines))
+
+    def _chunks(self) -> Iterator[list[int]]:
         begin = datetime(self.day.year, self.day.month, self.day.day, tzinfo=UTC)
         rows = JournalEvent.objects.filter(
             producer=self.producer,
@@ -128,22 +178,15 @@ class _Day:
             size__gt=0,
             pruned_on=None,
         )
-        for lines in _chunks(rows.order_by("-pk").values_list("pk", "size")):
-            stays = self.needed.union(_reasons(lines))
-            # Restoring lines is slow: do it before the transaction takes the write lock.
-            prints = fingerprints([line for line in lines if line not in stays])
-            with transaction.atomic():
-                append.lock(self.project)
-                self._prune(lines, prints)
-            yield len(lines)
+        return _chunks(rows.order_by("-pk").values_list("pk", "size"))
 
-    def _prune(self, lines: Sequence[int], prints: dict[int, bytes]) -> None:
-        """Decide again under the lock, when no pin or loop can change, and delete what may go."""
+    def _going(self, lines: Sequence[int], readable: Collection[int]) -> dict[int, int]:
+        """Return the lines whose bodies may go, with their bytes; count the others by their reason."""
         reasons = _reasons(lines)
         rows = JournalEvent.objects.filter(pk__in=lines, pruned_on=None).order_by("-pk")
         going: dict[int, int] = {}
         for line, size, pieces in rows.values_list("pk", "size", "pieces").iterator():
-            may_go = line in prints and line not in self.needed
+            may_go = line in readable and line not in self.needed
             why = reasons.get(line) or (None if may_go else "needed")
             if why is None:
                 going[line] = size
@@ -151,14 +194,17 @@ class _Day:
             self.needed |= sources(line, pieces)
             if why != "unconsolidated":  # counted by _unread already, also on days without deletions
                 setattr(self.done, why, getattr(self.done, why) + 1)
-        if going:
-            self._delete(going, {line: prints[line] for line in going})
+        return going
 
-    def _delete(self, going: dict[int, int], prints: dict[int, bytes]) -> None:
-        _delete_bodies(prints, self.today)
+    def _add(self, going: Mapping[int, int]) -> None:
         self.done.lines += len(going)
         self.done.size += sum(going.values())
+
+    def _delete(self, going: Mapping[int, int], prints: dict[int, bytes]) -> None:
         places = EventRecord.objects.filter(pk__in=going, session__isnull=False)
+        of_sessions = places.values_list("session_id", flat=True).distinct()
+        documents.remove_events(self.project, set(of_sessions), set(going))
+        _delete_bodies(prints, self.today)
         touched = invalidation.Invalidation(self.project)
         for session, loop, turn in places.values_list("session_id", "loop_id", "turn_id").distinct():
             touched.sessions.add(session)

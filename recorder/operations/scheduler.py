@@ -25,13 +25,16 @@ from django.db.models import Q, QuerySet
 from recorder.core.content.text import clean
 from recorder.database.errors import STORE_ERRORS, Busy
 from recorder.models import DailyJob
+from recorder.operations import deletion
 from recorder.operations.span_silence import mark_silent
+from recorder.search import deleted_words
 
 log = logging.getLogger(__name__)
 
 POLL_S = 15.0
 LEASE = timedelta(minutes=5)
 RENEW_S = 60.0
+INTERRUPTED = timedelta(minutes=5)  # a deletion that began so long ago and is not finished
 MAX_BACKOFF = timedelta(hours=1)
 NICE = 10  # process priority: lower than the server's
 OUTPUT_CHARS = 500  # kept of a job's last line
@@ -43,6 +46,12 @@ class Job:
 
     name: str
     at: time  # UTC
+    words: tuple[str, ...] = ()  # after the name
+
+    @property
+    def command(self) -> tuple[str, ...]:
+        """Return the words of the command; options of every command come before an action."""
+        return self.name, "--no-color", *self.words
 
     def due_since(self, now: datetime) -> datetime:
         """Return the last time it was due."""
@@ -51,7 +60,8 @@ class Job:
 
 
 CONSOLIDATE = Job("consolidate", time(3, 0))
-JOBS = (CONSOLIDATE, Job("prune", time(3, 30)))
+DELETE_PROJECTS = Job("project", time(4, 0), ("resume",))
+JOBS = (CONSOLIDATE, Job("prune", time(3, 30)), DELETE_PROJECTS)
 
 
 def request(job: Job, now: datetime) -> None:
@@ -124,6 +134,8 @@ class Scheduler:
         """Abort the loops of silent traces, then run the jobs that are due, one after the other."""
         with suppress(Busy):  # tried again at the next poll
             mark_silent(datetime.now(UTC))
+            deletion.resume(before=datetime.now(UTC) - INTERRUPTED)
+            deleted_words.remove()
         for job in self._jobs:
             if not self._stopping.is_set() and acquire(job, datetime.now(UTC), self._holder):
                 self._execute(job)
@@ -144,7 +156,7 @@ class Scheduler:
                 connection.close()
 
     def _execute(self, job: Job) -> None:
-        command = [sys.executable, "-m", "django", job.name, "--no-color"]
+        command = [sys.executable, "-m", "django", *job.command]
         with tempfile.TemporaryFile() as output:
             child = subprocess.Popen(  # noqa: S603  our own command
                 command, cwd=settings.BASE, stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT

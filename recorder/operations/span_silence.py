@@ -15,8 +15,8 @@ from django.conf import settings
 from recorder.core.formats.registry import OTLP
 from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.journal.spans import SILENCE
-from recorder.models import SpanTrace, SpanUnit
+from recorder.journal.spans.reader import SILENCE
+from recorder.models import Project, SpanTrace, SpanUnit
 
 MOST = 500  # units of one run; the others follow in the next one
 
@@ -24,7 +24,9 @@ MOST = 500  # units of one run; the others follow in the next one
 def mark_silent(now: datetime) -> int:
     """Record a mark for each open unit that is silent; return their number. Raises Busy."""
     before = now - timedelta(seconds=settings.LOOPSCOPE_SPAN_SILENCE_S)
-    units = SpanUnit.objects.filter(is_open=True, last_received_at__lt=before).order_by("pk")[:MOST]
+    recording = Project.objects.filter(archived_at=None)
+    units = SpanUnit.objects.filter(is_open=True, last_received_at__lt=before, project__in=recording)
+    units = units.order_by("pk")[:MOST]
     traces = SpanTrace.objects.filter(unit__in=[unit.pk for unit in units]).order_by("-pk")
     of_unit = {trace.unit_id: trace for trace in traces}
     marks: dict[int, list[bytes]] = defaultdict(list)

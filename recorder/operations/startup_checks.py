@@ -6,13 +6,17 @@ import errno
 import pkgutil
 import sqlite3
 from contextlib import closing
+from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 
+from django.apps import apps
 from django.conf import settings
 from django.db import connection
+from django.db.migrations.loader import MigrationLoader
+from django.db.migrations.recorder import MigrationRecorder
 
-from recorder import __version__, migrations
+from recorder import __version__
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS, as_busy, damage_remedy
 
@@ -59,7 +63,7 @@ def newer_schema() -> str | None:
     """
     if connection.vendor == "sqlite" and not Path(str(connection.settings_dict["NAME"])).is_file():
         return None  # connecting would create it
-    known = {module.name for module in pkgutil.iter_modules(migrations.__path__)}
+    known = set(_migrations_of("recorder"))
     try:
         unknown = [name for name in _applied_migrations() if name not in known]
     except STORE_ERRORS:
@@ -69,6 +73,19 @@ def newer_schema() -> str | None:
     return (
         f"This is Loopscope {__version__}; a newer version has migrated the database ({', '.join(unknown)}). "
         "Start that version or a newer one, or restore the backup made before the upgrade."
+    )
+
+
+def has_pending_migrations() -> bool:
+    """Whether the database lacks a migration of this version. Compares names alone.
+
+    Django's own plan imports every migration, which a server would hold in memory as long as it runs.
+    """
+    applied = set(MigrationRecorder(connection).applied_migrations())
+    return any(
+        (config.label, name) not in applied
+        for config in apps.get_app_configs()
+        for name in _migrations_of(config.label)
     )
 
 
@@ -97,6 +114,15 @@ def unusable(error: Exception) -> str | None:
     if "readonly" in text:
         return f"The database {name} cannot be written: make it and its folder writable ({text})."
     return f"The database {name} cannot be used: {text}"
+
+
+def _migrations_of(label: str) -> list[str]:
+    """Return the names of an app's migrations in this version, without importing them."""
+    package, _ = MigrationLoader.migrations_module(label)
+    spec = find_spec(package) if package else None
+    folders = (spec.submodule_search_locations if spec else None) or []
+    modules = pkgutil.iter_modules(folders)
+    return [module.name for module in modules if not module.ispkg and module.name[0] not in "_~"]
 
 
 def _applied_migrations() -> list[str]:

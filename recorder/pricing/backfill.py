@@ -19,7 +19,7 @@ from recorder.core.records import Loop, ModelConfig, Record, Session, Turn
 from recorder.database import row_mapper, sql
 from recorder.database.errors import STORE_ERRORS
 from recorder.journal import append
-from recorder.models import Project, Repricing
+from recorder.models import LedgerRedo, Project, Repricing
 from recorder.pricing import price_book, turn_history
 from recorder.pricing.rollups import Sums
 from recorder.pricing.totals import add_up
@@ -171,6 +171,7 @@ def _write(kind: type[Turn] | type[Loop], batch: _Batch) -> dict[int, int]:
     says = "cost_nano = %s, price_id = %s, cost_source = %s, unpriced = %s"
     sql.write(f"UPDATE {TABLES[kind]} SET {says} WHERE id = %s", values)
     loops = {loop.id: _pk(loop.session) for loop in map(batch.loop, batch.changed)}
+    LedgerRedo.mark(set(loops.values()), is_whole=False)
     if kind is Turn:
         billed_by_turn = [pk for pk in loops if not batch.loops[pk].is_one_call]
         add_up(TABLES[Turn], "loop_id", TABLES[Loop], billed_by_turn)

@@ -14,8 +14,9 @@ from typing import NamedTuple
 
 from django.db import connection
 
+from recorder.core.changes import CallBilled, SegmentChanged
 from recorder.core.money.prices import MAX_NANO
-from recorder.core.records import CallBilled, Loop, ModelConfig, Segment, SegmentChanged, Turn
+from recorder.core.records import Loop, ModelConfig, Segment, Turn
 from recorder.database import row_mapper, sql
 
 TABLE = "recorder_spending"

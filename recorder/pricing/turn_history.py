@@ -23,6 +23,7 @@ from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.token_counts import usage_of
 from recorder.core.records import Json, Loop, ModelConfig, Session, Turn
 from recorder.database import row_mapper, sql
+from recorder.follower import redo
 from recorder.journal.read import texts
 from recorder.models import Repricing
 from recorder.pricing import price_book
@@ -275,6 +276,7 @@ def _write(batch: _Batch) -> None:
         sessions = {batch.loops[pk].session.id for pk in batch.rebilled}
         add_up("recorder_looprecord", "session_id", "recorder_session", sessions)
         _add_up_buckets(sessions)
+        redo.mark(sessions)
 
 
 def _add_up_buckets(sessions: Collection[int]) -> None:

@@ -49,6 +49,7 @@ class StateLoader:
         """Read the records and return them, indexed and linked to each other."""
         self._read_named_loops()
         self._read_loops_of_producers()
+        self._read_loops_of_shrinking_sessions()
         for lookup in LOOKUPS:
             self._read_lookup(lookup)
         self._read_compared_configs()
@@ -85,6 +86,17 @@ class StateLoader:
             self._read(Loop, f"WHERE r.status = 'running' AND {in_list('r.producer_id')}", producers)
             branches = f"recorder_looprecord l WHERE l.group_id = r.id AND {in_list('l.producer_id')}"
             self._read(Group, f"WHERE r.status = 'running' AND EXISTS (SELECT 1 FROM {branches})", producers)
+
+    def _read_loops_of_shrinking_sessions(self) -> None:
+        """Read of each session that loses a loop the first and the last loop that no line names."""
+        for session_id in sorted(self.keys.shrinking_session_ids):
+            others = f"""SELECT l.id FROM recorder_looprecord l JOIN recorder_session s ON s.id = l.session_id
+                         WHERE s.project_id = %s AND s.session_id = %s AND l.role = 'normal'
+                         AND l.started_at IS NOT NULL AND NOT {in_list("l.loop_id")}
+                         ORDER BY l.started_at"""
+            for order in ("", "DESC"):
+                condition = f"WHERE r.id IN (SELECT id FROM ({others} {order} LIMIT 1) AS other)"
+                self._read(Loop, condition, self.project, session_id, list_param(self.keys.loop_ids))
 
     def _read_lookup(self, lookup: Lookup) -> None:
         ids = lookup.ids(self.keys)

@@ -9,21 +9,31 @@ from typing import TypeAlias
 
 from django.db import transaction
 
+from recorder.core.changes import Change
 from recorder.core.recorder import Line, Recorder
-from recorder.core.records import Change
 from recorder.core.records import ModelConfig as Config
 from recorder.core.state_keys import state_keys_of
 from recorder.database.errors import STORE_ERRORS, raise_as_store_error
 from recorder.journal.read import texts
 from recorder.journal.replay import EndOfStream, Replay, unread
-from recorder.journal.replay_spans import Entry
-from recorder.models import JournalEvent, ModelConfig, Project
+from recorder.journal.spans.replay import Entry
+from recorder.ledger import state as ledger_state
+from recorder.models import Deletion, JournalEvent, ModelConfig, Project
 from recorder.projection import store
+from recorder.search import documents
+from recorder.waste import state as waste_state
 
 log = logging.getLogger(__name__)
 
 BATCH = 500
 Looks: TypeAlias = dict[str, tuple[int, str]]  # colour slot and parameter of each config, by its key
+
+
+class DeletionPending(Exception):
+    """Records cannot be derived again, because the lines of a deleted session are not all deleted yet."""
+
+    def __init__(self, project: Project) -> None:
+        super().__init__(f"a session of {project.slug} is being deleted; nothing was changed")
 
 
 class BodiesPruned(Exception):
@@ -43,20 +53,37 @@ def _ignore(lines: int) -> None:
 def rebuild(project: Project, on_progress: Callable[[int], None] = _ignore) -> int:
     """Derive a project's records again in one transaction; return how many lines could not be read.
 
-    `on_progress` gets the number of lines read since its last call. Raises BodiesPruned.
+    `on_progress` gets the number of lines read since its last call. Raises BodiesPruned, DeletionPending.
     """
     with transaction.atomic():
+        if Deletion.objects.filter(project=project, finished_at=None).exists():
+            raise DeletionPending(project)
         if gone := JournalEvent.objects.filter(project=project, pruned_on__isnull=False).count():
             raise BodiesPruned(project, gone)
         looks = _config_looks(project)
         retained = store.forget(project.pk)
         replay = Replay(project.pk)
         for entries in _batches(project):
-            _derive(project.pk, list(replay.lines(entries)), looks, retained)
+            for portion in _portions(replay.lines(entries)):
+                _derive(project.pk, portion, looks, retained)
             on_progress(len(entries))
         _derive(project.pk, list(replay.rest()), looks, retained)
         replay.finish()
+        documents.forget(project.pk)
+        ledger_state.forget(project.pk)
+        waste_state.forget(project.pk)
     return replay.unreadable
+
+
+def _portions(replayed: Iterator[Line | EndOfStream]) -> Iterator[list[Line | EndOfStream]]:
+    """Yield what is saved together: an end of stream may remove sessions, which may begin again after it."""
+    portion: list[Line | EndOfStream] = []
+    for each in replayed:
+        portion.append(each)
+        if isinstance(each, EndOfStream):
+            yield portion
+            portion = []
+    yield portion
 
 
 def _derive(

@@ -1,6 +1,7 @@
 """Reads and writes the records: `load_state` reads what some lines touch, `save` writes what they changed.
 
-The only module that writes records. `load_state` runs a fixed number of queries.
+The only module that writes records, but for texts that `masking.py` masks where they stand. `load_state` runs
+a fixed number of queries.
 """
 
 from __future__ import annotations
@@ -10,36 +11,42 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import date
 
+from recorder.core.changes import (
+    CallBilled,
+    Change,
+    CostReported,
+    LabelsChanged,
+    LoopCleared,
+    Removed,
+    SegmentChanged,
+    SessionMoved,
+)
 from recorder.core.content.labels import labels_of
 from recorder.core.lookups import StateKeys
 from recorder.core.records import (
     Anomaly,
     Approval,
-    CallBilled,
-    Change,
     ChildRef,
     Compaction,
     EventRecord,
     Group,
-    LabelsChanged,
     Loop,
-    LoopCleared,
     ModelConfig,
     Record,
-    Removed,
-    SegmentChanged,
     Session,
-    SessionMoved,
     TextBlock,
     ToolCall,
     Turn,
 )
 from recorder.core.state import State
 from recorder.database import row_mapper, sql
+from recorder.follower import redo
+from recorder.masking.project_rules import masker_of
 from recorder.pricing import price_book, rollups
-from recorder.projection import withdrawals
+from recorder.projection import reported_costs, withdrawals
 from recorder.projection.load_state import StateLoader
 from recorder.pubsub.invalidation import Invalidation, invalidation_of
+from recorder.search import documents
 
 # Rows are written in this order and deleted in reverse. Keys may point both ways: they are checked at commit.
 ORDER: tuple[type[Record], ...] = (
@@ -57,7 +64,7 @@ ORDER: tuple[type[Record], ...] = (
     Anomaly,
 )
 
-_NO_RECORDS = (CallBilled, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
+_NO_RECORDS = (CallBilled, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +141,42 @@ def save(project: int, changes: Iterable[Change], retained: RetainedKeys = NO_RE
     removed = [record for record, is_removed in last.items() if is_removed and record.id]
     new = [record for record in written if not record.id]
     _give_keys(new, retained)
+    _mask_streamed(project, written)
     for kind, records in _by_kind(written):
         row_mapper.table(kind).put(records, project)
-    _write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
+    write_labels(project, {change.session for change in changes if type(change) is LabelsChanged})
     sums.write(project)
     withdrawals.move_lines(changes)
     _delete(removed)
-    return invalidation_of(project, written, removed, new)
+    smaller = withdrawals.smaller_sessions(changes)
+    described = withdrawals.without_metadata(smaller)
+    row_mapper.table(Session).put(described, project)
+    write_labels(project, described)
+    reported_costs.add_up_sessions(smaller)
+    reported = reported_costs.apply(project, changes)
+    return invalidation_of(project, [*written, *reported], removed, new)
+
+
+def _mask_streamed(project: int, written: Sequence[Record]) -> None:
+    """Mask streaming text, which joins what several lines have in parts. One query if there is any."""
+    blocks = [record for record in written if type(record) is TextBlock]
+    if blocks:
+        masker = masker_of(project)
+        for block in blocks:
+            block.text = masker.mask_text(block.text)
 
 
 def _delete(removed: Sequence[Record]) -> None:
+    sessions = [record.id for record in removed if isinstance(record, Session)]
+    documents.hide_sessions(sessions)
+    if sessions:
+        redo.mark(sessions)
     for kind, records in reversed(_by_kind(removed)):
         name = row_mapper.table(kind).name
         sql.write(f"DELETE FROM {name} WHERE id = %s", [[record.id] for record in records])
 
 
-def _write_labels(project: int, sessions: Iterable[Session]) -> None:
+def write_labels(project: int, sessions: Iterable[Session]) -> None:
     """Write the index of labels of sessions anew. Two statements."""
     ordered = sorted(sessions, key=lambda session: session.id)
     sql.write("DELETE FROM recorder_sessionlabel WHERE session_id = %s", [[each.id] for each in ordered])
@@ -185,6 +212,7 @@ def _by_kind(records: Iterable[Record]) -> list[tuple[type[Record], list[Record]
 def forget_demo(project: int) -> Invalidation:
     """Delete the records of the demo, and unused configs; the invalidation names its sessions."""
     gone = {pk for (pk,) in sql.read(_DEMO, project)}
+    redo.mark(gone)
     rollups.subtract(project, f"r.session_id IN ({_DEMO})", project)
     sql.write(f"DELETE FROM recorder_sessionlabel WHERE session_id IN ({_DEMO})", [[project]])
     for kind in reversed(ORDER):

@@ -1,31 +1,32 @@
 """Deletes the records of withdrawn loops, and moves the lines of removed sessions.
 
-`apply` runs before the other records of a transaction are written, `move_lines` after that.
+`apply` runs before the other records of a transaction are written, the other functions after that.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 
+from recorder.core.changes import CallBilled, Change, LoopCleared, Removed, SegmentChanged, SessionMoved
+from recorder.core.content import labels
 from recorder.core.records import (
+    Anomaly,
     Approval,
-    CallBilled,
-    Change,
     ChildRef,
     Compaction,
     EventRecord,
     Loop,
-    LoopCleared,
     Record,
-    Removed,
-    SegmentChanged,
-    SessionMoved,
+    Session,
     TextBlock,
     ToolCall,
     Turn,
 )
 from recorder.database import row_mapper, sql
+from recorder.follower import redo
 from recorder.pricing import rollups
+from recorder.search import documents
 
 _PARTS: tuple[type[Record], ...] = (TextBlock, Approval, Compaction, ChildRef, ToolCall, Turn)
 
@@ -39,6 +40,8 @@ def apply(project: int, changes: Iterable[Change]) -> list[Change]:
     stored = sql.list_param(loop.id for loop in cleared if loop.id)
     here = sql.in_list("loop_id")
     rollups.subtract(project, sql.in_list("r.id"), stored)
+    documents.hide_loops({loop.id: loop.session.id for loop in cleared if loop.id})
+    redo.mark({loop.session.id for loop in cleared if loop.session.id})
     sql.write(
         f"UPDATE recorder_eventrecord SET loop_id = NULL, turn_id = NULL WHERE {here} AND origin = 'read'",
         [[stored]],
@@ -68,10 +71,14 @@ def _forget_loop(loop: Loop) -> None:
 def _without_withdrawn(changes: Sequence[Change], cleared: set[Loop]) -> Iterable[Change]:
     """Yield the changes that remain: without those of a loop that precede its last withdrawal."""
     last = {change.loop: place for place, change in enumerate(changes) if type(change) is LoopCleared}
+    moved = {change.session: change.into for change in changes if type(change) is SessionMoved}
     gone = {change.record for change in changes if type(change) is Removed}
     for place, change in enumerate(changes):
         loop = _loop_of(change)
         is_withdrawn = loop in cleared and place < last[loop]
+        if isinstance(change, EventRecord | Anomaly):
+            while change.session in moved:
+                change.session = moved[change.session]
         if isinstance(change, EventRecord):
             if is_withdrawn:
                 change.turn = None
@@ -90,6 +97,37 @@ def _loop_of(change: Change) -> Loop | None:
         return change.record.loop if isinstance(change.record, Turn) else change.record
     record: Record | None = change if not isinstance(change, Loop | Removed) else None  # type: ignore[assignment]
     return getattr(record, "loop", None)
+
+
+def smaller_sessions(changes: Iterable[Change]) -> list[Session]:
+    """Return the sessions that lost a loop and are left."""
+    gone = {each.record: None for each in changes if type(each) is Removed}
+    sessions = {each.session: None for each in gone if isinstance(each, Loop)}
+    return [session for session in sessions if session not in gone]
+
+
+def without_metadata(smaller: Iterable[Session]) -> list[Session]:
+    """Leave sessions the metadata of the loops that remain; return the sessions whose metadata that changes.
+
+    One query, which reads the metadata of all loops of a session that lost one.
+    """
+    sessions = {session.id: session for session in smaller}
+    found: dict[int, dict[str, list[str]]] = {}
+    for pk, metadata in sql.read(
+        "SELECT session_id, metadata FROM recorder_looprecord "
+        f"WHERE {sql.in_list('session_id')} AND metadata IS NOT NULL ORDER BY started_at, id",
+        sql.list_param(sessions),
+    ) if sessions else ():  # fmt: skip
+        found[pk] = labels.merged(found.get(pk, {}), json.loads(metadata))
+    changed: list[Session] = []
+    for pk, session in sessions.items():
+        had, left = labels.metadata_of(session.metadata), found.get(pk, {})
+        if {name: sorted(values) for name, values in had.items()} != {
+            name: sorted(values) for name, values in left.items()
+        }:
+            session.metadata = {name: [*values] for name, values in left.items()} or None
+            changed.append(session)
+    return changed
 
 
 def move_lines(changes: Iterable[Change]) -> None:

@@ -45,6 +45,7 @@ class Invalidation:
     project: int
     sessions: set[int] = field(default_factory=set)
     stale: set[int] = field(default_factory=set)  # of `sessions`: they became stale, without a commit
+    deleted: set[int] = field(default_factory=set)  # of `sessions`: they are no more
     new_sessions: set[int] = field(default_factory=set)
     reshaped: set[int] = field(default_factory=set)  # sessions whose tree changed shape
     groups: set[int] = field(default_factory=set)
@@ -60,9 +61,15 @@ class Invalidation:
     ended: set[int] = field(default_factory=set)  # loops that no longer run
     ended_groups: set[int] = field(default_factory=set)
     claimed: dict[int, int] = field(default_factory=dict)  # producer: the epoch of its new connection
-    people: set[int] = field(default_factory=set)  # users whose read markers changed
+    people: set[int] = field(default_factory=set)  # users whose read markers or mentions changed
+    noted: set[int] = field(default_factory=set)  # sessions whose notes, scores or bookmarks changed
+    ledgers: set[int] = field(default_factory=set)  # sessions whose block ledger changed
+    wastes: set[int] = field(default_factory=set)  # sessions in which the search for waste moved on
+    alarms: dict[int, int] = field(default_factory=dict)  # waste that became an alarm: its loop
+    ledger_turns: set[int] = field(default_factory=set)  # turns that were added to the block ledger
     quarantined: bool = False
     refused: bool = False  # a request of a sender, whose reason is stored
+    indexed: bool = False  # lines became searchable
 
     def message(self) -> dict[str, Any]:
         """Return the fields as plain values for another process, keys as text because msgpack requires it."""
@@ -75,7 +82,7 @@ class Invalidation:
         return cls(**{name: _decode(value) for name, value in message.items() if name in known})
 
 
-_SINGLE = ("project", "quarantined", "refused")
+_SINGLE = ("project", "quarantined", "refused", "indexed")
 PARTS = tuple(each.name for each in fields(Invalidation) if each.name not in _SINGLE)
 
 
@@ -85,6 +92,7 @@ def merge(invalidations: Sequence[Invalidation]) -> Invalidation:
         invalidations[0].project,
         quarantined=any(touched.quarantined for touched in invalidations),
         refused=any(touched.refused for touched in invalidations),
+        indexed=any(touched.indexed for touched in invalidations),
     )
     for touched in invalidations:
         for name in PARTS:

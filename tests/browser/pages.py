@@ -6,14 +6,18 @@ import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+from urllib.request import Request, urlopen
 
 from django.urls import reverse
 
 from dashboard.pages.registry import PAGES as REGISTERED
 from tests.dashboard.pages.attention.loop_states import approval_request, failing
 from tests.dashboard.pages.leaderboard.expected_standings import evaluation
+from tests.dashboard.repeated_calls import repeating
 from tests.support import build
 from tests.support.server import Server
+from tests.support.wait import until
 
 TAPE = Path(__file__).parents[1] / "tapes" / "hostile.events.jsonl"
 MARKUP = '"><img src=x onerror="window.__pwned=3">'
@@ -22,15 +26,29 @@ ADDRESSES = {
     **{page.name: reverse(page.name, args=["default"]) for page in REGISTERED if page.link},
     "costs-sessions": "/p/default/costs?by=session&since=24h",
     "search": "/p/default/find?q=session",
+    "search_text": "/p/default/search?q=img",
+    "search-start": "/p/default/search",
+    "search-error": "/p/default/search?q=status:failed+costs:>1",
     "accounts": "/p/default/costs/accounts",
+    "what_if": "/p/default/what-if",
+    "views": "/p/default/views",
+    "people": "/p/default/settings/members",
+    "delete-project": "/p/default/settings/delete",
+    "masking": "/p/default/settings/masking",
+    "account": "/account",
+    "users": "/users",
+    "share": "/p/default/share",
     "welcome": "/p/default/welcome",
     "connect": "/p/default/connect",
+    "audit": "/p/default/settings/audit",
     "signin": "/signin",
     "missing": "/p/default/no-such-page",
 }
 OF_RECORDS = (
-    *("session", "failed", "tree", "running", "past", "timeline", "events", "json"),
+    *("session", "failed", "tree", "running", "past", "timeline", "context", "events", "json"),
     *("evaluation", "compaction", "passes", "session-search", "compare", "loops"),
+    *("notes", "rail", "new-note", "share-record"),
+    *("flame", "flame-time", "flame-compared", "waste", "waste-timeline", "waste-context"),
 )
 PAGES = [*ADDRESSES, *OF_RECORDS]
 
@@ -46,8 +64,20 @@ def recorded(server: Server) -> dict[str, str]:
     ended = [evaluation(n, turned, 0) for n, turned in enumerate(turns)]
     server.agent().send(*(build.line(event).decode() for events in ended for event in events))
     server.agent().send(*learning())
+    server.agent().send(*(build.line(event).decode() for event in repeating("repeats.a.1", name=MARKUP)))
+    until(lambda: server.read("/api/v1/waste?alarms=1")["total"], "waste was found")
     server.manage("consolidate")
+    server.manage("score", "create", "helpful", "--min", "1", "--max", "5", "--meaning", MARKUP)
     return ADDRESSES | _of_records(server)
+
+
+def post_note(server: Server, **body: object) -> dict[str, Any]:
+    """Write a note or a score as a program does; return the entry."""
+    headers = {"Authorization": f"Bearer {server.token}", "Content-Type": "application/json"}
+    request = Request(f"{server.url}/api/v1/notes", json.dumps(body).encode(), headers)
+    with urlopen(request) as response:
+        written: dict[str, Any] = json.load(response)
+    return written
 
 
 def _of_records(server: Server) -> dict[str, str]:
@@ -62,6 +92,12 @@ def _of_records(server: Server) -> dict[str, str]:
     hostile = [each for each in loops if each["session_id"] == HOSTILE]
     one, other = (each["url"].rpartition("/")[2] for each in (session, tree))
     first = hostile[0]["url"]
+    on_turn = {"session_id": HOSTILE, "loop": hostile[0]["id"], "turn": 0}
+    note = post_note(server, target=on_turn, text=f"{MARKUP} **bold** [x](javascript:alert(1))")
+    post_note(server, parent=note["id"], text=MARKUP)
+    post_note(server, target=on_turn, name="helpful", value=4, text=MARKUP, source="judge", author=MARKUP)
+    post_note(server, target={"session_id": HOSTILE, "evaluation": group["id"]}, text=MARKUP)
+    repeats = server.read("/api/v1/waste?session=repeats")["items"][0]["urls"][0].partition("?")[0]
     compared = "&".join(f"of={loop['url'].rpartition('/')[2]}" for loop in hostile[:3])
     return {
         "session": session["url"],
@@ -70,14 +106,25 @@ def _of_records(server: Server) -> dict[str, str]:
         "running": next(each["url"] for each in hostile if each["status"] == "running"),
         "past": f"{session['url']}/step?to=previous",
         "timeline": f"{first}?tab=timeline",
+        "waste": repeats,
+        "waste-timeline": f"{repeats}?tab=timeline",
+        "waste-context": f"{repeats}?tab=context",
+        "context": f"{first}?tab=context",
         "events": f"{first}?tab=events",
         "json": f"{first}?tab=json",
         "evaluation": f"/p/default/evaluations/{group['id']}",
         "compaction": f"{session['url']}/compactions/{shortened['id']}",
         "passes": f"{first}?tab=compactions",
+        "notes": f"/p/default/notes/{note['id']}",
+        "rail": f"{session['url']}?notes=all",
+        "new-note": f"{session['url']}/notes/new?kind=score",
+        "share-record": f"/p/default/share/session?of={one}",
         "session-search": f"{session['url']}/search?q=img",
         "compare": f"/p/default/sessions/compare?of={one}&of={other}",
         "loops": f"{session['url']}/compare?{compared}",
+        "flame": f"{tree['url']}/flame",
+        "flame-time": f"{session['url']}/flame?by=time",
+        "flame-compared": f"{session['url']}/flame?by=tokens&with={other}",
     }
 
 

@@ -43,7 +43,7 @@ def test_the_lines_of_the_page_lead_to_the_session_without_a_reload(window, proj
     page.get_by_role("button", name="Create token").click()
     page.get_by_text("Shown once").wait_for()
     page.locator("[data-connection=live]").wait_for()
-    expect(page.get_by_text("Waiting for the first span")).to_be_visible()
+    expect(page.get_by_text("Waiting for the first session")).to_be_visible()
     lines = page.locator(".connect-snippet code").first.inner_text()
 
     for signal, body, _ in captures.bodies("frameworks/vercel-ai-sdk/06-sub-agent"):

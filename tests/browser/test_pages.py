@@ -34,6 +34,18 @@ def test_own_scripts_of_a_page_take_at_most_12_kb_gzipped(look, name):
     assert sum(len(urlopen(script).read()) for script in scripts) <= 12_000
 
 
+def test_a_menu_that_loads_its_script_later_leaves_the_clock_of_the_page_alone(window, addresses):
+    """A second clock with another time would answer every change of the first one, for ever."""
+    page = window().open(addresses["sessions"])
+    page.evaluate("document.body.dataset.now = '2019-11-04T14:02:24Z'")  # read when a clock starts
+    page.locator("summary", has_text="Custom").click()
+    page.wait_for_load_state("networkidle")
+    page.wait_for_function("document.querySelector('time[data-when], time[data-start]')")  # it still answers
+    loaded = page.evaluate("performance.getEntriesByType('resource').map((each) => each.name)")
+    for script in ("live/times", "shell/time_range"):
+        assert sum(f"/js/{script}." in name for name in loaded) == 1
+
+
 @pytest.mark.parametrize("name", PAGES)
 def test_no_page_scrolls_sideways(look, name):
     """Only branches side by side may be wider than the window: they scroll with the page."""

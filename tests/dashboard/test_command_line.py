@@ -9,6 +9,8 @@ from shutil import which
 import pytest
 from django.core.management import CommandError, call_command, get_commands, load_command_class
 from django.db import DatabaseError, OperationalError, connection
+from django.db.migrations.executor import MigrationExecutor
+from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
 from dashboard import command_line
@@ -47,6 +49,24 @@ def test_unknown_migrations_of_other_apps_are_ignored(transactional_db):
     applied.record_applied("auth", FUTURE)
     assert startup_checks.newer_schema() is None
     applied.record_unapplied("auth", FUTURE)
+
+
+def test_a_migrated_database_has_no_pending_migrations(db):
+    executor = MigrationExecutor(connection)
+
+    assert executor.migration_plan(executor.loader.graph.leaf_nodes()) == []
+    assert not startup_checks.has_pending_migrations()
+
+
+@pytest.mark.parametrize("label", ["auth", "recorder"])
+def test_a_migration_that_was_not_applied_is_pending(transactional_db, label):
+    applied = MigrationRecorder(connection)
+    (_, last), *_ = MigrationLoader(connection).graph.leaf_nodes(label)
+    applied.record_unapplied(label, last)
+    try:
+        assert startup_checks.has_pending_migrations()
+    finally:
+        applied.record_applied(label, last)
 
 
 @pytest.mark.parametrize("name", [*(name for name in OURS if name != "tail"), "migrate", "shell"])

@@ -1,7 +1,8 @@
 """Runs a server whose system calls fail, under `strace`: a failed sync ends it, other errors do not.
 
 `python -m tests.faults.failing_syscalls sync`, or `io`, or `full`; SQLite only. Nothing acknowledged
-may be lost. After a failed sync of the log there must be no other, and the exit status must report it.
+may be lost. After a commit's failed sync of the log there must be no other, and the exit status must report
+it. A checkpoint syncs the log, too, after each commit has: there is nothing to lose, and SQLite tries again.
 """
 
 from __future__ import annotations
@@ -24,20 +25,21 @@ from tests.support.wait import until
 
 PRODUCERS = 8
 FAILS = {
-    "sync": ("fdatasync", "fdatasync:error=EIO:when={n}"),
+    "sync": ("fdatasync,pwrite64", "fdatasync:error=EIO:when={n}..{m}"),
     "io": ("pwrite64,pread64", "pwrite64,pread64:error=EIO:when={n}..{m}"),
     "full": ("pwrite64", "pwrite64:error=ENOSPC:when={n}..{m}"),
 }
-BURST = 20  # calls that fail one after the other
+BURST = {"sync": 2, "io": 20, "full": 20}  # calls that fail one after the other; a checkpoint syncs once
 SYNCED = re.compile(r"fdatasync\(\d+<[^>]*-wal>")
+WRITTEN = re.compile(r"pwrite64\(\d+<[^>]*-wal>")
 
 
 @dataclass
 class Course:
     """The failed calls and their effect. `status` is None for a server that continued."""
 
-    failed: int
-    synced_again: int  # after the first failure
+    failed: int  # of commits, where syncs fail
+    synced_again: int  # after the first failure of a commit
     status: int | None
     outcome: Outcome
 
@@ -54,7 +56,7 @@ def run(folder: Path, kind: str, after: int, seed: int) -> Course:
     producers = at_work(PRODUCERS, server.port, server.token, seed)
     server.stop()
     calls, inject = FAILS[kind]
-    what = inject.format(n=after, m=after + BURST - 1)
+    what = inject.format(n=after, m=after + BURST[kind] - 1)
     options = ["-f", "-y", "-qq", "--seccomp-bpf", "-e", f"trace={calls}", "-e", "signal=none", "-s", "0"]
     if kind == "sync":  # of the log only: a failed sync of the database is repeated, and nothing is lost
         options += ["-P", str(folder / "loopscope.sqlite3-wal")]
@@ -63,7 +65,7 @@ def run(folder: Path, kind: str, after: int, seed: int) -> Course:
         server.start()
         for producer in producers:
             producer.start()
-        _until_it_failed(trace)
+        until(lambda: _read(trace, kind)[0] > 0, "no call failed")
         status = server.wait() if kind == "sync" else None
         if status is not None:
             server.under = ()
@@ -74,19 +76,30 @@ def run(folder: Path, kind: str, after: int, seed: int) -> Course:
     finally:
         stop(producers)
         server.kill()
-    failed, synced_again = _read(trace)
+    failed, synced_again = _read(trace, kind)
     return Course(failed, synced_again, status, outcome)
 
 
-def _until_it_failed(trace: Path) -> None:
-    until(lambda: "(INJECTED)" in trace.read_text(errors="replace"), "no call failed")
+def _read(trace: Path, kind: str) -> tuple[int, int]:
+    """Return how many calls failed, and how many syncs of the log came after the first.
 
-
-def _read(trace: Path) -> tuple[int, int]:
-    """Return how many calls failed, and how many syncs of the log came after the first."""
+    A sync with nothing written to the log since the one before it is a checkpoint's.
+    """
     lines = trace.read_text(errors="replace").splitlines()
-    failed = [place for place, text in enumerate(lines) if "(INJECTED)" in text]
-    return len(failed), sum(bool(SYNCED.search(text)) for text in lines[failed[0] + 1 :])
+    if kind != "sync":
+        return sum("(INJECTED)" in text for text in lines), 0
+    has_written = False
+    commits: list[bool] = []  # whether it failed, each sync of a commit
+    for text in lines:
+        if SYNCED.search(text):
+            if has_written:
+                commits.append("(INJECTED)" in text)
+            has_written = False
+        elif "fdatasync resumed" in text and "(INJECTED)" in text:  # a call of another thread came between
+            commits[-1] = True
+        has_written = has_written or bool(WRITTEN.search(text))
+    after = commits[commits.index(True) + 1 :] if True in commits else []
+    return sum(commits), len(after)
 
 
 def main() -> int:

@@ -194,7 +194,7 @@ def until_served(producers: list[Producer]) -> int:
                 waiting.remove(producer)
         return not waiting
 
-    until(are_served, "a producer is not served again")
+    until(are_served, lambda: f"not served again: {[each.state() for each in waiting]}")
     return most
 
 

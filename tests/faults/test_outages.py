@@ -11,7 +11,8 @@ from tests.dashboard.server.test_store_faults import send
 from tests.faults import failing_syscalls, outages, redis_outage
 from tests.faults.ack_order import strace
 from tests.support.build import agent_start, line
-from tests.support.server import ROOT, Server
+from tests.support.server import ROOT, Server, is_idle
+from tests.support.wait import until
 
 pytestmark = pytest.mark.slow
 REFUSALS = 300  # of a producer that tries again every 0.03 s
@@ -100,6 +101,7 @@ def test_a_disk_that_turns_read_only_gives_busy_and_nothing_is_lost(tmp_path):
         server = Server(folder)
         server.start()
         server.agent("p").send(*lines[:5])
+        until(lambda: is_idle(folder))  # a commit whose sync fails would end the server
         subprocess.run(["mount", "-o", "remount,abort", folder], check=True)  # as after a disk error
 
         status, reply, _ = send(server, "p", 5, lines[5])

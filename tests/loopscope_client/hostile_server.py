@@ -19,6 +19,7 @@ class Hostile:
 
     def __init__(self) -> None:
         self.kept: dict[str, list[bytes]] = {}
+        self.scores: list[dict] = []
         self.script: list[Callable[[BaseHTTPRequestHandler, list[bytes]], bool]] = []
         self.always: Callable[[BaseHTTPRequestHandler, list[bytes]], bool] | None = None
         self.requests = 0
@@ -71,6 +72,9 @@ class Hostile:
                     answer(self, *self.stored())
 
             def stored(self):
+                if self.path.endswith("/api/v1/notes"):
+                    hostile.scores.append(json.loads(self.lines[0]))
+                    return 201, {"id": len(hostile.scores)}
                 return hostile.store(self.headers["X-Producer"], int(self.headers["X-First-Seq"]), self.lines)
 
             def log_message(self, *_):

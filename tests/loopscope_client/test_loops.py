@@ -230,3 +230,20 @@ async def test_asyncio_uses_the_same_blocks(client):
 
     assert client.records.one(Loop).outcome == "completed"
     assert client.records.one(ToolCall).state == "failed"
+
+
+@pytest.mark.parametrize(
+    "reason", ["tools_changed", {"type": "tools_changed", "cache_missed_input_tokens": 9}]
+)
+def test_the_end_of_the_turn_has_the_reason_of_a_missed_cache(client, reason):
+    with client.loop() as loop:
+        with loop.turn() as turn:
+            turn.answer("Soup.", cache_miss_reason=reason)
+            with loop.tool("tap", {}) as tool:
+                tool.result("water")
+        with loop.turn() as turn:
+            turn.answer("More.")
+
+    first, second = client.events("TurnEnd")
+    assert first["message"]["diagnostics"] == {"cache_miss_reason": "tools_changed"}
+    assert "diagnostics" not in second["message"]

@@ -5,10 +5,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
 from loopscope_client import Client
+from loopscope_client.masking.masker import Masker
 from tests.support.server import Server
 from tests.support.wait import LONGEST_S, until
 
@@ -89,6 +91,26 @@ def test_a_server_that_is_killed_and_comes_back_has_everything_once(server, tmp_
     assert client.close(LONG_S)
 
     assert events(server, "killed")[1:] == steps("killed", 1_500)
+
+
+def test_scores_survive_a_killed_server_and_are_stored_once(server, tmp_path):
+    server.manage("score", "create", "quality", "--kind", "number", "--min", "1", "--max", "5")
+    client = Client(server.url, server.token, spool=tmp_path)
+    with client.loop(session="scored") as loop:
+        loop.user("Hi")
+    for value in (1, 2):
+        loop.score("quality", value)
+        server.kill()
+        server.start()
+    loop.score("quality", 4, "Right.")
+    loop.score("quality", 9)
+
+    assert client.close(LONG_S)
+
+    assert client.status.rejected == 1, client.status
+    (score,) = server.read("/api/v1/notes?session_id=scored")["items"]
+    assert (score["value"], score["target"]["loop_id"], score["source"]) == (4, loop.id, "code")
+    assert client.status.last_rejection == "The score quality takes a number from 1 to 5."
 
 
 def test_a_named_producer_goes_on_from_another_spool(server, tmp_path):
@@ -174,3 +196,22 @@ def test_without_a_token_tail_says_what_is_missing(server):
 
     assert done.returncode == 1
     assert "LOOPSCOPE_TOKEN" in done.stderr
+
+
+def test_what_the_client_masked_is_stored_as_it_was_sent_and_counts_as_masked(server, tmp_path):
+    key = "AKIAIOSFODNN7EXAMPLE"
+    client = Client(server.url, server.token, spool=tmp_path, mask=True, mask_key="a key")
+    client.send(begin("masked"))
+    client.send({"type": "Notice", "session_id": "masked", "kind": "note", "text": f"{key}, once more {key}"})
+
+    assert client.close(LONG_S)
+
+    mark = Masker("a key").text(key)
+    (notice,) = [event for event in events(server, "masked") if event["type"] == "Notice"]
+    assert notice["text"] == f"{mark}, once more {mark}"
+    headers = {"Authorization": f"Bearer {server.token}"}
+    with urlopen(
+        Request(f"{server.url}/api/v1/sessions/masked/events?envelope=1", headers=headers)
+    ) as answer:
+        lines = answer.read().splitlines()
+    assert [json.loads(line).get("masked") for line in lines] == [None, 2]

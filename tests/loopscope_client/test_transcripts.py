@@ -1,11 +1,12 @@
 """Where coding agents keep their transcripts, and the names of producers."""
 
+import os
 from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
-from loopscope_client.transcripts.files import AGENTS, home, producer_name, transcripts
+from loopscope_client.transcripts.files import AGENTS, home, last_write, producer_name, transcripts
 
 
 @pytest.mark.parametrize(
@@ -28,16 +29,22 @@ def test_a_variable_of_the_agent_moves_its_home(monkeypatch, agent, variable, de
 
 
 def test_transcripts_are_found_below_a_folder(tmp_path):
-    for name in ("b/2.jsonl", "a/chats/1.jsonl", "a/history.json", "opencode.db"):
+    written_at = {"b/2.jsonl": 1, "c/1.jsonl": 3, "a/chats/1.jsonl": 3, "a/history.json": 2, "opencode.db": 4}
+    for name, at in written_at.items():
         (tmp_path / name).parent.mkdir(exist_ok=True, parents=True)
         (tmp_path / name).touch()
+        os.utime(tmp_path / name, (at, at))
 
     def found(agent):
         return [path.relative_to(tmp_path).as_posix() for path in transcripts(agent, tmp_path)]
 
-    assert found("codex") == ["a/chats/1.jsonl", "b/2.jsonl"]
+    assert found("codex") == ["b/2.jsonl", "a/chats/1.jsonl", "c/1.jsonl"], "by the last write, then by path"
     assert found("gemini-cli") == ["a/chats/1.jsonl"]
     assert found("opencode") == ["opencode.db"]
+
+
+def test_a_file_that_is_gone_was_never_written_to(tmp_path):
+    assert last_write(tmp_path / "gone.jsonl") == 0
 
 
 def test_the_name_of_a_producer_says_agent_first_line_and_file():

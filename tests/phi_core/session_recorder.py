@@ -7,25 +7,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from recorder.core.changes import CallBilled, Change, LabelsChanged, Removed, SegmentChanged
 from recorder.core.formats.native import parse, read_object
 from recorder.core.phi_session.schema import LoopObject, SessionObject
 from recorder.core.phi_session.writer import Body, Entry, Options, RecordedLoop, loop_object, session_object
 from recorder.core.recorder import Line, Recorder
-from recorder.core.records import (
-    CallBilled,
-    Change,
-    ChildRef,
-    Compaction,
-    EventRecord,
-    Json,
-    LabelsChanged,
-    Loop,
-    Record,
-    Removed,
-    SegmentChanged,
-    Session,
-    Turn,
-)
+from recorder.core.records import ChildRef, Compaction, EventRecord, Json, Loop, Record, Session, Turn
 from recorder.core.state import State
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,4 +1,4 @@
-"""Size of the journal, and of the unique content of the lines that were sent.
+"""Size of the journal, of the unique content of the lines that were sent, and the bytes of the file.
 
 Unique content is each distinct message once, whatever its line and order of keys, and each distinct system
 prompt, tool and delta. With `blocks` it is each distinct text, thought and tool call of the messages instead.
@@ -6,6 +6,7 @@ The allowance for each event covers everything else.
 """
 
 import json
+import subprocess
 
 from django.db import connection
 
@@ -56,3 +57,12 @@ def _ask(sql, *values):
     with connection.cursor() as cursor:
         cursor.execute(sql, values)
         return cursor.fetchone()[0]
+
+
+def file_content(path):
+    """Return the bytes of a file of an open SQLite database, read by another process.
+
+    POSIX drops all locks that a process has on a file as soon as it closes any descriptor of it, so a test
+    that read the file itself would take away the locks of its own connections.
+    """
+    return subprocess.run(["cat", str(path)], capture_output=True, check=True).stdout

@@ -3,6 +3,7 @@
 import copy
 from dataclasses import fields, is_dataclass
 
+from recorder.core.changes import CallBilled, LabelsChanged, Removed, SegmentChanged
 from recorder.core.formats.native import parse
 from recorder.core.handlers.model_configs import COMPARED_MAX
 from recorder.core.lookups import LAST_RUNS, LOOKUPS, StateKeys
@@ -10,14 +11,10 @@ from recorder.core.recorder import Line, Recorder, state_keys_of
 from recorder.core.records import (
     Anomaly,
     Approval,
-    CallBilled,
     Compaction,
     Group,
-    LabelsChanged,
     Loop,
     ModelConfig,
-    Removed,
-    SegmentChanged,
     Session,
     TextBlock,
     ToolCall,

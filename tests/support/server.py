@@ -8,12 +8,13 @@ import re
 import shutil
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 from uuid import uuid4
@@ -26,6 +27,7 @@ from tests.support.wait import LONGEST_S, until
 ROOT = Path(__file__).parents[2]
 # Recorded streams have fixed times, of which the latest are months ago.
 NEVER_STALE = {"LOOPSCOPE_STALE_S": "0", "LOOPSCOPE_STALE_WAITING_S": "0"}
+FOLLOWERS = ("search", "waste", "ledger")  # what works behind the writer
 NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
 # On Linux a server ends with the process that started it, also when that was killed.
 _SETPRIV = shutil.which("setpriv")
@@ -161,7 +163,7 @@ class Server:
 
     def way_in(self) -> str:
         """Return the path of a one-time link: the one it printed last, and each later time a new one."""
-        printed = re.findall(r"/signin/\S+", self.log())[-1]
+        printed = re.findall(r"/signin/[\w-]{43}", self.log())[-1]  # not the path of a refused request
         path = printed if printed != self._used_link else self.manage("signin_link")
         self._used_link = printed
         return path
@@ -246,6 +248,15 @@ class Agent:
             receipt = json.load(answer)
         assert receipt["accepted"] == len(lines), receipt
         self.sent += len(lines)
+
+
+def is_idle(folder: Path) -> bool:
+    """Return whether search index, waste and ledger have seen everything in a server's SQLite database."""
+    last = "(SELECT COALESCE(MAX(id), 0) FROM recorder_journalevent)"
+    waiting = [f"SELECT 1 FROM recorder_{name}state WHERE cursor < {last}" for name in FOLLOWERS]
+    waiting += ["SELECT 1 FROM recorder_wasteredo", "SELECT 1 FROM recorder_ledgerredo"]
+    with closing(sqlite3.connect(f"file:{folder}/loopscope.sqlite3?mode=ro", uri=True)) as database:
+        return not database.execute(" UNION ALL ".join(waiting)).fetchall()
 
 
 def _begin(folder: Path) -> str:

@@ -85,6 +85,16 @@ def test_nothing_is_lost(upgraded):
     assert [change for change in changes if not corrected.search(change)] == []
 
 
+def test_the_block_ledger_is_filled_from_what_was_recorded_before_it(upgraded):
+    _, copy = upgraded
+
+    found = copy.step("ledger")
+
+    assert found["steps"] > 2
+    assert (found["calls"], found["gaps"], found["in_ledger"]) == (found["turns"], 0, found["cost"])
+    assert found["turns"] > 50
+
+
 def test_records_are_what_the_journal_says_and_recording_goes_on(upgraded):
     _, copy = upgraded
 

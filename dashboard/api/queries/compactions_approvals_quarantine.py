@@ -11,7 +11,8 @@ from dashboard.api import schemas
 from dashboard.api.params import ById, OfApprovals, OfSession
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
 from dashboard.compaction_analysis.queries import bodies, passes
-from recorder.models import Approval, Compaction, Project, QuarantinedLine
+from dashboard.query_language.conditions import compaction_condition, session_condition
+from recorder.models import Approval, Compaction, Project, QuarantinedLine, Session
 
 
 def _compaction(found: passes.Pass, sent_messages: int | None) -> schemas.CompactionItem:
@@ -73,7 +74,9 @@ def _rejected(row: QuarantinedLine) -> schemas.QuarantineItem:
 
 
 def _compaction_rows(project: Project, params: OfSession) -> QuerySet[Compaction]:
-    rows = filtered(passes.listed(project.pk), loop__session__session_id=params.session_id)
+    listed = passes.listed(project.pk)
+    found = listed.filter(params.condition(compaction_condition, project)) if params.q else listed
+    rows = filtered(found, loop__session__session_id=params.session_id)
     # A block may hold megabytes of messages; items only need its summary.
     return rows.select_related("loop__session__project", "turn").defer("block")
 
@@ -87,7 +90,9 @@ def _compaction_items(
 
 
 def _approval_rows(project: Project, params: OfApprovals) -> QuerySet[Approval]:
+    sessions = Session.objects.filter(params.condition(session_condition, project), project=project)
     rows = Approval.objects.filter(session__project=project).select_related("session")
+    rows = rows.filter(session__in=sessions) if params.q else rows
     is_unresolved = True if params.open else None
     return filtered(rows, session__session_id=params.session_id, resolved_at__isnull=is_unresolved)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from dashboard.api import leaderboard
 from dashboard.api.params import OfConfigs
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_offset
+from dashboard.query_language.conditions import evaluation_condition
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.costs import usd
 from dashboard.shared.session_json.schemas import Config
@@ -25,7 +26,8 @@ class _Ranked:
 
 def _rows(project: Project, params: OfConfigs) -> list[_Ranked]:
     filters = params.task.strip(), tuple(params.agent), tuple(params.judge)
-    read = read_groups(Groups(project.pk, params.since, params.until, *filters))
+    query = params.condition(evaluation_condition, project) if params.q else None
+    read = read_groups(Groups(project.pk, params.since, params.until, *filters, query))
     return [_Ranked(row, read.chips[row.config]) for row in standings(read.results, read.p95_ms)]
 
 

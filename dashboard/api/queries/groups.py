@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfSession
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
+from dashboard.query_language.conditions import evaluation_condition
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.costs import group_totals, usd
 from dashboard.shared.session_json.queries.loops import duration_ms
@@ -97,7 +98,8 @@ def _branch(loop: LoopRecord, related: _Related, source: str) -> schemas.Branch:
 
 
 def _rows(project: Project, params: OfSession) -> QuerySet[ParallelGroupRecord]:
-    rows = ParallelGroupRecord.objects.filter(session__project=project)
+    matches = params.condition(evaluation_condition, project)
+    rows = ParallelGroupRecord.objects.filter(matches, session__project=project)
     return filtered(rows, session__session_id=params.session_id)
 
 

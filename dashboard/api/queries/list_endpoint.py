@@ -1,9 +1,10 @@
 """The generic list endpoint: params -> rows -> one page -> items of the response schema.
 
 A list names its filtered rows, how a page is cut out of them, and how the rows of a page become items. Pages
-are cut in one of three ways:
+are cut in one of four ways:
 
 - `by_id`: a queryset in recorded order; the cursor is the last primary key.
+- `by_newest`: the same with the newest first.
 - `by_order`: a queryset in the order of the params; the cursor is the last row's sort key and primary key.
 - `by_offset`: a computed sequence, such as a ranking; the cursor is the number of rows before the page.
 
@@ -72,6 +73,14 @@ def by_id(rows: QuerySet[M], params: ById) -> Slice[M]:
     """Return the rows after the cursor, in recorded order. Two queries."""
     # One row more than the page holds shows whether another page follows.
     found = list(rows.order_by("pk").filter(pk__gt=params.cursor)[: params.limit + 1])
+    shown = found[: params.limit]
+    return Slice(shown, str(shown[-1].pk) if len(found) > len(shown) else None, rows.count())
+
+
+def by_newest(rows: QuerySet[M], params: ById) -> Slice[M]:
+    """Return the rows before the cursor, or the newest without one, last recorded first. Two queries."""
+    rest = rows.filter(pk__lt=params.cursor) if params.cursor else rows
+    found = list(rest.order_by("-pk")[: params.limit + 1])
     shown = found[: params.limit]
     return Slice(shown, str(shown[-1].pk) if len(found) > len(shown) else None, rows.count())
 

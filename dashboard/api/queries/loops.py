@@ -9,13 +9,14 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfLoop
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_id, filtered
+from dashboard.query_language.conditions import loop_condition
 from dashboard.shared.session_json.queries.loops import loop_items
 from dashboard.shared.session_json.schemas import LoopItem
 from recorder.models import LoopRecord, Project
 
 
 def _rows(project: Project, params: OfLoop) -> QuerySet[LoopRecord]:
-    rows = LoopRecord.objects.filter(session__project=project)
+    rows = LoopRecord.objects.filter(params.condition(loop_condition, project), session__project=project)
     return filtered(rows, session__session_id=params.session_id, loop_id=params.loop_id)
 
 

@@ -9,6 +9,8 @@ from django.db.models import QuerySet
 from dashboard.api import schemas
 from dashboard.api.params import OfSessions
 from dashboard.api.queries.list_endpoint import ListEndpoint, by_order
+from dashboard.api.queries.notes import note_counts
+from dashboard.query_language.conditions import session_condition
 from dashboard.shared.costs import sessions_with_sub_agents
 from dashboard.shared.session_filter import matching
 from dashboard.shared.session_json.queries.loops import loop_items
@@ -26,21 +28,23 @@ def session(project: Project, session_id: str) -> Session | None:
     return Session.objects.filter(project=project, session_id=session_id).first()
 
 
-def session_detail(project: Project, found: Session) -> schemas.SessionDetail:
-    """Return a session with its loops, each under its parent."""
+def session_detail(project: Project, found: Session, at: int | None = None) -> schemas.SessionDetail:
+    """Return a session with its loops, each under its parent; `at` is the event as of which it is read."""
     loops = LoopRecord.objects.filter(session=found)
     items = {item.id: item for item in loop_items(project, loops)}
     ordered = tree_order(loops.only("pk", "parent", "group", "branch_index"))
     whole = sessions_with_sub_agents([found])[found.pk]
     is_inferred = bool(inferred_in_sessions(project.pk, [found.pk]))
     fields = session_fields(project, found, whole, is_inferred=is_inferred) | {
-        "loops": [items[loop.pk] for loop in ordered if loop.pk in items]
+        "loops": [items[loop.pk] for loop in ordered if loop.pk in items],
+        "notes": note_counts(project, found.session_id, at),
     }
     return schemas.SessionDetail(**fields)
 
 
 def _rows(project: Project, params: OfSessions) -> QuerySet[Session]:
-    return matching(project.pk, params.wanted()).defer("formation", "summary", "working_dir")
+    rows = matching(project.pk, params.wanted()).filter(params.condition(session_condition, project))
+    return rows.defer("formation", "summary", "working_dir")
 
 
 def _items(project: Project, _: OfSessions, rows: Sequence[Session]) -> list[SessionItem]:

@@ -1,14 +1,16 @@
-"""The list of usage and cost by config, model or agent, read from the hourly and daily sums.
+"""The list of usage and cost by config, model or agent.
 
+It is read from the hourly and daily sums, or from turns and loops where the sums cannot answer a query.
 A row counts the turns that its config, model or agent answered; `loops` are those that began with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.db.models import F, Q, Sum, Value
 
@@ -21,6 +23,8 @@ from dashboard.shared.costs import Cost, source_of
 from dashboard.shared.date_trunc import Day
 from dashboard.shared.session_json import money_fields
 from dashboard.shared.session_json.usage import config, money
+from dashboard.shared.spending import queries
+from dashboard.shared.spending.scope import Scope
 from recorder.models import ModelConfig, Project, Spending
 from recorder.pricing.rollups import FIGURES
 
@@ -32,16 +36,17 @@ KEYS: Mapping[str, Any] = {
     "agent": F("agent_id"),
 }
 Key = int | str | None  # of a config, model or agent
+_Sums: TypeAlias = Mapping[tuple[Key, str], Mapping[str, int]]  # figures by key and day
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
     key: Key
     day: str
-    sums: Mapping[str, Any]
+    sums: Mapping[str, int]
 
     def __getitem__(self, name: str) -> int:
-        return int(self.sums[f"all_{name}"] or 0)
+        return self.sums[name]
 
     @property
     def cost(self) -> Cost:
@@ -62,15 +67,36 @@ class _Names:
 
 def _rows(project: Project, params: OfUsage) -> list[_Row]:
     """Return the sums by config, model or agent, or by one of them and day, from `since` to `until`."""
+    scope = params.scope(project)
+    if scope.rollups is None:
+        found = _of_records(project, params, scope)
+    else:
+        found = _of_rollups(project, params, scope.rollups)
+    rows = [_Row(*key, sums) for key, sums in found.items()]
+    nothing: Key = 0 if params.by == "config" else ""
+    return sorted(rows, key=lambda row: (row.day, row.key or nothing))
+
+
+def _of_records(project: Project, params: OfUsage, scope: Scope) -> _Sums:
+    day = Day if params.by_day else None
+    found: dict[tuple[Key, str], Counter[str]] = defaultdict(Counter)
+    for row in queries.sums(project.pk, scope, _period(params), (params.by,), day):
+        found[row[params.by], row.get("at", "")].update({name: row[name] for name in FIGURES})
+    return found
+
+
+def _of_rollups(project: Project, params: OfUsage, where: Q) -> _Sums:
     within = _period(params).within("start")
     # Sums by day are 24 times fewer; those by hour are read only when a bound lies within a day.
     span = "hour" if any(edge.astimezone(UTC).hour for edge in within.values()) else "day"
-    spending = Spending.objects.filter(project=project, span=span, **within)
+    spending = Spending.objects.filter(where, project=project, span=span, **within)
     keyed = spending.annotate(key=KEYS[params.by], day=Day("start") if params.by_day else Value(""))
-    sums = keyed.values("key", "day").annotate(**{f"all_{name}": Sum(name) for name in FIGURES})
-    rows = [_Row(row["key"], row["day"], row) for row in sums]
-    nothing: Key = 0 if params.by == "config" else ""
-    return sorted(rows, key=lambda row: (row.day, row.key or nothing))
+    sums: Iterable[Mapping[str, Any]] = keyed.values("key", "day").annotate(
+        **{f"all_{name}": Sum(name) for name in FIGURES}
+    )
+    return {
+        (row["key"], row["day"]): {name: int(row[f"all_{name}"] or 0) for name in FIGURES} for row in sums
+    }
 
 
 def _items(project: Project, params: OfUsage, rows: Sequence[_Row]) -> list[schemas.UsageRow]:
@@ -121,11 +147,11 @@ def _times(
     project: Project, params: OfUsage, configs: Mapping[int, ModelConfig]
 ) -> Mapping[tuple[Key, str], Sequence[int]]:
     """Return the durations in milliseconds of the newest ended loops, ascending, by key and day."""
-    period = _period(params)
+    period, scope = _period(params), params.scope(project)
     if params.by == "agent":
-        found = durations.of_newest(project.pk, period)
+        found = durations.of_newest(project.pk, period, scope)
     else:
-        found = durations.of_configs(project.pk, set(configs), period)
+        found = durations.of_configs(project.pk, set(configs), period, scope)
 
     def key(each: durations.Duration) -> Key:
         if params.by == "agent":

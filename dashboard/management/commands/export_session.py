@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from dashboard.api.queries.notes import note_items
+from dashboard.notes.export import notes_section
 from dashboard.shared.session_file.document import html_file
 from recorder.journal.read import Pruned
-from recorder.models import Session
+from recorder.models import Note, Session
+from recorder.operations import audit
 from recorder.projection.export import phi_text, raw_lines
 from recorder.projection.otlp_export import Encoding, otlp_request
 
@@ -27,17 +31,43 @@ class Command(BaseCommand):
         parser.add_argument("session_id")
         parser.add_argument("--as", choices=SHAPES, default="phi-session", dest="shape")
         parser.add_argument("--encoding", choices=("json", "protobuf"), default="json", help="of --as otlp")
+        parser.add_argument(
+            "--with-notes",
+            action="store_true",
+            help='of --as phi-session: {"session": …, "notes": […]}; an HTML file always has the notes',
+        )
         parser.add_argument("--project", default="default")
 
-    def handle(self, *, session_id: str, shape: str, encoding: Encoding, project: str, **_: Any) -> None:
+    def handle(
+        self,
+        *,
+        session_id: str,
+        shape: str,
+        encoding: Encoding,
+        project: str,
+        with_notes: bool = False,
+        **_: Any,
+    ) -> None:
         """Write it."""
+        if with_notes and shape not in ("phi-session", "html"):
+            raise CommandError("--with-notes is for --as phi-session: events and spans stay as recorded")
         session = Session.objects.filter(project__slug=project, session_id=session_id).first()
         if session is None:
             raise CommandError(f"project {project!r} has no session {session_id!r}")
+        actor = audit.command("export_session")
+        audit.record(session.project, actor, "session.export", session_id, after={"as": shape})
         try:
-            self._write(session, shape, encoding)
+            if with_notes and shape == "phi-session":
+                self._write_with_notes(session)
+            else:
+                self._write(session, shape, encoding)
         except Pruned as error:
             raise CommandError(f"{error}: the session cannot be exported whole") from error
+
+    def _write_with_notes(self, session: Session) -> None:
+        rows = Note.objects.filter(project=session.project_id, session_id=session.session_id).order_by("pk")
+        notes = [item.model_dump(mode="json") for item in note_items(session.project, list(rows))]
+        self.stdout.write(f'{{"session":{phi_text(session)},"notes":{json.dumps(notes)}}}')
 
     def _write(self, session: Session, shape: str, encoding: Encoding) -> None:
         if shape == "otlp":
@@ -48,7 +78,7 @@ class Command(BaseCommand):
             self.stdout.write(phi_text(session))
             return
         if shape == "html":
-            for part in html_file(session):
+            for part in html_file(session, notes_section(session)):
                 self._write_part(part, is_text=True)
             return
         for line in raw_lines(session):

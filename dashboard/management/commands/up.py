@@ -14,14 +14,13 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
-from django.db import connection
-from django.db.migrations.executor import MigrationExecutor
+from django.db import connection, transaction
 
 from dashboard.web.static_files import collect, in_child
 from recorder.access import signin_links
 from recorder.ingest.disk_reserve import Reserve
 from recorder.models import Project
-from recorder.operations import startup_checks
+from recorder.operations import audit, startup_checks
 
 EVERYWHERE = ("0.0.0.0", "::")  # noqa: S104  compared here, not bound
 
@@ -49,7 +48,8 @@ class Command(BaseCommand):
         with _alone():
             if why := startup_checks.newer_schema():  # another node may have migrated since this one started
                 raise CommandError(why)
-            _migrate()
+            if startup_checks.has_pending_migrations():
+                in_child("migrate", "--no-input", "--skip-checks")
             self._user = _first_user()
             Project.objects.get_or_create(slug="default", defaults={"title": "Default"})
         collect()
@@ -78,7 +78,7 @@ class Command(BaseCommand):
         self._say_where.write_text(json.dumps({"url": url, "pid": os.getpid()}))
         self.stdout.write(f"Loopscope listens on {url}")
         if self._user is not None:
-            link = f"{url}signin/{signin_links.issue(self._user)}"
+            link = f"{url}signin/{sign_in_secret(self._user)}"
             self.stdout.write(f"Sign in as {self._user.get_username()}, once, within 10 minutes: {link}")
         self.stdout.flush()
         connection.close()
@@ -118,20 +118,22 @@ def _alone() -> Iterator[None]:
             cursor.execute("SELECT pg_advisory_unlock(%s)", [STARTS])
 
 
-def _migrate() -> None:
-    executor = MigrationExecutor(connection)
-    if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-        in_child("migrate", "--no-input", "--skip-checks")
-
-
 def _first_user() -> User | None:
-    """Return the user of the sign-in link: the first superuser, created if there are no users."""
-    if not User.objects.exists():
+    """Return the user of the sign-in link: the first superuser, created as `admin` if there is none."""
+    has_one = User.objects.filter(is_superuser=True).exists()
+    if not has_one and not User.objects.filter(username="admin").exists():
         user = User(username="admin", is_superuser=True, is_staff=True)
         user.set_unusable_password()
         user.save()
         return user
     return User.objects.filter(is_superuser=True, is_active=True).order_by("pk").first()
+
+
+def sign_in_secret(user: User) -> str:
+    """Return the secret of a new one-time sign-in link."""
+    with transaction.atomic():
+        audit.record(None, audit.command("up"), "signin.link", user.get_username())
+        return signin_links.issue(user)
 
 
 def _url(host: str, port: int) -> str:

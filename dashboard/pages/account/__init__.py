@@ -1,1 +1,1 @@
-"""Signing in and out, and the theme."""
+"""Signing in and out, joining, the own account, and for superusers all users and projects."""

@@ -8,12 +8,19 @@ from django.shortcuts import redirect, render
 from django.views.decorators.debug import sensitive_post_parameters
 from django.views.decorators.http import require_http_methods, require_POST
 
+from dashboard.pages.account.responses import BACKEND, secret_response
 from dashboard.pages.account.throttle import tries_left
 from dashboard.security.access import next_place
+from dashboard.security.actor import actor_of, unknown
 from dashboard.web.appearance import keep
 from recorder.access import signin_links
+from recorder.operations import audit
 
-BACKEND = "django.contrib.auth.backends.ModelBackend"
+if settings.LOOPSCOPE_SSO:
+    from dashboard.pages.account.sign_in_methods.steps import after_password, offered
+else:
+    from dashboard.pages.account.password_only import after_password, offered
+
 WRONG = "Wrong user name or password."
 TOO_MANY = "Too many attempts. Wait a minute, then try again."
 
@@ -26,24 +33,28 @@ def signin(request: HttpRequest) -> HttpResponse:
         return _try(request)
     if request.user.is_authenticated:
         return redirect(next_place(request, request.GET.get("next", "")))
-    return _secret(_form(request, request.GET.get("next", "")))
+    return secret_response(_form(request, request.GET.get("next", "")))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def link(request: HttpRequest, secret: str) -> HttpResponse:
     """Show a button that uses the link. A GET request does not use it, because mail scanners open links."""
     if request.method != "POST":
-        return _secret(render(request, "account/link.html", {"days": _days()}))
+        return secret_response(render(request, "account/link.html", {"days": _days()}))
     user = signin_links.consume(secret)
     if user is None:
-        return _secret(render(request, "account/link_used.html", status=410))
+        audit.record(None, actor_of(request), "signin.refused", "link")
+        return secret_response(render(request, "account/link_used.html", status=410))
     login(request, user, BACKEND)
-    return _secret(redirect("/"))
+    audit.record(None, actor_of(request), "signin", "link")
+    return secret_response(redirect("/"))
 
 
 @require_POST
 def signout(request: HttpRequest) -> HttpResponse:
     """End the session."""
+    if request.user.is_authenticated:
+        audit.record(None, actor_of(request), "signout")
     logout(request)
     return redirect("signin")
 
@@ -59,25 +70,20 @@ def _try(request: HttpRequest) -> HttpResponse:
     if not tries_left(request):
         response = _form(request, after, TOO_MANY, 429)
         response["Retry-After"] = "60"
-        return _secret(response)
+        return secret_response(response)
+    account = request.POST.get("username", "")
     form = AuthenticationForm(request, data=request.POST)
     if not form.is_valid():
-        return _secret(_form(request, after, WRONG, 403))
-    login(request, form.get_user())
-    return _secret(redirect(next_place(request, after)))
+        audit.record(None, unknown(request, account), "signin.refused", "password")
+        return secret_response(_form(request, after, WRONG, 403))
+    return secret_response(after_password(request, form.get_user(), next_place(request, after)))
 
 
 def _form(request: HttpRequest, after: str, problem: str = "", status: int = 200) -> HttpResponse:
     username = request.POST.get("username", "")
     shown = {"next": after, "problem": problem, "username": username, "days": _days()}
-    return render(request, "account/signin.html", shown, status=status)
+    return render(request, "account/signin.html", shown | offered(request), status=status)
 
 
 def _days() -> int:
     return settings.SESSION_COOKIE_AGE // 86_400
-
-
-def _secret(response: HttpResponse) -> HttpResponse:
-    response["Cache-Control"] = "no-store"
-    response["Referrer-Policy"] = "no-referrer"
-    return response

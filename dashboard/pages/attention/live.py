@@ -1,4 +1,4 @@
-"""Live panels of the attention page: its three lists, each at the page that the query string selects."""
+"""Live panels of the attention page: its lists, each at the page that the query string selects."""
 
 from __future__ import annotations
 
@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 from dashboard.live.panel import Panel
 from dashboard.pages.attention.params import Params
 from dashboard.pages.attention.queries.ended_sessions import FailuresOf, FinishedOf
+from dashboard.pages.attention.queries.mentions import MentionsOf
 from dashboard.pages.attention.queries.waiting import WaitingOf
+from dashboard.pages.attention.queries.wastes import AlarmsOf
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
@@ -31,16 +33,22 @@ class AttentionPage:
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         wanted: DirtyPanels = []
+        is_marked = touched is None or self.user in touched.people
         if touched is None or touched.sessions:
             for part, query in (
                 ("waiting", WaitingOf(self.params)),
                 ("finished", FinishedOf(self.params.but())),
             ):
                 wanted.append((Panel(f"attention/{part}", query, min_interval_ms=SOON_MS), [self.project]))
-        if touched is None or touched.sessions or self.user in touched.people:
+        if is_marked or (touched and touched.sessions):
             failed = FailuresOf(self.project, self.params)
             wanted.append((Panel("attention/failed", failed, min_interval_ms=SOON_MS), [self.user]))
-        return wanted
+        if is_marked or (touched and (touched.sessions or touched.wastes)):
+            alarms = AlarmsOf(self.project, self.params)
+            wanted.append((Panel("attention/waste", alarms, min_interval_ms=SOON_MS), [self.user]))
+        if is_marked or (touched and touched.noted):
+            wanted.append((Panel("attention/mentions", MentionsOf(self.project)), [self.user]))
+        return [(panel, pks) for panel, pks in wanted if self.params.shows(panel.name.partition("/")[2])]
 
     def draw(self) -> dict[str, str]:
         """Return the HTML of each panel, by the last part of its name."""
@@ -50,4 +58,4 @@ class AttentionPage:
 
 def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page of a socket URL."""
-    return AttentionPage(project.pk, user.pk or 0, Params.parse(params))
+    return AttentionPage(project.pk, user.pk or 0, Params.parse(params, user.pk))

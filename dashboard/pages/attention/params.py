@@ -1,4 +1,4 @@
-"""Query parameters of the attention page: filters, and where the lists of questions and failures start."""
+"""Query parameters of the attention page: a query, a kind, and where its lists start."""
 
 from __future__ import annotations
 
@@ -6,25 +6,35 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from dashboard.query_language.box import parsed
+from dashboard.query_language.choices import MenuKey, MenuKeys, chosen
 from dashboard.web.filters import Filter, Page
 from dashboard.web.keyset import Cursor, Order
-from dashboard.web.query_params import Address, Reading, whole_number
+from dashboard.web.lists.address import ListAddress, read_view
+from dashboard.web.query_params import Reading, whole_number
 from recorder.core.formats.registry import SOURCES
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.http import QueryDict
 
-LATEST = Order("last_event_at")
-FILTERS = Page(
-    filters=(Filter("agent", "agent"), Filter("source", "source")),
-    keeps=(),
-)
+LATEST, ALARMED = Order("last_event_at"), Order("alarmed_at")
+KINDS = {
+    "waiting": "Open questions",
+    "mentions": "Mentions",
+    "waste": "Waste",
+    "failed": "Failures",
+    "finished": "Finished",
+}
+FILTERS = Page(filters=(Filter("kind", "kind", KINDS, is_single=True),), keeps=())
+MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("source", "source", SOURCES)))
 _PLACE = re.compile(r"([01])\.(.+)", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Position in the list of failures: unread ones first, then latest first."""
+    """Position in the list of failures or of alarms: unread ones first, then latest first."""
 
     has_seen: bool
     cursor: Cursor
@@ -42,41 +52,56 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
-    """The query string: sessions of these agents and sources only, and positions in two lists."""
+class Params(ListAddress):
+    """The query string: a query on sessions, one kind or all, and positions in three lists."""
 
-    agent: tuple[str, ...] = ()
-    source: tuple[str, ...] = ()
+    q: str = ""
+    kind: str = ""
     waiting: int | None = None  # the approval after which the list of questions starts
     failed: Place | None = None
+    waste: Place | None = None
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, query: QueryDict) -> Params:
+    def parse(cls, query: QueryDict, reader: int | None = None) -> Params:
         """Parse a query string; an invalid filter becomes a note, an invalid position is ignored."""
         read = Reading(query)
+        text = MENUS.text(read, query)
+        _, saved = read_view(read)
         return cls(
-            agent=read.values("agent"),
-            source=read.values("source", SOURCES),
+            saved=saved,
+            q=text,
+            kind=read.choice("kind", KINDS, ""),
+            reader=parsed(text).reader(reader),
             waiting=whole_number(query.get("waiting", "")),
             failed=_place(query.get("failed", "")),
+            waste=_place(query.get("waste", "")),
             notes=tuple(read.notes),
         )
 
     def but(self, **changes: Any) -> Params:
-        """Return a copy with `changes`, both lists at their start."""
-        return replace(self, **{"waiting": None, "failed": None} | changes)
+        """Return a copy with `changes`, all lists at their start."""
+        return replace(self, **{"waiting": None, "failed": None, "waste": None} | changes)
 
     @property
     def positions(self) -> list[tuple[str, str]]:
         """Return the parameters that are no filters, as fields of a form."""
-        places = {"waiting": self.waiting, "failed": self.failed}
+        places = {"waiting": self.waiting, "failed": self.failed, "waste": self.waste}
         return [(name, str(place)) for name, place in places.items() if place is not None]
+
+    def shows(self, kind: str) -> bool:
+        """Return whether the page lists this kind."""
+        return self.kind in ("", kind)
 
     @property
     def has_sessions(self) -> bool:
-        """Return whether the filters select sessions."""
-        return bool(self.agent or self.source)
+        """Return whether the query selects sessions."""
+        return bool(self.q)
+
+    @property
+    def chosen(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the values of each key that menus have chosen."""
+        return chosen(parsed(self.q).node)
 
 
 def _place(text: str) -> Place | None:

@@ -4,22 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import partial
 from urllib.parse import urlencode
 
+from django.conf import settings
 from django.db import close_old_connections
 from django.http import QueryDict
 from django.template.loader import render_to_string
 
 from dashboard.lifecycle.events import Frame, LifecycleEvent
-from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, key
+from dashboard.lifecycle.notification_policy import BLOCKED, POLICY, WASTE, key
 from dashboard.lifecycle.sse_endpoint import lifecycle
 from dashboard.live.renderer import DRAWING
 from dashboard.pages.attention.params import Params
 from dashboard.pages.attention.queries.feed import FeedSession, sessions_by_id
+from dashboard.query_language.box import parsed
+from dashboard.security.authenticate import user_of
+from dashboard.shared.waste.words import label
 from recorder.database.errors import STORE_ERRORS
 from recorder.ingest.auth import Receive, Scope, Send
 
@@ -46,12 +50,11 @@ class Row:
 async def feed(scope: Scope, receive: Receive, send: Send) -> None:
     """Stream to one open page until it disconnects."""
     query = urlencode({"project": scope["url_route"]["kwargs"]["slug"]}).encode()
-    params = Params.parse(QueryDict(scope["query_string"]))
-    serialize = partial(_rows_as_sse, params)
+    serialize = partial(_rows_as_sse, partial(_params, scope))
     await lifecycle({**scope, "query_string": query}, receive, send, serialize=serialize)
 
 
-async def _rows_as_sse(params: Params, events: Sequence[LifecycleEvent]) -> bytes:
+async def _rows_as_sse(params: Callable[[], Params], events: Sequence[LifecycleEvent]) -> bytes:
     if not events:
         return b""
     await asyncio.sleep(GATHER_S)
@@ -60,10 +63,13 @@ async def _rows_as_sse(params: Params, events: Sequence[LifecycleEvent]) -> byte
     return f"event: rows\n{lines}\n".encode() if lines else b""
 
 
-def _drawn(params: Params, events: Sequence[LifecycleEvent]) -> str:
+def _drawn(params_of: Callable[[], Params], events: Sequence[LifecycleEvent]) -> str:
     """Return the rows of the events that the filters select."""
     close_old_connections()
+    is_narrow = True
     try:
+        params = params_of()
+        is_narrow = params.has_sessions
         session_ids = {str(event.frame["session_id"]) for event in events}
         named = sessions_by_id(events[0].project, session_ids, params)
     except STORE_ERRORS:
@@ -72,8 +78,24 @@ def _drawn(params: Params, events: Sequence[LifecycleEvent]) -> str:
     finally:
         close_old_connections()
     rows = [row(event.frame, named.get(str(event.frame["session_id"]))) for event in events]
-    shown = [each for each in rows if each.session or not params.has_sessions]
+    shown = [each for each in rows if each.session or not is_narrow]
     return render_to_string("attention/feed_rows.html", {"rows": shown}) if shown else ""
+
+
+def _params(scope: Scope) -> Params:
+    """Return the filters; the user is read only for a query whose rows differ by who reads them."""
+    query = QueryDict(scope["query_string"])
+    params = Params.parse(query)
+    if not parsed(params.q).is_personal:
+        return params
+    user = user_of(scope["cookies"].get(settings.SESSION_COOKIE_NAME))
+    return Params.parse(query, user.pk)
+
+
+def _words(frame: Frame) -> str:
+    if frame["type"] == WASTE:
+        return label(str(frame.get("rule", ""))).lower()
+    return BLOCKED if frame.get("pending_approval") is True else str(frame.get("reason", ""))
 
 
 def row(frame: Frame, session: FeedSession | None) -> Row:
@@ -83,7 +105,7 @@ def row(frame: Frame, session: FeedSession | None) -> Row:
         at=datetime.fromtimestamp(int(frame["at"]) / 1000, UTC),
         glyph=policy.glyph if policy else "running",
         type=str(frame["type"]),
-        words=BLOCKED if frame.get("pending_approval") is True else str(frame.get("reason", "")),
+        words=_words(frame),
         url=str(frame.get("url", "")),
         is_quiet=policy is None or not policy.says,
         session_id=str(frame["session_id"]),

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dashboard.live.paged_list import Kind, OpenList
-from dashboard.pages.compactions.params import Filters
+from dashboard.pages.compactions.params import COLUMNS, Filters
 from dashboard.pages.compactions.queries import list as queries_list
 
 if TYPE_CHECKING:
@@ -24,10 +24,11 @@ COMPACTIONS = Kind(
     sessions=queries_list.sessions,
     comes_with=attrgetter("sessions"),
     rows_ms=3_000,
+    columns=COLUMNS,
     strip_ms=3_000,
 )
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page of a socket URL."""
-    return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params), params)
+    return OpenList.reopened(COMPACTIONS, project.pk, Filters.parse(params, user.pk), params)

@@ -9,4 +9,6 @@ urlpatterns = [
     path("sessions/<key:pk>/compactions/<key:compaction>", views.detail, name="compaction"),
     path("events/<key:event>/compaction", views.of_event, name="compaction-of"),
     path("compactions", views.index, name="compactions"),
+    path("compactions.csv", views.download, {"suffix": "csv"}, name="compactions-csv"),
+    path("compactions.json", views.download, {"suffix": "json"}, name="compactions-json"),
 ]

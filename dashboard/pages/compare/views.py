@@ -12,6 +12,7 @@ from dashboard.pages.compare.params import Params
 from dashboard.pages.compare.queries import loops as loop_queries
 from dashboard.pages.compare.queries import sessions as session_queries
 from dashboard.security.access import HtmxRequest, member
+from dashboard.web import links
 from recorder.models import LoopRecord, Project, Session
 
 
@@ -28,6 +29,9 @@ def sessions(request: HtmxRequest, project: Project) -> HttpResponse:
         found = comparison("session", session_queries.sides(project, params.of), params)
     except Session.DoesNotExist as error:
         raise Http404 from error
+    if len(params.of) == 2:
+        one, other = params.of
+        context["flame_url"] = links.flame(project.slug, one, **{"with": other})
     return _compared(request, context, found)
 
 

@@ -29,7 +29,7 @@ class Sender:
 
     @property
     def mark(self) -> str:
-        """Return two letters that stand for it."""
+        """Return its two-letter abbreviation."""
         words = self.name.split()
         return (words[0][0] + (words[1][0] if len(words) > 1 else words[0][1])).lower()
 
@@ -65,10 +65,11 @@ export OTEL_EXPORTER_OTLP_HEADERS="Authorization=Bearer%20TOKEN_HERE"
 # Claude Code sends the header as it stands here; other SDKs decode it, as the specification of OTLP says.
 _OTLP_AS_IS = _OTLP.replace("%20", " ")
 _PUSH = """
+# once, in a clone of Loopscope: pip install ./loopscope_client
 export LOOPSCOPE_URL=ORIGIN LOOPSCOPE_TOKEN=TOKEN_HERE
 loopscope-push --follow --agent """  # the name of an agent follows
-_NOT_BOTH = "Send spans or transcripts, not both: a session sent both ways is recorded twice."
-_PAST_AND_NEW = "the transcripts of a computer, past and new"
+_BOTH = "Both ways together give one session: the content of the transcript and the reported costs."
+_PAST_AND_NEW = "the transcripts of this computer, past and new"
 _LANGCHAIN = (
     "pip install openinference-instrumentation-langchain "
     "opentelemetry-sdk opentelemetry-exporter-otlp-proto-http"
@@ -90,7 +91,7 @@ export OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf{_OTLP_AS_IS}""",
             ),
             (f"Or: {_PAST_AND_NEW}", f"{_PUSH}claude-code"),
         ),
-        _NOT_BOTH,
+        _BOTH,
     ),
     (
         "codex",
@@ -250,6 +251,7 @@ await generateText({ model, prompt, experimental_telemetry: {
             (
                 "Python",
                 """
+# once, in a clone of Loopscope: pip install ./loopscope_client
 from loopscope_client import Client
 
 with (
@@ -262,6 +264,6 @@ with (
 """,
             ),
         ),
-        "Needs loopscope-client. Streams text, and loses nothing while the server is away.",
+        "Streams text, and loses nothing while the server is away.",
     ),
 )

@@ -8,10 +8,12 @@ from django.views.decorators.http import require_POST, require_safe
 from dashboard.pages.connect.live import ARRIVAL
 from dashboard.pages.connect.queries import made
 from dashboard.pages.connect.senders import check, senders
-from dashboard.security.access import member, require
+from dashboard.security.access import member, people_with, require, rights
+from dashboard.security.actor import actor_of
 from dashboard.web import links
-from recorder.access import tokens
-from recorder.models import Membership, Project
+from recorder.access.rights import Right
+from recorder.models import Project
+from recorder.operations.audited.tokens import issue_token
 
 
 @require_safe
@@ -26,10 +28,11 @@ def connect(request: HttpRequest, project: Project) -> HttpResponse:
 @member
 def make_token(request: HttpRequest, project: Project) -> HttpResponse:
     """Create an ingest token and show it in the lines, once: only its hash is stored."""
-    user = require(request, project, Membership.Role.MEMBER)
+    user = require(request, project, Right.MANAGE_TOKENS)
     agent = request.POST.get("agent", "")
     name = next((each.name for each in senders("", "") if each.key == agent), "agent")
-    return _page(request, project, agent, tokens.issue(project, name, ["ingest"], user=user))
+    token = issue_token(project, name, ["ingest"], user, actor_of(request))
+    return _page(request, project, agent, token)
 
 
 def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -> HttpResponse:
@@ -40,8 +43,11 @@ def _page(request: HttpRequest, project: Project, agent: str, token: str = "") -
         raise Http404
     key = made(project.pk, token)
     query = {"token": str(key)} if key is not None else {}
+    may = rights(request.user, project)
     shown = {
         "project": project,
+        "may": may,
+        "token_makers": [] if may["manage_tokens"] else people_with(project, Right.MANAGE_TOKENS),
         "page": "sessions",
         "ws_url": links.live(project.slug, "connect", **query),
         "arrival": ARRIVAL.draw([key])[key] if key is not None else "",

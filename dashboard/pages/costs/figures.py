@@ -134,7 +134,7 @@ def figures(
         before=before,
         chart=chart(period, _series(period, nanos, grouping.names)),
         rows=tuple(rows),
-        more=len(sums) - len(rows),
+        more=sum(not each.is_nothing for each in sums.values()) - len(rows),
         ledger=ledger(by_key(usage_rows, lambda usage_row: usage_row.segment)),
         sample=grouping.sample,
     )

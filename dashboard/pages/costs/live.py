@@ -24,7 +24,10 @@ PRICES_MS = 1_000
 
 @lru_cache(maxsize=256)
 def figures_panel(params: Params) -> Panel:
-    """Return the panel of all totals; pages with equal parameters share one rendering."""
+    """Return the panel of all totals; pages with equal parameters share one rendering.
+
+    The reader is one of them where the query's rows differ by who reads them.
+    """
     return Panel("costs/figures", partial(queries.pages, params), min_interval_ms=FIGURES_MS)
 
 
@@ -40,14 +43,20 @@ class CostsPage:
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
         prices = (PRICES, [self.project])
-        if touched is None or touched.loops or touched.groups:
+        if touched is None or self._has_changed(touched):
             return [(figures_panel(self.params), [self.project]), prices]
         return [prices]
 
+    def _has_changed(self, touched: Invalidation) -> bool:
+        if touched.loops or touched.groups or touched.deleted:
+            return True
+        # A query may select sessions by their state, their notes or the words in them.
+        return bool(self.params.q and (touched.sessions or touched.noted or touched.indexed))
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page of a socket URL."""
-    return CostsPage(project.pk, Params.parse(params))
+    return CostsPage(project.pk, Params.parse(params, user.pk))
 
 
 @dataclass(frozen=True, slots=True)

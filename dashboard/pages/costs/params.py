@@ -6,22 +6,25 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from dashboard.web.filters import Filter, Page
-from dashboard.web.query_params import Address, Choices, Reading
+from dashboard.query_language import print_query
+from dashboard.query_language.box import parsed
+from dashboard.query_language.choices import MenuKey, MenuKeys, chosen, replace_value
+from dashboard.web.filters import Page
+from dashboard.web.lists.address import ListAddress, read_view
+from dashboard.web.query_params import Choices, Reading
 from dashboard.web.time_range import read_range, time_range
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from django.http import QueryDict
 
 HOUR, DAY, WEEK = timedelta(hours=1), timedelta(days=1), timedelta(days=7)
 SINCE = {"24h": (24, HOUR), "7d": (7, DAY), "14d": (14, DAY), "30d": (30, DAY), "90d": (90, DAY)}
 BY = ("config", "model", "agent", "session")
 HOURLY_MAX, DAILY_MAX, BARS_MAX = 48, 92, 60  # hours, days and bars of a custom period
-FILTERS = Page(
-    filters=(Filter("agent", "agent"), Filter("model", "model")),
-    windows=tuple(SINCE),
-    keeps=("since", "until", "by"),
-)
+MENUS = MenuKeys((MenuKey("agent", "agent"), MenuKey("model", "model")))
+FILTERS = Page(filters=(), windows=tuple(SINCE), keeps=("since", "until", "by"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,29 +92,31 @@ def custom_period(start: datetime, end: datetime) -> Period:
 
 
 @dataclass(frozen=True, slots=True)
-class Params(Address):
+class Params(ListAddress):
     """The page's query string. `notes` name the parameters that were invalid and ignored."""
 
     since: str = "14d"
     until: str = ""
+    q: str = ""  # the query; agents and models that menus choose are written into it
     by: str = "config"
-    agent: tuple[str, ...] = ()
-    model: tuple[str, ...] = ()
     sub: bool = True  # include sub-agents
     judge: bool = True  # include judges
     notes: tuple[str, ...] = field(default=(), compare=False)
 
     @classmethod
-    def parse(cls, params: QueryDict) -> Params:
+    def parse(cls, params: QueryDict, reader: int | None = None) -> Params:
         """Parse a query string; an invalid parameter is ignored and becomes a note."""
         read = Reading(params)
+        text = MENUS.text(read, params)
         since, until = read_range(read, SINCE, "14d")
+        _, saved = read_view(read)
         return cls(
+            saved=saved,
             since=since,
             until=until,
             by=read.choice("by", BY, "config"),
-            agent=read.values("agent"),
-            model=read.values("model"),
+            q=text,
+            reader=parsed(text).reader(reader),
             sub=read.choice("sub", ("1", "0"), "1") == "1",
             judge=read.choice("judge", ("1", "0"), "1") == "1",
             notes=tuple(read.notes),
@@ -128,6 +133,21 @@ class Params(Address):
         if step == HOUR:
             return Period(last - step * (count - 1), step, count)
         return Period(last.replace(hour=0) + DAY - step * count, step, count)
+
+    @property
+    def chosen(self) -> Mapping[str, tuple[str, ...]]:
+        """Return the values of each key that menus have chosen."""
+        return chosen(parsed(self.q).node)
+
+    def only(self, key: str, value: str) -> str:
+        """Return the link to the page with `key:value` in the query, in place of other values of the key."""
+        return self.but(q=print_query(replace_value(parsed(self.q).node, key, value))).query
+
+    @property
+    def left_out(self) -> list[str]:
+        """Return the segments that are switched off."""
+        switches = (("sub_agents", self.sub), ("judge", self.judge))
+        return [name for name, is_included in switches if not is_included]
 
     @property
     def words(self) -> str:
@@ -150,7 +170,7 @@ class Params(Address):
     @property
     def is_narrow(self) -> bool:
         """Whether a filter is set."""
-        return bool(self.agent or self.model or not self.sub or not self.judge)
+        return bool(self.q or self.left_out)
 
     @property
     def cleared(self) -> str:

@@ -10,6 +10,7 @@ from django.http import Http404
 
 from dashboard.live.panel import Panel
 from dashboard.live.streaming_text import BLOCK
+from dashboard.notes import queries as notes
 from dashboard.pages.evaluations.detail_params import Params
 from dashboard.pages.evaluations.queries import comparison, header, judge, lanes, lookup
 from dashboard.pages.evaluations.queries.groups import Group
@@ -31,6 +32,7 @@ HEAD_SOON = Panel("evaluations/header", header.heads, min_interval_ms=SOON_MS)
 LANES = Panel("evaluations/lanes", lanes.all_lanes)
 LANE = Panel("evaluations/lane", lanes.lanes, min_interval_ms=SOON_MS)
 JUDGE = Panel("evaluations/judge", judge.judges)
+NOTES = Panel("evaluations/notes", notes.of_groups)
 
 
 def table_panel(params: Params, min_interval_ms: int = 0) -> Panel:
@@ -96,7 +98,7 @@ class EvaluationPage:
 
     @property
     def _panels(self) -> tuple[Panel, ...]:
-        return HEAD, LANES, table_panel(self.params), JUDGE
+        return HEAD, LANES, table_panel(self.params), JUDGE, NOTES
 
 
 def drawn(group: Group, params: Params) -> Mapping[str, str]:
@@ -107,6 +109,7 @@ def drawn(group: Group, params: Params) -> Mapping[str, str]:
         LANES: lanes.lanes_of({pk: group})[pk],
         table_panel(params): comparison.comparison(group, params),
         JUDGE: judge.judge_of(group),
+        NOTES: notes.of_groups([pk])[pk],
     }
     return {panel.name.partition("/")[2]: panel.fragment(pk, value) for panel, value in values.items()}
 

@@ -6,7 +6,7 @@ from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from dashboard.live.paged_list import Kind, OpenList
-from dashboard.pages.evaluations.list_params import Filters
+from dashboard.pages.evaluations.list_params import COLUMNS, Filters
 from dashboard.pages.evaluations.queries import list as queries_list
 
 if TYPE_CHECKING:
@@ -24,9 +24,15 @@ EVALUATIONS = Kind(
     sessions=queries_list.sessions,
     comes_with=attrgetter("groups"),
     rows_ms=1_000,
+    columns=COLUMNS,
 )
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page of a socket URL."""
-    return OpenList.reopened(EVALUATIONS, project.pk, Filters.parse(params), params)
+    return OpenList.reopened(EVALUATIONS, project.pk, Filters.parse(params, user.pk), params)
+
+
+def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page of a share link's socket: no row is shown that does not match the parameters."""
+    return OpenList.reopened_strictly(EVALUATIONS, project.pk, Filters.parse(params), params)

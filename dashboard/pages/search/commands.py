@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from dashboard.shared.saved_views.queries import View
 from dashboard.shell.page import Page
 from dashboard.web import links
 
@@ -19,18 +20,22 @@ class Action:
     press: str = ""
 
 
-def actions(slug: str, q: str, pages: Iterable[Page]) -> Sequence[Action]:
+def actions(slug: str, q: str, pages: Iterable[Page], views: Iterable[View] = ()) -> Sequence[Action]:
     """Return the commands whose label contains every word of `q`."""
     wanted = q.lower().split()
-    found = [each for each in _all(slug, pages) if all(word in each.words.lower() for word in wanted)]
+    found = [each for each in _all(slug, pages, views) if all(word in each.words.lower() for word in wanted)]
     if q:
+        found.append(Action(f"Search all text for “{q}”", "search", links.search_text(slug, q=q)))
         found.append(Action(f"Filter sessions by “{q}”", "list-filter", links.sessions(slug, q=q)))
     return found
 
 
-def _all(slug: str, pages: Iterable[Page]) -> Iterator[Action]:
+def _all(slug: str, pages: Iterable[Page], views: Iterable[View]) -> Iterator[Action]:
     for page in pages:
         if page.link:
             yield Action(page.link.command, page.link.icon, links.page(page.name, slug))
+    for view in views:
+        yield Action(f"Open the view {view.name}", view.icon, view.url)
+    yield Action("Show saved views", "list-filter", links.page("views", slug))
     yield Action("Switch between light and dark", "sun-moon", press="t")
     yield Action("Show keyboard shortcuts", "circle-question-mark", press="?")

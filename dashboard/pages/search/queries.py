@@ -7,14 +7,18 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.db.models import Max, Q
+from django.utils import timezone
 
-from dashboard.shared.session_filter import WORDS_MAX, Wanted, matching
+from dashboard.query_language.box import parsed
+from dashboard.shared.session_filter import WORDS_MAX
 from dashboard.shared.session_state import SHOWN as STATE
 from dashboard.shared.session_state import state_of_session
 from dashboard.web import links
+from recorder.core.search.tokens import PREFIX_CHARACTERS
 from recorder.models import LoopRecord, ParallelGroupRecord, Project, Session
 
 SESSIONS, EVALUATIONS, AGENTS = 6, 4, 4
+_OPERATORS = ("AND", "OR", "NOT")
 SCANNED_MAX = 20_000  # latest sessions that are searched for agents
 
 
@@ -29,10 +33,11 @@ class Found:
     at: datetime | None = None
 
 
-def sessions(project: Project, q: str) -> Sequence[Found]:
-    """Return the latest sessions that contain every word. One query."""
+def sessions(project: Project, q: str, reader: int) -> Sequence[Found]:
+    """Return the latest sessions that match the query; none while it is in error. At most five queries."""
     columns = ("session_id", "title", "agent_id", *STATE)
-    rows = matching(project.pk, Wanted(q=q)).order_by("-last_event_at", "-pk").only(*columns)[:SESSIONS]
+    matches = parsed(_typed(q)).on_sessions(project.pk, timezone.now(), reader)
+    rows = Session.objects.filter(matches, project=project).order_by("-last_event_at", "-pk")
     return [
         Found(
             row.title or row.session_id,
@@ -41,8 +46,15 @@ def sessions(project: Project, q: str) -> Sequence[Found]:
             row.agent_id,
             row.last_event_at,
         )
-        for row in rows
+        for row in rows.only(*columns)[:SESSIONS]
     ]
+
+
+def _typed(q: str) -> str:
+    """Return a query whose last word is a beginning, as it may not be typed to its end."""
+    last = q.rsplit(" ", 1)[-1]
+    is_word = len(last) >= PREFIX_CHARACTERS and last.isalnum() and last not in _OPERATORS
+    return f"{q}*" if is_word and q.count('"') % 2 == 0 else q
 
 
 def evaluations(project: Project, q: str) -> Sequence[Found]:

@@ -1,13 +1,17 @@
-"""The URL of the search, under /p/<slug>/."""
+"""The URLs of the search and of completion, under /p/<slug>/."""
 
 from collections.abc import Callable, Iterable
 
 from django.urls import URLPattern, path
 
 from dashboard.pages.search import views
+from dashboard.pages.search.complete import complete
 from dashboard.shell.page import Page
 
 
 def urlpatterns(pages: Callable[[], Iterable[Page]]) -> list[URLPattern]:
-    """Return the URL of the search, whose commands lead to each of `pages`."""
-    return [path("find", views.find, {"pages": pages}, name="find")]
+    """Return the URLs of the search, whose commands lead to each of `pages`."""
+    return [
+        path("find", views.find, {"pages": pages}, name="find"),
+        path("complete", complete, name="complete"),
+    ]

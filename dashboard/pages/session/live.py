@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from django.http import Http404
@@ -19,11 +20,15 @@ from django.utils import timezone
 
 from dashboard.live.queries import is_stale_now
 from dashboard.live.streaming_text import BLOCK
+from dashboard.live.viewer import PageGone
 from dashboard.pages.session import panels
+from dashboard.pages.session.context.filters import ContextParams
+from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.conversation import window
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params, Tab
+from dashboard.pages.session.recent import Recent
 from dashboard.pages.session.timeline.queries import Timelines
 from dashboard.pages.session.tree import queries as tree_queries
 from dashboard.pages.session.tree.group_costs import branches_of
@@ -62,7 +67,9 @@ class SessionPage:
     at: int | None = None  # the loop around which the tree is shown
     is_past: bool = False  # as of an event: rendered once, never updated
     is_raw: bool = False  # Markdown is not rendered
+    notes: str = ""  # what the rail shows, if it is open
     line: Timelines = field(default_factory=lambda: Timelines(0))  # the part that a timeline shows
+    context: Contexts = field(default_factory=lambda: Contexts(0, ContextParams()))
     shape: ShapeOf = Shape  # a cached one while a page is rendered for the first time
     _turns: set[int] = field(default_factory=set)  # turns shown: a block names only its turn
     _related: set[int] = field(default_factory=set)  # sessions whose title, state or cost is shown
@@ -70,16 +77,19 @@ class SessionPage:
     _newest_block: int = 0  # the newest block received
     _branches: dict[int, int] = field(default_factory=dict)  # parallel group by branch or judge
     _new_groups: set[int] = field(default_factory=set)  # groups started since, with unknown branches
+    _unmarked: Recent = field(default_factory=Recent)  # loops and turns whose waste may not be shown yet
     _is_stale: bool = False  # the session is, so that its next event changes the state of all that is open
 
     def dirty_panels(self, touched: Invalidation | None) -> DirtyPanels:
-        """Return the panels that an invalidation makes dirty, or all of them for None."""
+        """Return the panels that an invalidation makes dirty, or all of them for None. Raises PageGone."""
         if touched is None:
             self._is_nested = tree_queries.is_nested(self.session)
             self._related = tree_queries.related(self.session) | spawned_by(self.session)
             self._branches, self._new_groups = branches_of(self.session), set()
             self._is_stale = is_stale_now(self.session, timezone.now())
             return self.all_panels()
+        if self.session in touched.deleted:
+            raise PageGone
         dirty = self._of_changed_state(touched)
         rows = [loop for loop, session in touched.loops.items() if session == self.session]
         is_tree_changed, changed_groups = self._has_tree_changed(touched), self._changed_groups(touched, rows)
@@ -96,7 +106,41 @@ class SessionPage:
             dirty += [(panels.ROW, rows), (panels.GROUP_COST, changed_groups)]
         if self.loop and rows:
             dirty.append((panels.head_panel(self.tab), [self.loop]))
-        return dirty + self._of_tab(touched)
+        return dirty + self._of_notes(touched) + self._of_waste(touched) + self._of_tab(touched)
+
+    def _of_notes(self, touched: Invalidation) -> DirtyPanels:
+        """Return what shows notes; those of a turn are in its panel, which the invalidation names."""
+        if self.session not in touched.noted:
+            return []
+        dirty = [(panels.tree_panel(self.loop, self.at), [self.session]), *self._rail()]
+        if self.tab == "timeline":
+            dirty.append((panels.timeline_panel(self.line), [self.session]))
+        return dirty
+
+    def _of_waste(self, touched: Invalidation) -> DirtyPanels:
+        """Return what marks waste: an invalidation does not say which loops and turns have it.
+
+        It follows the lines that show it, so those that changed lately are refreshed, and all after a rerun.
+        """
+        self._unmarked.add(touched, self.session)
+        if self.session not in touched.wastes:
+            return []
+        found = self._unmarked.take()
+        dirty: DirtyPanels = [(panels.ROW, sorted(found.loops))]
+        if found.is_reshaped:
+            dirty = [(panels.tree_panel(self.loop, self.at), [self.session])]
+        if self.loop and self.tab == "conversation":
+            turns = self._turns if found.is_reshaped else self._turns & found.turns
+            dirty.append((self._turn, sorted(turns)))
+        elif self.loop and self.tab == "context":
+            dirty.append((panels.context_panel(self.context), [self.session]))
+        elif self.tab == "timeline":
+            dirty.append((panels.timeline_panel(self.line), [self.session]))
+        return dirty
+
+    def _rail(self) -> DirtyPanels:
+        rail = [(panels.rail_panel(self.notes, self.loop), [self.session])] if self.notes else []
+        return [(panels.NOTE_COUNT, [self.session]), *rail]
 
     def _of_changed_state(self, touched: Invalidation) -> DirtyPanels:
         """Return what shows the state of loops and turns if the session became stale or is live again."""
@@ -120,9 +164,17 @@ class SessionPage:
             return self._events(touched)
         if self.tab == "compactions" and self.loop and self.session in touched.sessions:
             return [(panels.COMPACTIONS, [self.loop])]
+        if self.tab == "context" and self.loop and self._has_ledger_changed(touched):
+            return [(panels.context_panel(self.context), [self.session])]
         if self.tab == "timeline" and not touched.sessions.isdisjoint({self.session, *self._related}):
             return [(panels.timeline_panel(self.line), [self.session])]
         return []
+
+    def _has_ledger_changed(self, touched: Invalidation) -> bool:
+        """Return whether the block ledger changed, or a turn: it has ended, or its cost is another."""
+        if self.session in touched.ledgers:
+            return True
+        return any(touched.loops.get(loop) == self.session for loop in touched.turns.values())
 
     def _has_tree_changed(self, touched: Invalidation) -> bool:
         """Return whether the tree changed, or a session that spawned this one or was spawned by it.
@@ -159,6 +211,8 @@ class SessionPage:
             dirty += [(self._turn, shown), *self._tail()]
         elif self.loop and self.tab == "compactions":
             dirty.append((panels.COMPACTIONS, [self.loop]))
+        elif self.loop and self.tab == "context":
+            dirty.append((panels.context_panel(self.context), [self.session]))
         elif self.tab == "timeline":
             dirty.append((panels.timeline_panel(self.line), [self.session]))
         elif self.tab == "events":
@@ -167,7 +221,7 @@ class SessionPage:
             )
         if not self.is_past:
             dirty.append((panels.TRACK, [self.session]))
-        return dirty
+        return dirty + self._rail()
 
     def _conversation(self, touched: Invalidation) -> DirtyPanels:
         turns = [turn for turn, loop in touched.turns.items() if loop == self.loop]
@@ -176,6 +230,7 @@ class SessionPage:
         # The first text of a turn changes its header to "streaming".
         begun = {turn for block, turn in touched.blocks.items() if block > self._newest_block}
         turns += begun & self._turns
+        turns += self._in_ledger(touched)
         self._add_shown_turns(turns)
         if self.session in touched.reshaped and len(touched.reshaped) > 1:
             turns = sorted(self._turns)  # a sub-agent was linked to an unknown tool call
@@ -191,6 +246,15 @@ class SessionPage:
         if self.loop in touched.loops or self.loop in touched.events.values():
             dirty += self._tail()
         return dirty
+
+    def _in_ledger(self, touched: Invalidation) -> list[int]:
+        """Return the shown turns that were added to the ledger, and the one before each: its results are."""
+        added = touched.ledger_turns & self._turns
+        if not added:
+            return []
+        shown = sorted(self._turns)
+        before = {turn for turn, following in pairwise(shown) if following in added}
+        return sorted(added | before)
 
     def _add_shown_turns(self, turns: Iterable[int]) -> None:
         """Add turns to those shown; of more than HELD only the newest are kept."""
@@ -211,13 +275,16 @@ class SessionPage:
             return []
         if self.scope.loop:
             shown = [pk for pk, loop in touched.events.items() if loop == self.loop]
+        elif self.session in touched.noted:
+            shown = list(touched.events)
         else:
             loops = {loop for loop, session in touched.loops.items() if session == self.session} | {
                 self.loop,
                 0,
             }
             shown = [pk for pk, loop in touched.events.items() if loop in loops]
-        return [(panels.event_panel(self.scope), shown)]
+        # The anchor of a note may be before the page.
+        return [(panels.event_panel(self.scope), [pk for pk in shown if pk >= self.first])]
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,5 +320,7 @@ def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params:
         last=whole_number(params.get("last", "")),
         at=page.tree,
         is_raw=page.is_raw,
+        notes=page.notes,
         line=Timelines(loop, page.zoom, not page.is_idle_shown),
+        context=Contexts(loop, page.context),
     )

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from dashboard.live.panel import Panel
+from dashboard.pages.session.context.panel_view import Contexts, with_chosen_turn
 from dashboard.pages.session.conversation import window as conversation_window
 from dashboard.pages.session.events import queries
 from dashboard.pages.session.live import SessionPage
@@ -73,7 +74,13 @@ def conversation(session: Session, loop: int, params: Params) -> RenderedPage:
         params.tree,
         is_past=params.at is not None,
         is_raw=params.is_raw,
+        notes=params.notes,
         line=Timelines(loop, params.zoom, not params.is_idle_shown, shape),
+        context=(
+            with_chosen_turn(session, loop, params.context)
+            if params.tab == "context" and loop
+            else Contexts(loop, params.context)
+        ),
         shape=shape,
     )
     least = sum(params.turn is not None and ordinal >= params.turn - 1 for ordinal in window.ordinals)
@@ -104,6 +111,7 @@ def listing(session: Session, loop: int, params: Params) -> RenderedPage:
         last if window.later is not None else None,
         params.tree,
         is_past=params.at is not None,
+        notes=params.notes,
         shape=cache(Shape),
     )
     earlier = address(session, loop, params, before=window.earlier) if window.earlier is not None else ""
@@ -167,14 +175,20 @@ def socket(session: Session, shown: RenderedPage, params: Params) -> str:
         "session",
         session=page.session,
         loop=page.loop or "",
-        tab=page.tab,
-        kind=params.events.kind,
-        type=params.events.type,
-        scope=params.events.scope,
+        **_list_params(page, params),
         first=page.first or "",
         last="" if page.last is None else page.last,
         tree="" if page.at is None else page.at,
         zoom="" if params.zoom is None else f"{params.zoom[0]:g}-{params.zoom[1]:g}",
         idle="1" if params.is_idle_shown else "",
         raw="1" if params.is_raw else "",
+        notes=params.notes,
     )
+
+
+def _list_params(page: SessionPage, params: Params) -> Mapping[str, links.Value]:
+    """Return the tab with its parameters: what filters events and what the tab Context shows share names."""
+    if page.tab == "context":
+        return dict(page.context.params.pairs())
+    filters = params.events
+    return {"tab": page.tab, "kind": filters.kind, "type": filters.type, "scope": filters.scope}

@@ -2,6 +2,8 @@
 
 from dashboard.compaction_analysis.queries import tab
 from dashboard.live.panel import CachedQuery, Panel
+from dashboard.notes import queries as notes
+from dashboard.pages.session.context.panel_view import Contexts
 from dashboard.pages.session.conversation import approvals_query, calls_query, loop_end_query, turns_query
 from dashboard.pages.session.events import queries as events_queries
 from dashboard.pages.session.header import integrity, loop, session
@@ -34,6 +36,13 @@ TRACK = Panel(
     "session/replay/track", CachedQuery("track", replay.sources, replay.tracks), min_interval_ms=3_000
 )
 
+NOTE_COUNT = Panel("session/notes/count", notes.totals)
+
+
+def rail_panel(shown: str, loop: int) -> Panel:
+    """Return the panel of the rail with these entries: all, notes, scores or bookmarks."""
+    return Panel("session/notes/rail", notes.RailOf(shown, loop))
+
 
 def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
     """Return the panel of the tree with this loop selected, windowed around it or around loop `at`."""
@@ -43,6 +52,11 @@ def tree_panel(selected: int, at: int | None, shape: ShapeOf = Shape) -> Panel:
 def head_panel(tab: str, shape: ShapeOf = Shape) -> Panel:
     """Return the panel of the loop header with this tab selected."""
     return Panel("session/header/loop-head", loop.Heads(tab, shape), min_interval_ms=SOON_MS)
+
+
+def context_panel(shown: Contexts) -> Panel:
+    """Return the panel of the tab Context; its query reads the calls and blocks of a session."""
+    return Panel("session/context/context", shown, min_interval_ms=2_000)
 
 
 def event_panel(scope: events_queries.Scope) -> Panel:

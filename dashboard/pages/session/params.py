@@ -6,16 +6,20 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
+from dashboard.pages.session.context.filters import ContextParams
 from dashboard.pages.session.events.filters import SESSION, EventFilters
 from dashboard.web.query_params import whole_number
 
 if TYPE_CHECKING:
     from django.http import QueryDict
 
-Tab = Literal["conversation", "timeline", "events", "compactions", "json"]
+Tab = Literal["conversation", "timeline", "events", "context", "compactions", "json"]
 Record = Literal["phi-core", "api", "brief"]
 RECORDS: tuple[Record, ...] = ("phi-core", "api", "brief")
-TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "compactions", "json")
+TABS: tuple[Tab, ...] = ("conversation", "timeline", "events", "context", "compactions", "json")
+
+Notes = Literal["", "all", "notes", "scores", "bookmarks"]
+RAILS: tuple[Notes, ...] = ("all", "notes", "scores", "bookmarks")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +41,8 @@ class Params:
     is_raw: bool = False  # do not render Markdown
     of: Record = "phi-core"
     tree: int | None = None  # the loop around which the tree is shown
+    context: ContextParams = field(default_factory=ContextParams)  # of the tab Context
+    notes: Notes = ""  # what the rail shows; it is closed without
 
     @classmethod
     def parse(cls, params: QueryDict) -> Params:
@@ -55,6 +61,8 @@ class Params:
             is_raw=params.get("raw") == "1",
             of=of if of in RECORDS else "phi-core",
             tree=whole_number(params.get("tree", "")),
+            context=ContextParams.parse(params),
+            notes=next((name for name in RAILS if name == params.get("notes", "")), ""),
         )
 
     @property

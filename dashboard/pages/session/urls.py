@@ -3,6 +3,7 @@
 from django.urls import path
 
 from dashboard.pages.session import as_of, views
+from dashboard.pages.session.context import views as context
 from dashboard.pages.session.events import attachments
 from dashboard.pages.session.navigation import views as navigation
 from dashboard.web import converters  # noqa: F401  registers <key:…>
@@ -13,6 +14,7 @@ urlpatterns = [
     path("sessions/<key:pk>/step", as_of.step, name="session-step"),
     path("sessions/<key:pk>/jump", navigation.jump, name="session-jump"),
     path("sessions/<key:pk>/search", navigation.search, name="session-search"),
+    path("sessions/<key:pk>/context.csv", context.download, name="session-context-csv"),
     path("sessions/<key:pk>/loops/<key:loop>", views.loop, name="loop"),
     path("sessions/<key:pk>/loops/<key:loop>/deltas", views.loop_deltas, name="loop-deltas"),
     path(

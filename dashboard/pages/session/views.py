@@ -6,6 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_POST, require_safe
@@ -19,14 +20,19 @@ from dashboard.pages.session.events import lookup, loop_json, queries
 from dashboard.pages.session.events.filters import FILTERS, SESSION, menus
 from dashboard.pages.session.header import session as header_session
 from dashboard.pages.session.params import Params
-from dashboard.security.access import HtmxRequest, may, member, require
+from dashboard.security.access import HtmxRequest, has, member, require, role
+from dashboard.security.actor import actor_of
+from dashboard.security.shared_view import shared_view
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
+from recorder.access.rights import Right
+from recorder.core.records import Json
 from recorder.journal.read import Pruned
-from recorder.models import EventRecord, JournalEvent, LoopRecord, Membership, Project, Session
-from recorder.operations import retention_pins
+from recorder.models import EventRecord, JournalEvent, LoopRecord, Project, Session
+from recorder.operations import audit, retention_pins
 from recorder.projection.as_of import NotOfSession
 
+FOLLOWABLE = ("conversation", "events", "compactions")  # tabs that scroll to new content
 PLAIN = "text/plain; charset=utf-8"
 
 
@@ -80,8 +86,27 @@ def _page(request: HtmxRequest, project: Project, pk: int, loop: int | None) -> 
         )
     if params.tab == "events" and request.htmx:
         return render(request, "session/events/rows.html", context)
-    may_pin = params.at is None and may(request.user, project, Membership.Role.MEMBER)
-    return render(request, "session/detail.html", context | {"may_pin": may_pin})
+    held = role(request.user, project) if params.at is None else None
+    context |= {
+        "may_pin": has(held, project, Right.PIN_SESSIONS),
+        "may_write": has(held, project, Right.WRITE_NOTES),
+        "is_selectable": params.at is None and shared_view(request) is None,
+        "rail_url": _rail_url(request, found, context["loop"], params),
+    }
+    return render(request, "session/detail.html", context)
+
+
+def _rail_url(request: HtmxRequest, found: Session, loop: int, params: Params) -> str:
+    """Return the URL of this page with the rail closed if it is open, and open if it is closed.
+
+    It names the loop, as the address of the page does.
+    """
+    query = request.GET.copy()
+    query.pop("notes", None)
+    if not params.notes:
+        query["notes"] = "all"
+    path = links.loop(found.project.slug, found.pk, loop).partition("?")[0] if loop else request.path
+    return f"{path}?{query.urlencode()}" if query else path
 
 
 def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]:
@@ -106,8 +131,10 @@ def _context(found: Session, loop: int | None, params: Params) -> dict[str, Any]
         "drawn": shown.drawn,
         "compared_max": MOST,
         "downloads": _downloads(found),
+        "note_url": links.new_note(found.project.slug, found.pk, loop=loop or ""),
         "ws_url": page.socket(found, shown, params),
         "tab": "" if params.tab == "conversation" else params.tab,
+        "is_followable": shown.is_last and params.tab in FOLLOWABLE and params.at is None,
     }
     if params.at is not None:
         context |= {"moment": as_of.moment(found.pk, params.at)}
@@ -158,6 +185,8 @@ def loop_record(request: HttpRequest, project: Project, pk: int, loop: int) -> H
             text = loop_json.text(found, loop, params.of)
     except (NotOfSession, LoopRecord.DoesNotExist) as error:
         raise Http404 from error
+    after: Json = {"as": params.of, "loop": header_session.loop_id(loop)}
+    audit.record(project, actor_of(request), "session.export", found.session_id, after=after)
     return HttpResponse(text, content_type=PLAIN if params.of == "brief" else "application/json")
 
 
@@ -253,13 +282,17 @@ def line_or_404(look_up: Callable[[int, int], bytes], project: Project, pk: int)
 @member
 def pin(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Exclude a session from retention pruning, or include it again when `pinned` is empty."""
-    user = require(request, project, Membership.Role.MEMBER)
+    user = require(request, project, Right.PIN_SESSIONS)
     try:
         found = header_session.session_of(project.pk, pk)
     except Session.DoesNotExist as error:
         raise Http404 from error
-    if request.POST.get("pinned"):
-        retention_pins.pin(found, user.get_username())
-    else:
-        retention_pins.unpin(found)
+    is_pinned = bool(request.POST.get("pinned"))
+    with transaction.atomic():
+        if is_pinned:
+            retention_pins.pin(found, user.get_username())
+        else:
+            retention_pins.unpin(found)
+        action: audit.Action = "session.pin" if is_pinned else "session.unpin"
+        audit.record(project, actor_of(request), action, found.session_id)
     return redirect(links.session(project.slug, pk))

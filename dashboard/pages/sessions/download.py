@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from dashboard.pages.sessions.queries.download import Downloaded
 from dashboard.shared.session_json.schemas import rfc3339
 from dashboard.web import csv_response
 from dashboard.web.csv_response import Cell
+from dashboard.web.lists.download import documents
 
 USAGE = ("input", "output", "reasoning", "cache_read", "cache_write")
 BUCKETS = ("uncached_input", "cache_read", "cache_write", "output", "reasoning")
@@ -33,14 +34,9 @@ def as_csv(chunks: Iterable[Sequence[Downloaded]]) -> Iterator[bytes]:
         yield csv_response.lines(map(_cells, chunk)).encode()
 
 
-def as_json(chunks: Iterable[Sequence[Downloaded]]) -> Iterator[bytes]:
-    """Yield the document `{"items": […]}`, one session a line."""
-    separator = '{"items": [\n'
-    for chunk in chunks:
-        if chunk:
-            yield (separator + ",\n".join(map(_document, chunk))).encode()
-            separator = ",\n"
-    yield b'{"items": []}\n' if separator.startswith("{") else b"\n]}\n"
+def as_json(about: Mapping[str, str], chunks: Iterable[Sequence[Downloaded]]) -> Iterator[bytes]:
+    """Yield a document with the query and the sessions, one a line."""
+    return documents(about, ([_document(row) for row in chunk] for chunk in chunks))
 
 
 def _document(row: Downloaded) -> str:
@@ -57,7 +53,7 @@ def _cells(row: Downloaded) -> Sequence[Cell]:
         *(item.stale, *(moment and rfc3339(moment) for moment in times), row.duration_ms),
         *(getattr(item, name) for name in COUNTS),
         *("; ".join(row.configs), "; ".join(item.tags), json.dumps(item.metadata) if item.metadata else None),
-        *(getattr(item.usage, name) for name in USAGE),
+        *(item.usage and getattr(item.usage, name) for name in USAGE),
         *(item.buckets and getattr(item.buckets, name) for name in BUCKETS),
         *(_decimal(item.cost_usd), item.cost_source, item.unpriced),
         *(_decimal(item.inclusive_cost_usd), item.inclusive_unpriced),

@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING
 
 from django.utils import timezone
 
-from dashboard.live.paged_list import Kind, OpenList
+from dashboard.live.paged_list import Kind, OpenList, matching_rows
 from dashboard.live.panel import Panel
 from dashboard.pages.sessions import queries
-from dashboard.pages.sessions.params import Filters
+from dashboard.pages.sessions.params import COLUMNS, Filters
 
 if TYPE_CHECKING:
     from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
     from django.http import QueryDict
 
     from dashboard.live.viewer import DirtyPanels, Page
+    from dashboard.web.query_params import Address
     from recorder.models import Project
     from recorder.pubsub.invalidation import Invalidation
 
@@ -33,6 +34,7 @@ SESSIONS = Kind(
     sessions=lambda pks: {pk: pk for pk in pks},
     comes_with=attrgetter("new_sessions"),
     is_cached=True,
+    columns=COLUMNS,
 )
 
 
@@ -48,9 +50,20 @@ def views_panel(filters: Filters) -> Panel:
 
 
 @lru_cache(maxsize=256)
-def scale_panel(rows: tuple[int, ...]) -> Panel:
-    """Return the panel with the scale of the cost bars of these rows."""
-    return Panel("sessions/cost-scale", partial(queries.scales, rows), min_interval_ms=SCALE_MS)
+def scale_panel(rows: tuple[int, ...], within: Address | None = None) -> Panel:
+    """Return the panel with the scale of the cost bars of these rows; if given, of those `within`."""
+    return Panel("sessions/cost-scale", partial(_scales, rows, within), min_interval_ms=SCALE_MS)
+
+
+def _scales(
+    rows: tuple[int, ...], within: Address | None, projects: Collection[int]
+) -> Mapping[int, queries.Scale]:
+    if within is None:
+        return queries.scales(rows, projects)
+    scales: dict[int, queries.Scale] = {}
+    for project in projects:
+        scales |= queries.scales(matching_rows(SESSIONS, project, within, rows), [project])
+    return scales
 
 
 def _summaries(filters: Filters, projects: Collection[int]) -> Mapping[int, object]:
@@ -81,18 +94,26 @@ class SessionsPage:
 
     @property
     def scale(self) -> Panel:
-        return scale_panel(self.list.rows)
+        return scale_panel(self.list.rows, self.list.within)
 
     @property
     def summary(self) -> Panel:
-        return summary_panel(self.filters.but(sort="-activity"))
+        return summary_panel(self.filters.plain.but(sort="-activity"))
 
     @property
     def views(self) -> Panel:
         return views_panel(self.filters)
 
 
-def open_page(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+def open_page(project: Project, user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
     """Return the page of a socket URL."""
-    filters = Filters.parse(params).but()
+    filters = Filters.parse(params, getattr(user, "pk", None)).but()
     return SessionsPage(project.pk, filters, OpenList.reopened(SESSIONS, project.pk, filters, params))
+
+
+def open_shared(project: Project, _user: AbstractBaseUser | AnonymousUser, params: QueryDict) -> Page:
+    """Return the page of a share link's socket: no row is shown that does not match the parameters."""
+    filters = Filters.parse(params).but()
+    return SessionsPage(
+        project.pk, filters, OpenList.reopened_strictly(SESSIONS, project.pk, filters, params)
+    )

@@ -1,15 +1,17 @@
 """Database queries of the settings page."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 from django.db import connection
 from django.db.models import Count, Q, Sum
+from django.utils import timezone
 
-from recorder.models import AccessToken, Membership, Project, Pruning, Session
+from recorder.models import AccessToken, Note, Project, Pruning, ScoreDefinition, Session
+from recorder.notes.definitions import takes
 
 TOKENS_SHOWN = 200
-MEMBERS_SHOWN = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,18 +24,15 @@ class Token:
     made_by: str
     made_at: datetime
     used_at: datetime | None
+    used_from: str  # the address; "" for those who may not see it
     expires_at: datetime | None
     revoked_at: datetime | None
+    is_expired: bool
+    is_replaced: bool  # it has a successor, beside which it works for a day
 
-
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One member of the project."""
-
-    name: str
-    username: str
-    role: str
-    seen_at: datetime | None
+    @property
+    def is_valid(self) -> bool:
+        return self.revoked_at is None and not self.is_expired
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,9 +46,10 @@ class Recorded:
     demo_sessions: int
 
 
-def tokens(project: Project) -> list[Token]:
+def tokens(project: Project, *, with_addresses: bool) -> list[Token]:
     """Return the project's tokens: valid ones first, then newest first."""
     rows = AccessToken.objects.filter(project=project).select_related("created_by").order_by("-pk")
+    now = timezone.now()
     shown = [
         Token(
             row.key,
@@ -58,21 +58,20 @@ def tokens(project: Project) -> list[Token]:
             row.created_by.get_username() if row.created_by else "",
             row.created_at,
             row.last_used_at,
+            row.last_used_from if with_addresses else "",
             row.expires_at,
             row.revoked_at,
+            row.expires_at is not None and row.expires_at <= now,
+            row.replaced_by_id is not None,
         )
         for row in rows[:TOKENS_SHOWN]
     ]
-    return sorted(shown, key=lambda token: token.revoked_at is not None)
+    return sorted(shown, key=lambda token: not token.is_valid)
 
 
-def members(project: Project) -> list[Member]:
-    """Return the members of the project."""
-    rows = Membership.objects.filter(project=project).select_related("user").order_by("user__username")
-    return [
-        Member(row.user.get_full_name(), row.user.get_username(), row.get_role_display(), row.user.last_login)
-        for row in rows[:MEMBERS_SHOWN]
-    ]
+def is_token(project: Project, key: str) -> bool:
+    """Whether the project has a token with this public part."""
+    return AccessToken.objects.filter(project=project, key=key).exists()
 
 
 def recorded(project: Project) -> Recorded:
@@ -96,3 +95,46 @@ def database() -> str:
     """Return the database's name and version."""
     numbers = connection.get_database_version()
     return f"{connection.display_name} {'.'.join(str(number) for number in numbers)}"
+
+
+@dataclass(frozen=True, slots=True)
+class DefinedScore:
+    """A definition with the number of its scores, as the settings show it."""
+
+    name: str
+    takes: str
+    targets: str
+    sources: str
+    given: int
+    meaning: str
+    kind: str
+    least: str
+    most: str
+    categories: Sequence[str]
+
+
+def defined_scores(project: Project) -> Sequence[DefinedScore]:
+    """Return the definitions of a project by name. Two queries."""
+    scores = Note.objects.filter(project=project, kind=Note.Kind.SCORE)
+    given = dict(scores.order_by().values_list("name").annotate(n=Count("pk")))
+    words = {"human": "people", "code": "code", "judge": "judges"}
+    return [
+        DefinedScore(
+            found.name,
+            takes(found),
+            ", ".join(found.targets) or "all",
+            ", ".join(words[source] for source in found.sources) or "all",
+            given.get(found.name, 0),
+            found.meaning,
+            found.kind,
+            _bound(found.least),
+            _bound(found.most),
+            found.categories,
+        )
+        for found in ScoreDefinition.objects.filter(project=project).order_by("name")
+    ]
+
+
+def _bound(value: float | None) -> str:
+    """Return a bound as a form shows it, with all its digits: what is not changed is sent back unchanged."""
+    return "" if value is None else repr(value).removesuffix(".0")

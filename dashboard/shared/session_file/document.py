@@ -1,6 +1,6 @@
 """Writes a session as one HTML file, a loop at a time.
 
-The file has no script, and its content security policy lets it load nothing: styles and images stand in it.
+The file has no script, and its content security policy lets it load nothing: styles and images are embedded.
 What agents wrote is escaped or sanitised as on pages.
 """
 
@@ -55,8 +55,8 @@ class Row:
         return ended - begun if begun is not None and ended is not None else None
 
 
-def html_file(session: Session) -> Iterator[bytes]:
-    """Yield the parts of the file. Raises Pruned.
+def html_file(session: Session, notes: bytes = b"") -> Iterator[bytes]:
+    """Yield the parts of the file, `notes` after the loops. Raises Pruned.
 
     Cost: the events of one loop are in memory at once, without streamed updates.
     """
@@ -76,7 +76,7 @@ def html_file(session: Session) -> Iterator[bytes]:
         }
         parts = parts_of(recorded(row.loop), children)
         yield _rendered("session_file/loop.html", {"row": row, "parts": parts})
-    yield end_of_main + ended
+    yield notes + end_of_main + ended
 
 
 def _rendered(template: str, context: Mapping[str, object]) -> bytes:

@@ -41,14 +41,15 @@ class Money(BaseModel):
 
 
 class Metered(Money):
-    """Usage and cost; `buckets` are null when the usage of a call cannot be reconciled.
+    """Usage and cost. `usage` is null when no call reported any.
 
+    `buckets` are null when the usage of a call is unknown or cannot be reconciled.
     `price_source` is how prices of computed costs were found: `provider_stated`, by model and provider, or
     `provider_inferred`, for at least one call by its model alone; null if no cost was computed.
     """
 
     price_source: PriceSource | None
-    usage: Usage
+    usage: Usage | None
     buckets: Buckets | None
 
 

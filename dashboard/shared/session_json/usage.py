@@ -9,6 +9,11 @@ from recorder.core.formats.registry import WITHOUT_TOTAL
 from recorder.models import ModelConfig, Spend, Tokens
 
 
+def reported_usage(record: Spend, source: str) -> money_fields.Usage | None:
+    """Return tokens in phi-core's names; None if the sender reports none, which is not 0."""
+    return None if record.unreconciled and not has_counts(record) else usage(record, source)
+
+
 def usage(record: Tokens, source: str) -> money_fields.Usage:
     """Return tokens in phi-core's names; `source` is that of the session.
 
@@ -49,7 +54,7 @@ def usage_and_cost(record: Spend, source: str, *, is_inferred: bool) -> dict[str
     return {
         **money(record),
         "price_source": price_source if record.cost_source in ("computed", "mixed") else None,
-        "usage": usage(record, source),
+        "usage": reported_usage(record, source),
         "buckets": buckets(record),
     }
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
 from django.db.models import Case, F, Q, QuerySet, When
 
@@ -35,6 +36,8 @@ class Groups:
     task: str = ""
     agent: tuple[str, ...] = ()
     judge: tuple[str, ...] = ()  # keys of configs
+    query: Q | None = None  # of evaluations
+    query_of_loops: Q | None = None  # the same query, for scores, which loops have
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,12 +76,17 @@ def _ended(groups: Groups) -> QuerySet[ParallelGroupRecord]:
         where &= Q(at__lte=groups.until)
     if groups.task or groups.agent:
         where &= Q(session__in=matching(groups.project, Wanted(q=groups.task, agent=groups.agent)))
+    if groups.query is not None:
+        where &= groups.query
     return ParallelGroupRecord.objects.alias(at=happened("ended")).filter(where)
 
 
 def _results(ended: QuerySet[ParallelGroupRecord]) -> list[Result]:
     """Return the aggregated groups."""
-    statement, values = _chosen(ended).query.sql_with_params()
+    try:
+        statement, values = _chosen(ended).query.sql_with_params()
+    except EmptyResultSet:  # a query that nothing can match
+        return []
     rows = select(_GROUP_SUMS.format(chosen=statement, concat=_concat()), *values)
     return results(map(Sums.read, rows))
 
@@ -123,7 +131,10 @@ def _p95_ms(ended: QuerySet[ParallelGroupRecord], judges: set[int] | None) -> di
             return {}
         branches = branches.filter(group__judge__config__in=judges)
     # Sorting in Python takes a third of the time of SQLite's GROUP BY over so many distinct values.
-    statement, values = branches.values_list("config", "duration_ms").query.sql_with_params()
+    try:
+        statement, values = branches.values_list("config", "duration_ms").query.sql_with_params()
+    except EmptyResultSet:
+        return {}
     durations: dict[int, list[int]] = defaultdict(list)
     for config, ms in select(statement, *values):
         durations[config or UNKNOWN].append(ms)

@@ -8,6 +8,7 @@ from recorder.core.events.loopscope import (
     AgentSwitched,
     ApprovalRequested,
     ApprovalResolved,
+    CallReported,
     ErrorRaised,
     LoopWithdrawn,
     Notice,
@@ -70,6 +71,7 @@ Event = (
     | Annotation
     | SubAgentLinked
     | LoopWithdrawn
+    | CallReported
     | InternalEvent
 )
 
@@ -80,6 +82,7 @@ __all__ = [
     "Annotation",
     "ApprovalRequested",
     "ApprovalResolved",
+    "CallReported",
     "CompactionEnded",
     "CompactionStarted",
     "Continuation",

@@ -160,7 +160,8 @@ class LoopWithdrawn:
     """All earlier events of a loop are withdrawn: later spans of its trace gave it another shape.
 
     Its records are deleted. The loop starts again with the next AgentStart of its id, or is gone
-    (`is_gone`); `moved_to` is the session that takes the lines of a session without any loop left.
+    (`is_gone`); `moved_to` is the session that takes the lines of a session without any loop left. The
+    session adopts the lines that wait for a loop which a transcript covers.
     """
 
     type: Literal["LoopWithdrawn"] = "LoopWithdrawn"
@@ -169,6 +170,18 @@ class LoopWithdrawn:
     is_gone: Flag = False
     moved_to: OptionalId = None
     sub_agents: Count = 0  # references to sub-agents among the withdrawn events
+    adopts: OptionalId = None
+
+
+@event
+class CallReported:
+    """Telemetry reported the cost of a turn that a transcript recorded; None: it no longer does for sure."""
+
+    type: Literal["CallReported"] = "CallReported"
+    loop_id: Id
+    session_id: OptionalId = None
+    turn_index: Count
+    cost: StoredContent = None
 
 
 @event

@@ -41,6 +41,7 @@ class AgentStart:
     messages: Content = None  # the messages so far of an imported loop that has not ended
     adopts: OptionalId = None  # the loop id of earlier lines that belong to this loop
     source: OptionalText = None  # "client": our Python client sent it
+    is_sub_agent: Flag = False  # a sub-agent of `parent_loop_id`, of the same session, or of one below it
 
 
 @event
@@ -91,6 +92,7 @@ class TurnEnd:
     tool_results: Content
     turn_index: TurnIndex | None = None
     cost: StoredContent = None
+    has_usage: Flag = True  # our addition: False if the sender does not report usage, which is then unknown
 
 
 @event

@@ -35,6 +35,7 @@ class Translation:
     session_id: str | None = None
     loop_id: str | None = None
     timestamp: datetime | None = None  # None: the line has no time
+    covers: str | None = None  # the id by which spans name the session, if another one; "": no time of it
     understood: bool = True  # False: of an unknown type, or malformed; stored, and counted as unknown
 
     @property

@@ -31,6 +31,7 @@ class Format:
     is_sent: bool = True  # accepted by ingest endpoints; False: import only
     usage_convention: Convention | None = None  # None: derived from the api or provider of a call
     is_transcript: bool = False  # files that a coding agent writes on its own
+    is_merged: bool = False  # its sessions may also be sent as spans: both are one session
     is_subscribed: bool = False  # as a rule used under a subscription, and it reports no costs
     sends_total: bool = True  # False: `total_tokens` is a sum that the reader made
     detect: Callable[[Mapping[str, object]], bool] | None = (
@@ -87,6 +88,7 @@ FORMATS: tuple[Format, ...] = (
             usage_convention="beside",
             sends_total=False,
             is_transcript=True,
+            is_merged=name in ("claude-code", "codex", "gemini-cli"),
             is_subscribed=name in ("claude-code", "codex", "gemini-cli"),
             detect=detect,
         )
@@ -108,6 +110,7 @@ FORMATS: tuple[Format, ...] = (
     ),
 )
 TRANSCRIPTS: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_transcript)
+MERGED: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_merged)
 SENT: tuple[str, ...] = tuple(each.name for each in FORMATS if each.is_sent)
 READERS: Mapping[str, MakeReader] = {each.name: each.reader for each in FORMATS if each.reader}
 SOURCE_OF: Mapping[str, str] = {each.name: each.source for each in FORMATS}
@@ -116,6 +119,7 @@ RUNTIMES: Mapping[str, str] = {CLIENT: ""} | {each.source: each.runtime for each
 CONVENTIONS: Mapping[str, Convention] = {
     each.source: each.usage_convention for each in FORMATS if each.usage_convention
 }
+SETTLED = frozenset(("claude-code",))  # formats whose end of stream may change the records of other producers
 SUBSCRIBED = frozenset(each.source for each in FORMATS if each.is_subscribed)
 WITHOUT_TOTAL = frozenset(each.source for each in FORMATS if not each.sends_total)
 

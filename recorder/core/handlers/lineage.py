@@ -4,6 +4,9 @@ Either side of a link may be recorded first. The side that comes first is indexe
 the other one; the start of a loop takes what waits for it. Invariant: the order of the two lines does not
 change the links, and no link closes a cycle: parents form a forest, and so do sessions.
 
+A sub-agent that starts may name only the outermost loop above it. A tool call that names the sub-agent puts
+it below the loop of the call, whichever side comes first.
+
 Cost: a link walks up the ancestors of one loop, and of at most `MAX_DEPTH` sessions.
 """
 
@@ -63,10 +66,10 @@ def adopt_children(context: EventContext, loop: Loop) -> None:
     """Link the loops and sessions that named this loop as their parent before it started."""
     state = context.state
     for child in state.loops_awaiting_parent.pop((loop.session, loop.loop_id), ()):
+        if child.parent is not None:  # a tool call named it meanwhile
+            continue
         if not _descends(loop, child):
-            child.parent = loop
-            _clear_spawn(context, child)
-            context.touch(child)
+            _adopt(context, loop, child)
         else:
             state.loops_awaiting_parent.setdefault((loop.session, loop.loop_id), []).append(child)
     for session in state.sessions_awaiting_parent.pop(loop.loop_id, ()):
@@ -137,21 +140,46 @@ def _link(context: EventContext, ref: ChildRef, child: Loop) -> None:
         )
         return
     ref.child = child
+    is_provisional = _is_provisional(child)
     if child.role == "normal":
         child.role = "sub_agent"
     if child.session is not ref.loop.session:
         _set_spawn_from_ref(context, child.session, ref)
-    else:
+    elif is_provisional or (child.parent is None and child.parent_loop_id is None):
         _put_below(ref.loop, child)
+    else:
+        _describe_by(ref.loop, child)
     for record in (ref, child, child.session):
         context.touch(record)
 
 
+def _is_provisional(child: Loop) -> bool:
+    """Return whether a sub-agent is below the loop that its start named, or waits for that loop."""
+    named, session = child.parent_loop_id, child.session
+    is_named = child.parent is None or child.parent.loop_id == named
+    return child.role == "sub_agent" and is_named and session_id_of(named or "") == session.session_id
+
+
+def _adopt(context: EventContext, loop: Loop, child: Loop) -> None:
+    """Put a loop below the one of its session that it named, as its sub-agent or to continue it."""
+    if _is_provisional(child):
+        _put_below(loop, child)
+    else:
+        child.parent = loop
+        _clear_spawn(context, child)
+    context.touch(child)
+    context.touch(child.session)
+
+
 def _put_below(caller: Loop, child: Loop) -> None:
-    """Put a sub-agent below its caller of the same session; the caller describes the session."""
+    """Put a sub-agent below its caller of the same session."""
+    child.parent = caller
+    _describe_by(caller, child)
+
+
+def _describe_by(caller: Loop, child: Loop) -> None:
+    """Let the caller of a sub-agent describe their session."""
     session = child.session
-    if child.parent is None and child.parent_loop_id is None:
-        child.parent = caller
     if session.head is child:
         session.head = caller
         sessions.update_status(session)

@@ -129,6 +129,7 @@ def _set_role(context: EventContext, loop: Loop, event: AgentStart) -> None:
         loop.role = "compaction"
         return
     if event.parent_loop_id is not None:
+        loop.role = "sub_agent" if event.is_sub_agent else loop.role
         return
     group = parallel_groups.judge_of(context.state, loop.session, loop.loop_id)
     if group is not None:

@@ -8,10 +8,11 @@ from recorder.core.content.text import clean, excerpt
 from recorder.core.context import EventContext
 from recorder.core.event_time import happened_at, happened_without_time
 from recorder.core.events import SessionInfo
-from recorder.core.formats.registry import OTLP
+from recorder.core.formats.registry import MERGED, OTLP
 from recorder.core.records import Json, Loop, Session
 
 _ACTIVITY = 300  # characters
+_UNORDERED = (OTLP, *MERGED)  # sources whose loops may be recorded in another order than they started
 
 
 def get_or_create(context: EventContext, session_id: str, at: datetime) -> Session:
@@ -41,7 +42,9 @@ def activate(context: EventContext, session: Session, agent_id: str, at: datetim
     """
     if not session.loops:
         session.last_event_at = happened_at(at, context.received_at)
-    is_unordered = session.source == OTLP
+    if session.source == OTLP and context.source in MERGED:
+        session.source = context.source
+    is_unordered = session.source in _UNORDERED
     if not session.agent_id or (is_unordered and at < session.created_at):
         describe(session, agent_id, at)
         if is_unordered and not session.title_given:
@@ -85,12 +88,12 @@ def _describes(loop: Loop) -> bool:
     """Return whether a session is titled by a loop though another one was recorded before: see `activate`."""
     session = loop.session
     is_first = loop.started_at is not None and loop.started_at <= session.created_at
-    return session.source == OTLP and is_first and not session.title_given
+    return session.source in _UNORDERED and is_first and not session.title_given
 
 
 def _is_later(loop: Loop, head: Loop) -> bool:
     """Return whether a loop that started is later than the head; spans arrive in any order."""
-    if loop.session.source != OTLP or head is loop:
+    if loop.session.source not in _UNORDERED or head is loop:
         return True
     return (loop.started_at, loop.loop_id) >= (head.started_at or loop.started_at, head.loop_id)
 

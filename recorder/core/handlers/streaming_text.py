@@ -11,7 +11,7 @@ from recorder.core.events import MessageEnd, MessageStart, MessageUpdate
 from recorder.core.handlers import parallel_groups, sessions, turns
 from recorder.core.records import Json, Loop, TextBlock, Turn
 
-BLOCK = 2_000  # characters of a block at most
+BLOCK = 2_000  # characters of a block at most, unless masking makes it longer
 _KINDS: dict[str, Literal["text", "thinking", "tool_call"]] = {
     "Text": "text",
     "Thinking": "thinking",
@@ -67,7 +67,7 @@ def _append(
         sessions.set_activity(loop, _ACTIVITY[kind])
     blocks = context.state.text_blocks.get(loop, [])
     last = blocks[-1] if blocks else None
-    if last is not None and last.kind == kind and (room := BLOCK - len(last.text)):
+    if last is not None and last.kind == kind and (room := BLOCK - len(last.text)) > 0:
         last.text += text[:room]
         text = text[room:]
         context.touch(last)

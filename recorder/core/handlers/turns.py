@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from recorder.core.changes import CostReported
 from recorder.core.content import messages
 from recorder.core.content.fingerprints import text_key
 from recorder.core.content.messages import Answer
 from recorder.core.content.text import clean, excerpt, strip_markdown
-from recorder.core.context import EventContext, Placement
+from recorder.core.context import NO_PLACEMENT, EventContext, Placement
 from recorder.core.event_time import arrival_if_earlier
-from recorder.core.events import PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
+from recorder.core.events import CallReported, PrunApplied, RevertApplied, TurnEnd, TurnRequest, TurnStart
 from recorder.core.handlers import lifecycle, model_configs, parallel_groups, sessions
-from recorder.core.money import billing, token_counts, usage
+from recorder.core.money import billing, prices, token_counts, usage
 from recorder.core.records import Loop, Turn
 
 
@@ -59,12 +60,28 @@ def end(context: EventContext, event: TurnEnd, loop: Loop) -> Turn:
     turn.errors = turn.tool_errors + has_failed
     loop.turn_errors += turn.errors
     billing.turn_ended(context, turn, event)
-    loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
+    if event.has_usage:
+        loop.context_tokens = usage.request_size(event.usage, billing.convention_of_turn(turn, loop.config))
     clear_text(context, loop)
     if loop.role == "judge":
         parallel_groups.record_judgement(context, loop, [event.message])
     context.touch(turn)
     return turn
+
+
+def report_cost(context: EventContext, event: CallReported) -> Placement:
+    """Note the cost that was reported of an ended turn; the store knows the turn."""
+    loop = context.state.find_loop(context.producer, event.loop_id)
+    if loop is None:
+        return NO_PLACEMENT
+    last = context.state.last_turns.get(loop)
+    turn = last if last is not None and last.turn_index == event.turn_index else None
+    nano = None if event.cost is None else prices.parse_reported_cost(event.cost)
+    change = CostReported(loop, event.turn_index, nano, turn)
+    context.changes[change] = change
+    context.touch(loop)
+    context.touch(loop.session)
+    return Placement(loop.session, loop, relation="about")
 
 
 def no_change(context: EventContext, _event: PrunApplied | RevertApplied, loop: Loop) -> Turn | None:

@@ -5,9 +5,9 @@ winner, if no judge loop was recorded. It is billed once, when it ends: by the c
 reports, else by the price that is valid for its model at that time.
 
 Invariant: the buckets and the cost of a loop are the sums over its turns, those of a session over its
-loops; a call whose buckets do not reconcile, or that has no price, is counted in `unreconciled` or
-`unpriced` instead. Cost: constant time a call, plus the rows of one price key. Amounts are nano-dollars, at
-most `MAX_NANO`.
+loops; a call whose buckets do not reconcile or are unknown, or that has no price, is counted in
+`unreconciled` or `unpriced` instead. Cost: constant time a call, plus the rows of one price key. Amounts are
+nano-dollars, at most `MAX_NANO`.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from collections.abc import Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from recorder.core.changes import Change, SegmentChanged
 from recorder.core.content import messages
 from recorder.core.content.text import clean
 from recorder.core.context import EventContext
@@ -26,17 +27,8 @@ from recorder.core.money import prices, token_counts, usage
 from recorder.core.money.prices import MAX_NANO, PriceKey
 from recorder.core.money.segments import segment
 from recorder.core.money.usage import UNKNOWN_PROVIDERS
-from recorder.core.records import (
-    Change,
-    CostSource,
-    Group,
-    Json,
-    Loop,
-    ModelConfig,
-    SegmentChanged,
-    Spend,
-    Turn,
-)
+from recorder.core.records import Group, Json, Loop, ModelConfig, Turn
+from recorder.core.spend import CostSource, Spend
 
 NAME_MAX = 512  # characters of a model's or provider's name
 
@@ -49,6 +41,7 @@ class _Call(NamedTuple):
     price_key: PriceKey | None
     at: datetime
     reported_nano: int | None = None
+    is_known: bool = True  # its tokens were reported
 
 
 def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
@@ -57,7 +50,8 @@ def turn_ended(context: EventContext, turn: Turn, event: TurnEnd) -> None:
     convention = convention_of_turn(turn, loop.config)
     key = price_key_of(turn.model, turn.provider, turn.config)
     reported = prices.parse_reported_cost(event.cost)
-    _bill(context, turn, _Call(event.usage, convention, key, _at(context, event.timestamp), reported))
+    at = _at(context, event.timestamp)
+    _bill(context, turn, _Call(event.usage, convention, key, at, reported, event.has_usage))
     _add_cost(loop, turn)
     _add_cost(loop.session, turn)
     context.add_billed_call(turn)
@@ -158,17 +152,28 @@ def reprice(call: Turn | Loop, event: int, rows: Sequence[prices.Price]) -> bool
     return before != (call.cost_nano, call.price)
 
 
+def report(turn: Turn, nano: int | None, rows: Sequence[prices.Price]) -> None:
+    """Set the reported cost of an ended turn; None: price it by `rows`, the price list of its model."""
+    if nano is not None:
+        turn.cost_nano, turn.cost_source, turn.price, turn.unpriced = nano, "reported", None, 0
+        return
+    turn.cost_nano, turn.cost_source, turn.price = None, "none", None
+    turn.unpriced = int(bool(turn.unreconciled))
+    reprice(turn, turn.end_event or 0, rows)
+
+
 def rebill(turn: Turn, of_loop: ModelConfig | None, rows: Sequence[prices.Price]) -> bool:
     """Bill an ended turn whose config or agent was corrected; return whether anything changed."""
     tokens = token_counts.usage_of(turn)
-    parts = usage.buckets(tokens, convention_of_turn(turn, of_loop))
+    is_known = not turn.unreconciled or usage.has_tokens(tokens)
+    parts = usage.buckets(tokens, convention_of_turn(turn, of_loop)) if is_known else None
     before = turn.uncached_tokens, turn.visible_tokens, turn.cost_nano, turn.price
     turn.uncached_tokens = None if parts is None else parts.uncached
     turn.visible_tokens = None if parts is None else parts.visible
     turn.unreconciled = int(parts is None)
     if parts is None and turn.cost_source != "reported":
         turn.cost_nano, turn.price, turn.cost_source = None, None, "none"
-        turn.unpriced = int(usage.has_tokens(tokens))
+        turn.unpriced = 1
     reprice(turn, turn.end_event or 0, rows)
     return before != (turn.uncached_tokens, turn.visible_tokens, turn.cost_nano, turn.price)
 
@@ -192,7 +197,7 @@ def merge_cost_sources(first: CostSource, second: CostSource) -> CostSource:
 
 
 def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> None:
-    parts = usage.buckets(call.tokens, call.convention)
+    parts = usage.buckets(call.tokens, call.convention) if call.is_known else None
     record.uncached_tokens = None if parts is None else parts.uncached
     record.visible_tokens = None if parts is None else parts.visible
     record.unreconciled = int(parts is None)
@@ -205,7 +210,7 @@ def _bill(context: EventContext, record: Turn | Loop | Group, call: _Call) -> No
         if not isinstance(record, Group):
             record.price = price.id
     else:
-        record.unpriced = int(usage.has_tokens(call.tokens))
+        record.unpriced = int(not call.is_known or usage.has_tokens(call.tokens))
 
 
 def _add_cost(record: Spend, call: Spend) -> None:

@@ -112,7 +112,20 @@ def price_at(rows: Sequence[Price], event: int, at: datetime) -> Price | None:
 
 def cost(tokens: Buckets, price: Price) -> int:
     """Return the cost of a call in nano-dollars, rounded half to even."""
-    rates, power = price.rates(tokens.prompt).scaled_integers
+    return cost_at(tokens, price.rates(tokens.prompt))
+
+
+def cost_at(tokens: Buckets, rates: Rates) -> int:
+    """Return what tokens cost at some rates in nano-dollars, rounded half to even."""
+    nano, power = scaled_cost(tokens, rates)
+    if power:
+        nano = round(nano, -power) // 10**power
+    return min(nano, MAX_NANO)
+
+
+def scaled_cost(tokens: Buckets, rates: Rates) -> tuple[int, int]:
+    """Return what tokens cost in nano-dollars, scaled by a power of ten to an integer, and that power."""
+    scaled, power = rates.scaled_integers
     counts = (
         tokens.uncached,
         tokens.cache_read,
@@ -121,10 +134,7 @@ def cost(tokens: Buckets, price: Price) -> int:
         tokens.visible,
         tokens.reasoning,
     )
-    nano: int = sum(map(mul, counts, rates))
-    if power:
-        nano = round(nano, -power) // 10**power
-    return min(nano, MAX_NANO)
+    return sum(map(mul, counts, scaled)), power
 
 
 def parse_reported_cost(value: object) -> int | None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from recorder.core.events import Usage
 from recorder.core.events.base import construct
-from recorder.core.records import Loop, Tokens
+from recorder.core.records import Loop
+from recorder.core.spend import Tokens
 
 _MAX = 2**62  # a column holds 63 bits; sums of hostile counts stay below
 

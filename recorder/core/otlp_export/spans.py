@@ -20,7 +20,8 @@ from recorder.core.content import messages
 from recorder.core.formats.base import Fields
 from recorder.core.otlp_export.messages import parts_of, text_of_blocks, text_of_messages
 from recorder.core.phi_session.writer import Entry, RecordedLoop
-from recorder.core.records import ChildRef, Compaction, Json, Loop, Spend, Turn
+from recorder.core.records import ChildRef, Compaction, Json, Loop, Turn
+from recorder.core.spend import Spend
 
 INTERNAL, CLIENT = 1, 3  # kinds of spans
 OK, ERROR = 1, 2  # codes of a status

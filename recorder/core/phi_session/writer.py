@@ -33,9 +33,9 @@ from recorder.core.records import (
     Loop,
     Session,
     Status,
-    Tokens,
     Turn,
 )
+from recorder.core.spend import Tokens
 
 Body = dict[str, Json]
 _STATUS: dict[Status, Literal["Pending", "Running", "Completed", "Rejected", "Aborted"]] = {

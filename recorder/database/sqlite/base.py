@@ -1,12 +1,20 @@
-"""Caches the conversion of placeholders: Django converts the text of a statement each time it runs."""
+"""Django's backend for SQLite, with two changes.
+
+It caches the conversion of placeholders, which Django makes each time a statement runs. And it reports a
+commit that could not be synced at its source (`recorder.database.errors.SYNCS`).
+"""
 
 import sqlite3
 from collections.abc import Iterable
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from types import TracebackType
 from typing import Any
 
 from django.db.backends.sqlite3 import base
 from django.db.backends.sqlite3.base import FORMAT_QMARK_REGEX, SQLiteCursorWrapper
+from django.db.utils import DatabaseErrorWrapper
+
+from recorder.database.errors import SYNCS
 
 KEPT = 512  # statements
 
@@ -25,6 +33,17 @@ class Cursor(SQLiteCursorWrapper):
         )
 
 
+class _Errors(DatabaseErrorWrapper):
+    """Every call of the driver runs in it."""
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            SYNCS.note(error)
+        super().__exit__(kind, error, traceback)
+
+
 class DatabaseWrapper(base.DatabaseWrapper):
     cached_states: Any = None  # by `recorder.projection.state_cache`
     trusts_keys = False
@@ -33,6 +52,10 @@ class DatabaseWrapper(base.DatabaseWrapper):
         self.cached_states = None
         self.trusts_keys = False
         return super().get_new_connection(conn_params)
+
+    @cached_property
+    def wrap_database_errors(self) -> DatabaseErrorWrapper:
+        return _Errors(self)
 
     def disable_constraint_checking(self) -> bool:
         # Repeating the PRAGMA makes SQLite prepare all its statements again.

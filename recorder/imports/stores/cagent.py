@@ -19,9 +19,10 @@ from recorder.core.records import Json
 from recorder.imports.report import Report, UnusableError
 from recorder.imports.stores.sqlite_snapshot import columns, fields, names, opened
 from recorder.imports.submit import Sender
-from recorder.journal.delta.encoding import fingerprint
+from recorder.journal.identity import Marks, marks, unstored
 from recorder.journal.producers import IMPORT_PREFIX
-from recorder.journal.read import fingerprints
+from recorder.masking.masker import Masker
+from recorder.masking.project_rules import masker_of
 from recorder.models import JournalEvent, LoopRecord, Project
 
 FORMAT = "cagent-db"
@@ -140,7 +141,7 @@ class _Import:
             self.report.live += live.count()
             return
         rows = [encode_event(row) for row in self.store.rows(self.session_id)]
-        fresh = iter(_new(rows, self._stored()))
+        fresh = iter(_new(rows, self._stored(), masker_of(self.project.pk)))
         while batch := list(islice(fresh, BATCH)):
             first = self.sender.sent
             for rejected in self.sender.send(batch):
@@ -151,17 +152,17 @@ class _Import:
             self.sender.flush()
         self.sender.close()
 
-    def _stored(self) -> set[bytes]:
+    def _stored(self) -> list[Marks]:
         lines = JournalEvent.objects.filter(
             producer__project=self.project, producer__name=self.name, kind="line"
         )
-        return set(fingerprints(lines.values_list("pk", flat=True)).values())
+        return list(marks(lines.values_list("pk", flat=True)).values())
 
 
-def _new(rows: list[bytes], stored: set[bytes]) -> list[bytes]:
+def _new(rows: list[bytes], stored: list[Marks], masker: Masker) -> list[bytes]:
     """Return the rows that are not stored. The session's own row, the last, is sent again after new items."""
-    fresh = [row for row in rows[:-1] if fingerprint(row) not in stored]
-    return [*fresh, rows[-1]] if fresh or fingerprint(rows[-1]) not in stored else []
+    fresh = unstored(rows[:-1], stored, masker)
+    return [*fresh, rows[-1]] if fresh or unstored(rows[-1:], stored, masker) else []
 
 
 def _producer(session_id: str) -> str:

@@ -1,6 +1,6 @@
 """OTLP bodies, protobuf or JSON, as journal lines, one a span or log record in OTLP/JSON; and the answers.
 
-A line is an export request with a single span, so it can be imported again. Resource and scope stand in each
+A line is an export request with a single span, so it can be imported again. Resource and scope are in each
 line; the journal stores repeated bytes once.
 
 protobuf is read field by field: `json_format` takes 30 times as long. Limits of a line are checked where all
@@ -129,11 +129,12 @@ def _lines_of_json(signal: Signal, body: bytes) -> Iterator[tuple[bytes, bool]]:
         except (ValueError, RecursionError):
             raise Unreadable("the body is not JSON") from None
     outer, inner, name = _KEYS[signal]
-    if not isinstance(request, dict) or not isinstance(request.get(outer, []), list):
+    resources = request.get(outer) if isinstance(request, dict) else False
+    if not isinstance(resources, list | None):  # null is an absent field in JSON of protobuf
         raise Unreadable(f"the body is an object with {outer}")
     if signal == "metrics":
         return
-    for of_resource in request.get(outer, []):
+    for of_resource in resources or ():
         for of_scope in _objects(of_resource, inner):
             for each in _objects(of_scope, name):
                 scope = {key: value for key, value in of_scope.items() if key != name}

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from dataclasses import replace
 from functools import partial
 
 from django.conf import settings
 
+from recorder.access.client_address import scope_address
 from recorder.core.formats.registry import OTLP
 from recorder.core.formats.structure import has_more_values, is_deeper, opening_brackets
 from recorder.database.errors import Busy
@@ -34,7 +34,7 @@ from recorder.ingest.otlp import bodies
 from recorder.ingest.otlp.bodies import Signal, Unreadable
 from recorder.ingest.otlp.waiting import PRODUCER
 from recorder.ingest.rate_limit import submit
-from recorder.journal.batch import Batch, Receipt
+from recorder.journal.batch import Batch, Closed, Receipt
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,8 @@ async def _answer(scope: Scope, receive: Receive, signal: Signal, *, is_json: bo
         receipt = await _take(scope, receive, signal, is_json=is_json)
     except Busy as busy:
         raise refused_by(busy) from None
+    except Closed as closed:
+        raise Fault(403, closed.code, str(closed)) from None
     except (Fault, Gone):
         raise
     except Exception:
@@ -110,8 +112,13 @@ async def _take(scope: Scope, receive: Receive, signal: Signal, *, is_json: bool
         return None
     if not lines:
         return None
-    batch = Batch(grant.project, PRODUCER, None, lines, OTLP, grant.is_demo, token=grant.token)
-    return await submit(replace(batch, may_wait=may_wait))
+    batch = Batch(
+        *(grant.project, PRODUCER, None, lines, OTLP, grant.is_demo),
+        token=grant.token,
+        address=scope_address(scope),
+        may_wait=may_wait,
+    )
+    return await submit(batch)
 
 
 def _is_gzip(headers: list[tuple[bytes, bytes]], *, is_json: bool) -> bool:

@@ -1,9 +1,9 @@
 """Spans that are acknowledged and not yet read.
 
 To read a span takes ten times as long as to store it. So under load the lines of a body that cannot be
-rejected are stored as they came, in one row of `WaitingSpans`, and acknowledged; they are read in the order
-of their arrival when nothing else is to be written, and from `LAG_S` on beside it. The transaction that reads
-a body deletes its row. A small body that comes alone while none wait is read at once.
+rejected are masked, stored in one row of `WaitingSpans`, and acknowledged; they are read in the order of
+their arrival when nothing else is to be written, and from `LAG_S` on beside it. The transaction that reads a
+body deletes its row. A small body that comes alone while none wait is read at once.
 
 Invariant: an acknowledged body is in this table or in the journal. Reading one twice changes nothing, as
 known spans are duplicates: two nodes may read the same row.
@@ -27,9 +27,11 @@ from recorder.core.formats.registry import OTLP
 from recorder.database import sql
 from recorder.database.errors import STORE_ERRORS, Busy, raise_as_store_error
 from recorder.journal.batch import Batch, Receipt
+from recorder.journal.identity import masked
+from recorder.masking.project_rules import masker_of
 
 TABLE = "recorder_waitingspans"
-COLUMNS = ("id", "project_id", "token", "is_demo", "received_at", "size", "lines")
+COLUMNS = ("id", "project_id", "token", "address", "is_demo", "received_at", "size", "lines")
 PRODUCER = "otlp"  # of all spans of a project: they are numbered in the order of their reading
 WAITING_BYTES = 256 * 1024 * 1024  # beyond it bodies are read before they are acknowledged
 ROW_COST = 512  # estimated memory of a waiting row, in bytes
@@ -80,6 +82,8 @@ class Backlog:
         adapt = sql.timestamp_encoder()
         try:
             with transaction.atomic():
+                maskers = {project: masker_of(project) for project in {batch.project for batch in batches}}
+                batches = [masked(batch, maskers[batch.project]) for batch in batches]
                 keys = sql.next_ids({TABLE: len(batches)})[TABLE]
                 rows = [(next(keys), *_columns(batch, adapt(batch.received_at))) for batch in batches]
                 sql.write(sql.insert(TABLE, COLUMNS), rows)
@@ -100,7 +104,7 @@ class Backlog:
             if size >= PORTION_BYTES:
                 break
         self._portion = len(keys)
-        columns = "id, project_id, token, is_demo, received_at, lines"
+        columns = "id, project_id, token, address, is_demo, received_at, lines"
         statement = f"SELECT {columns} FROM {TABLE} WHERE {sql.in_list('id')} ORDER BY id"  # noqa: S608
         try:
             found = sql.read(statement, sql.list_param(keys))
@@ -173,7 +177,7 @@ class Backlog:
         self._search_at = now + ABANDONED_S if connection.vendor == "postgresql" else inf
         for key, size, at in found:
             if key not in known:
-                waited_s = (datetime.now(UTC) - (sql.aware(at) or at)).total_seconds()
+                waited_s = (datetime.now(UTC) - sql.aware(at)).total_seconds()
                 self._add(key, size, now - max(0.0, waited_s))
 
     def _add(self, key: int, size: int, since: float) -> None:
@@ -183,16 +187,26 @@ class Backlog:
 
 
 def _columns(batch: Batch, at: sql.Value) -> tuple[sql.Value, ...]:
-    return batch.project, batch.token, batch.is_demo, at, batch.size, b"\n".join(batch.lines)
+    lines = b"\n".join(batch.lines)
+    return batch.project, batch.token, batch.address, batch.is_demo, at, batch.size, lines
 
 
-def _batch(key: int, project: int, token: int, is_demo: bool, at: datetime, lines: bytes) -> Batch:  # noqa: FBT001  a row
+def _batch(
+    key: int,
+    project: int,
+    token: int,
+    address: str,
+    is_demo: bool,  # noqa: FBT001  a row
+    at: datetime,
+    lines: bytes,
+) -> Batch:
     content = bytes(lines).split(b"\n")
     return Batch(
         *(project, PRODUCER, None, content, OTLP, bool(is_demo)),
         token=token,
+        address=address,
         waited=key,
-        received_at=sql.aware(at) or at,
+        received_at=sql.aware(at),
     )
 
 

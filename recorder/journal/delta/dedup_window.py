@@ -71,6 +71,7 @@ class Window:
     def __init__(self, day: date) -> None:
         self.day = day
         self.high = -1  # the producer's high water when the last line was stored
+        self.deletions = 0  # of lines of the producer, before the first line of the window
         self._texts: Index = {}
         self._older: Index = {}
         self._indexed = self._indexed_older = 0  # bytes of memory

@@ -7,6 +7,8 @@ line of the same producer and day, whose key is `back` lower:
     [back, start, size, 0]  bytes of the source row's `own`: its copies are not followed
     [back, start, size, 1]  bytes of the restored source line inside a local stretch, which consists of
                             literals and of copies of kind 0: only these are followed
+    [0, start, size, 0]     bytes of the row's own `own` after its literals: what it had copied from lines
+                            that were deleted with their session (`without_lines.py`)
 
 A row without `pieces` is the line itself. The window (`dedup_window`) bounds how deep copies of the first
 kind nest. Until release 0.2.0 all copies were of the first kind, without a bound; their rows stay readable.
@@ -49,8 +51,8 @@ def fingerprint(line: bytes) -> bytes:
 
 
 def sources(line: int, pieces: str | None) -> set[int]:
-    """Return the lines that a line copies from."""
-    return {line - element[0] for element in _elements(pieces) if isinstance(element, list)}
+    """Return the other lines that a line copies from."""
+    return {line - element[0] for element in _elements(pieces) if isinstance(element, list) and element[0]}
 
 
 def fault(line: int, size: int, own: int, pieces: str | None, near: Mapping[int, SourceSize]) -> str | None:
@@ -59,11 +61,16 @@ def fault(line: int, size: int, own: int, pieces: str | None, near: Mapping[int,
     `near` holds the line's sources, as far as they are of the same producer and day.
     """
     elements: list[Element] = [own] if pieces is None else json.loads(pieces)
+    literals = sum(element for element in elements if isinstance(element, int))
+    added = 0  # behind the literals
     for copy in (element for element in elements if isinstance(element, list)):
+        if copy[0] == 0 and part_of(copy) == OWN and literals <= copy[1] <= copy[1] + copy[2] <= own:
+            added = max(added, copy[1] + copy[2] - literals)
+            continue
         source = near.get(line - copy[0])
         if copy[0] < 1 or source is None or not _is_inside(copy, source):
             return f"line {line - copy[0]} of its producer and day has no {copy[2]} bytes from {copy[1]} on"
-    if sum(element for element in elements if isinstance(element, int)) != own:
+    if literals + added != own:
         return "the literals of its encoding do not add up to its stored bytes"
     if sum(element[2] if isinstance(element, list) else element for element in elements) != size:
         return "the literals and copies of its encoding do not add up to its size"
@@ -85,7 +92,7 @@ def restore(rows: Mapping[int, Stored], whole: Collection[int] | None = None) ->
         for line, elements in elements_of.items()
         if whole is None or line in whole
         for element in elements
-        if isinstance(element, list) and _part(element) != OWN
+        if isinstance(element, list) and part_of(element) != OWN
     }
     texts: dict[int, bytes] = {}
     stretches: dict[int, list[Stretch]] = {}
@@ -115,13 +122,14 @@ def _elements(pieces: str | None) -> list[Element]:
     return found
 
 
-def _part(copy: Sequence[int]) -> int:
+def part_of(copy: Sequence[int]) -> int:
+    """Return what a copy addresses."""
     return copy[3] if len(copy) > 3 else WHOLE
 
 
 def _local_sources(line: int, elements: Iterable[Element]) -> set[int]:
     return {
-        line - element[0] for element in elements if isinstance(element, list) and _part(element) == LOCAL
+        line - element[0] for element in elements if isinstance(element, list) and part_of(element) == LOCAL
     }
 
 
@@ -140,7 +148,7 @@ def _bytes(
             at += element
             continue
         source, start, size = line - element[0], element[1], element[2]
-        part = _part(element)
+        part = part_of(element)
         if part == OWN:
             yield rows[source].own[start : start + size]
         elif part == WHOLE:
@@ -160,7 +168,7 @@ def _stretches(line: int, elements: Iterable[Element], rows: Mapping[int, Stored
     is_open = False
     for element in elements:
         is_literal = isinstance(element, int)
-        if isinstance(element, list) and _part(element) != OWN:
+        if isinstance(element, list) and part_of(element) != OWN:
             at, is_open = at + element[2], False
             continue
         if not is_open:
@@ -182,12 +190,12 @@ def _stretch_at(stretches: list[Stretch], start: int) -> Stretch:
 
 def _is_inside(copy: Sequence[int], source: SourceSize) -> bool:
     """Return whether the source has the bytes that a copy addresses."""
-    start, end, part = copy[1], copy[1] + copy[2], _part(copy)
+    start, end, part = copy[1], copy[1] + copy[2], part_of(copy)
     if part != LOCAL or source.pieces is None:
         return end <= (source.own if part == OWN else source.size)
     at = begin = 0  # of the element, and of the local stretch it is in
     for element in [*_elements(source.pieces), [0, 0, 0]]:
-        if isinstance(element, list) and _part(element) != OWN:
+        if isinstance(element, list) and part_of(element) != OWN:
             if begin <= start and end <= at:
                 return True
             begin = at + element[2]

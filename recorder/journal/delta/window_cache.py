@@ -21,11 +21,16 @@ class Windows:
     def __init__(self) -> None:
         self._taken: dict[int, Window] = {}
 
-    def of(self, producer: int, high: int, day: date) -> Window:
-        """Return a producer's window, a new one if the kept one has another day or lines beyond `high`."""
+    def of(self, producer: int, high: int, day: date, deletions: int = 0) -> Window:
+        """Return a producer's window, a new one if the kept one may not be used any more.
+
+        It may not on another day, with lines beyond `high`, or after a deletion, which may have deleted lines
+        that it knows: `deletions` is their number so far.
+        """
         found = self._taken.get(producer) or _shelf.take(producer)
-        if found is None or found.high > high or found.day != day:
+        if found is None or found.high > high or found.day != day or found.deletions != deletions:
             found = Window(day)
+            found.deletions = deletions
         self._taken[producer] = found
         return found
 

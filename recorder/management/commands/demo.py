@@ -7,13 +7,16 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from recorder.demo.http_client import HttpClientError
 from recorder.demo.player import AlreadyPlayingError, play, stage
 from recorder.demo.remove import forget_demo
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
-from recorder.operations import server_info
+from recorder.operations import audit, server_info
+
+ACTOR = audit.command("demo")
 
 
 class Command(BaseCommand):
@@ -38,11 +41,17 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         if remove:
-            self.stdout.write(f"{forget_demo(found)} demo sessions removed")
+            self._remove(found)
             return
         if not speed > 0:
             raise CommandError("--speed is a number above 0")
         self._play(found, url or self._address(), None if fast else speed)
+
+    def _remove(self, project: Project) -> None:
+        with transaction.atomic():
+            sessions = forget_demo(project)
+            audit.record(project, ACTOR, "demo.remove", project.slug, before={"sessions": sessions})
+        self.stdout.write(f"{sessions} demo sessions removed")
 
     def _address(self) -> str:
         url = server_info.address()
@@ -59,6 +68,7 @@ class Command(BaseCommand):
 
         try:
             with stage(project, speed) as token:
+                audit.record(project, ACTOR, "demo.play", project.slug)
                 events = play(url, token, speed=speed, on_progress=on_progress)
         except (AlreadyPlayingError, HttpClientError) as error:
             raise CommandError(str(error)) from error

@@ -12,12 +12,14 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
+from recorder.core.records import Json
 from recorder.database.errors import Busy
 from recorder.imports.detect import recordings
 from recorder.imports.import_files import IMPORTERS, import_files
 from recorder.imports.report import Report, UnusableError
 from recorder.management.progress_bar import Progress
 from recorder.models import Project
+from recorder.operations import audit
 
 POLL_S = 1.0
 States = list[tuple[str, int, int]]  # path, size and time of change of files
@@ -105,6 +107,9 @@ def _import(project: Project, paths: list[Path], wanted: str, *, flush: bool) ->
     progress = Progress(sys.stderr, sum(each.size for each in found), "bytes")
     import_files(project, found, report, progress.advance, flush=flush)
     progress.close()
+    if report.events:
+        after: Json = {"files": report.files, "sessions": report.sessions, "events": report.events}
+        audit.record(project, audit.command("import_runs"), "import", str(paths[0].name), after=after)
     return report
 
 

@@ -8,10 +8,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from recorder.management.progress_bar import Progress
 from recorder.models import JournalEvent, Project
-from recorder.operations import server_info
+from recorder.operations import audit, deletion, server_info
 from recorder.projection.rebuild import BodiesPruned, rebuild
 
 
@@ -34,13 +35,18 @@ class Command(BaseCommand):
         if project and not projects:
             raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         for each in projects:
+            deletion.resume(each)
             self._rebuild(each)
 
     def _rebuild(self, project: Project) -> None:
         lines = JournalEvent.objects.filter(project=project).count()
         progress = Progress(sys.stderr, lines, "lines")
         try:
-            unreadable = rebuild(project, partial(progress.advance, label=project.slug))
+            with transaction.atomic():
+                unreadable = rebuild(project, partial(progress.advance, label=project.slug))
+                audit.record(
+                    project, audit.command("rebuild"), "rebuild", project.slug, after={"lines": lines}
+                )
         except BodiesPruned as error:
             raise CommandError(str(error)) from error
         finally:

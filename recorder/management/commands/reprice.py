@@ -7,9 +7,11 @@ from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
+from django.db import transaction
 
 from recorder.management.progress_bar import Progress
 from recorder.models import Project, Repricing, Turn
+from recorder.operations import audit
 from recorder.pricing import backfill
 
 
@@ -33,7 +35,9 @@ class Command(BaseCommand):
         if found is None:
             raise CommandError(f"there is no project {project!r}; see `{settings.COMMAND} project list`")
         pair = (model, provider) if model and provider else None
-        job = backfill.request(found, pair, f"{settings.COMMAND} reprice")
+        with transaction.atomic():
+            job = backfill.request(found, pair, f"{settings.COMMAND} reprice")
+            audit.record(found, audit.command("reprice"), "price.reprice", " ".join(pair or ("all",)))
         self._wait_for(job)
         changed = f"{job.changed:,} of {job.processed:,} calls have another cost"
         self.stdout.write(f"{project}: {changed}, {job.change_nano / 10**9:+,.6f} dollars in all")

@@ -7,9 +7,11 @@ from typing import Any
 
 from django.contrib.auth.models import User
 from django.core.management.base import BaseCommand, CommandError
+from django.db import transaction
 from django.urls import reverse
 
 from recorder.access import signin_links
+from recorder.operations import audit
 
 
 class Command(BaseCommand):
@@ -26,4 +28,7 @@ class Command(BaseCommand):
             raise CommandError(
                 f"There is no user {user!r}." if user else "There is no user yet; run `up` first."
             )
-        self.stdout.write(reverse("signin-link", args=[signin_links.issue(found)]))
+        with transaction.atomic():
+            secret = signin_links.issue(found)
+            audit.record(None, audit.command("signin_link"), "signin.link", found.get_username())
+        self.stdout.write(reverse("signin-link", args=[secret]))

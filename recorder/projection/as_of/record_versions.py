@@ -30,20 +30,19 @@ from itertools import groupby, islice
 from threading import Lock
 from typing import TypeAlias
 
-from recorder.core.money.prices import Price, PriceKey
-from recorder.core.recorder import Line, Recorder
-from recorder.core.records import (
+from recorder.core.changes import (
     CallBilled,
     Change,
-    EventRecord,
+    CostReported,
     LabelsChanged,
-    Loop,
     LoopCleared,
-    Record,
     Removed,
     SegmentChanged,
     SessionMoved,
 )
+from recorder.core.money.prices import Price, PriceKey
+from recorder.core.recorder import Line, Recorder
+from recorder.core.records import EventRecord, Loop, Record
 from recorder.core.state import State
 from recorder.database.row_mapper import table
 from recorder.database.sql import Value
@@ -55,7 +54,7 @@ from recorder.projection.as_of.lines import Entry, SessionLines
 CHUNK = 64  # lines between two versions: more slow down each event, fewer the first one
 KEPT = 100_000  # lines whose versions a process keeps: about 450 bytes each
 
-NO_RECORDS = (CallBilled, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
+NO_RECORDS = (CallBilled, CostReported, LabelsChanged, LoopCleared, SegmentChanged, SessionMoved)
 
 _Prices: TypeAlias = Mapping[PriceKey, Sequence[Price]]
 

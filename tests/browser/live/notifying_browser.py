@@ -3,8 +3,9 @@
 from contextlib import contextmanager, nullcontext
 from itertools import count
 
+from tests.dashboard.repeated_calls import repeating
 from tests.support import build
-from tests.support.wait import LONGEST_S
+from tests.support.wait import LONGEST_S, until
 
 LOOKS = "/p/default/attention"
 CHANNEL, NEWS = "**/api/v1/lifecycle", "**/notifications/now?*"
@@ -72,6 +73,7 @@ LINES = {
     ],
     "turn-finished, error": [ends("failed")],
     "turn-finished, abort": [ends("cancelled")],
+    "waste-found": [lambda loop: repeating(loop, 3), lambda loop: repeating(loop, 1, first=3)],
     "turn-started": [lambda loop: [build.agent_start(loop)]],
 }
 
@@ -114,6 +116,11 @@ class NotifyingBrowser:
         self.server.agent().send(*[event for each in lines for event in each(loop)])
         (item,) = self.server.read(f"/api/v1/loops?loop_id={loop}")["items"]
         return item["url"]
+
+    def until_alarm(self, loop):
+        """Wait until the waste of a loop, which is found behind the writer, is an alarm."""
+        session = loop.partition(".")[0]
+        until(lambda: self.server.read(f"/api/v1/waste?alarms=1&session={session}")["items"])
 
     def notifications(self):
         """Return the notifications since the last call, in order."""

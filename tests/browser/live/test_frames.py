@@ -177,7 +177,7 @@ def test_after_signing_out_the_page_says_so_and_does_not_reconnect(open_page):
     page, wire = open_page("")
     wire.send()
     wire.sockets[0].close(code=4401)
-    page.get_by_text("Signed out, stale since").wait_for()
+    page.get_by_text("Access ended, stale since").wait_for()
     assert len(wire.sockets) == 1
 
 

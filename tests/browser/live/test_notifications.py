@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from dashboard.lifecycle.notification_policy import POLICY
+from dashboard.lifecycle.notification_policy import POLICY, WASTE
 from tests.browser.live.notifying_browser import (
     CHANNEL,
     CLICK,
@@ -40,6 +40,8 @@ def test_a_row_of_the_policy(tabs, row):
         tabs.agent_does(each, loop=loop)
     tabs.notifications()
     place = session_of(tabs.agent_does(last, loop=loop))
+    if row.key == WASTE:
+        tabs.until_alarm(loop)
     notes = [(note["title"], note["body"], note["tag"]) for note in tabs.notifications()]
     assert notes == ([(loop.partition(".")[0], row.says, place)] if row.says else [])
 

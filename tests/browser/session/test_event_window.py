@@ -1,11 +1,18 @@
 """The list of events of a running loop in a browser: it stays small, and all events can be reached."""
 
+from contextlib import suppress
+
 import pytest
+from playwright.sync_api import TimeoutError as NotInTime
 
 from tests.support import build
 
 ROWS = "[data-window] > .event-item"
 AT_END = "(pane) => pane.scrollTop + pane.clientHeight > pane.scrollHeight - 4"
+LISTED = """() => [...document.querySelector("[data-window]").children].map((each) => {
+  if ("gap" in each.dataset) return each.textContent;
+  return Number(/reason (\\d+)\\./.exec(each.textContent)?.[1] ?? -1);
+})"""
 RESUME = """() => {
   delete document.body.dataset.paused;
   dispatchEvent(new CustomEvent("live:pause", { detail: false }));
@@ -33,17 +40,21 @@ def opened(one, server, loop, query="?tab=events"):
 
 def listed(page):
     """Return the items of the list: events by number, the start as -1, links by text."""
-    return page.evaluate(
-        """() => [...document.querySelector("[data-window]").children].map((each) => {
-          if ("gap" in each.dataset) return each.textContent;
-          return Number(/reason (\\d+)\\./.exec(each.textContent)?.[1] ?? -1);
-        })"""
-    )
+    return page.evaluate(LISTED)
+
+
+def assert_listed(page, expected, end=None):
+    """Wait until the items before `end` are as expected; the script that draws links is loaded late."""
+    with suppress(NotInTime):
+        page.wait_for_function(
+            f"([end, ...expected]) => `${{({LISTED})().slice(0, end ?? undefined)}}` == `${{expected}}`",
+            arg=[end, *expected],
+        )
+    assert listed(page)[:end] == expected
 
 
 def arrived(page, n):
     page.locator(ROWS, has_text=f"reason {n}.").wait_for(state="attached")
-    page.evaluate("() => new Promise((drawn) => requestAnimationFrame(() => setTimeout(drawn, 50)))")
 
 
 def place(page, n):
@@ -54,15 +65,14 @@ def test_who_follows_has_what_a_reload_shows_and_the_others_come_back_in_place(s
     loop(*range(20))
     one = window()
     page = opened(one, server, loop)
-    assert listed(page) == [-1, *range(20)]
+    assert_listed(page, [-1, *range(20)])
     page.keyboard.press("f")
     for start in range(20, 320, 100):
         loop(*range(start, start + 100))
         arrived(page, start + 99)
-    page.wait_for_function("(rows) => document.querySelectorAll(rows).length == 100", arg=ROWS)
-    assert listed(page) == ["Earlier events", *range(220, 320)]
+    assert_listed(page, ["Earlier events", *range(220, 320)])
     assert page.locator("#loop-scroll").evaluate(AT_END)
-    assert listed(window().open(page.url)) == ["Earlier events", *range(220, 320)]
+    assert_listed(window().open(page.url), ["Earlier events", *range(220, 320)])
 
     page.locator("#loop-scroll").evaluate("(pane) => (pane.scrollTop = 0)")
     before = place(page, 220)
@@ -70,14 +80,14 @@ def test_who_follows_has_what_a_reload_shows_and_the_others_come_back_in_place(s
     link.focus()
     page.keyboard.press("Enter")
     arrived(page, 120)
-    assert listed(page) == ["Earlier events", *range(120, 320)]
+    assert_listed(page, ["Earlier events", *range(120, 320)])
     assert place(page, 220) == before
     assert link.evaluate("(link) => link == document.activeElement")
     for last in (20, 0):
         page.keyboard.press("Enter")
         arrived(page, last)
         assert place(page, 220) == before
-    assert listed(page) == [-1, *range(320)]
+    assert_listed(page, [-1, *range(320)])
     assert page.evaluate("document.activeElement.id") == "loop-scroll"
     assert one.faults == []
 
@@ -109,7 +119,7 @@ def test_who_reads_further_up_stays_there_and_hears_how_many_came(server, window
 
     page.get_by_role("link", name="Later events").first.dispatch_event("click")
     arrived(page, gap + 98)
-    assert listed(page)[: gap + 100] == [-1, *range(gap + 99)]
+    assert_listed(page, [-1, *range(gap + 99)], end=gap + 100)
     assert place(page, 5) == before
     assert one.faults == []
 
@@ -128,7 +138,7 @@ def test_rows_that_the_reader_loaded_stay_while_more_than_four_pages_arrive(serv
         loop(*range(start, start + 100))
         arrived(page, start + 99)
     page.wait_for_function("(rows) => document.querySelectorAll(rows).length <= 500", arg=ROWS)
-    assert listed(page)[: gap + 100] == [-1, *range(gap + 99)]
+    assert_listed(page, [-1, *range(gap + 99)], end=gap + 100)
 
 
 def test_a_list_of_one_kind_and_of_a_session_misses_no_event_either(server, window, loop):
@@ -152,8 +162,7 @@ def test_what_came_while_the_connection_was_lost_is_missed(server, window, loop)
     loop(*range(20, 200))
     page.evaluate(RESUME)
     arrived(page, 199)
-    there = listed(page)
-    assert there == [-1, *range(20), "Later events", *range(100, 200)]
+    assert_listed(page, [-1, *range(20), "Later events", *range(100, 200)])
     page.get_by_role("link", name="Later events").click()
     arrived(page, 99)
-    assert listed(page) == [-1, *range(200)]
+    assert_listed(page, [-1, *range(200)])

@@ -40,6 +40,14 @@ def close(page):
         page.wait_for_timeout(20)
 
 
+# Waits for a module that the page imports by itself.
+LOADED = """async (name) => {
+  const find = () => performance.getEntriesByType("resource").find((each) => each.name.includes(name));
+  while (!find()) await new Promise((done) => setTimeout(done, 10));
+  await import(find().name);
+}"""
+
+
 def at(page, part):
     page.wait_for_url(lambda url: part in url)
 
@@ -81,6 +89,8 @@ def everywhere(page, recorded):
     assert page.locator(".filters [type=search]").input_value() == "t"
     page.locator(".filters [type=search]").fill("")
     page.keyboard.press("Escape")
+    if focused(page, ".filters [type=search]"):  # the completions had come, and it closed them
+        page.keyboard.press("Escape")
     yield "/"
     page.keyboard.press("t")
     assert page.locator("html").get_attribute("data-theme") == "dark"
@@ -94,9 +104,11 @@ def everywhere(page, recorded):
         ("e", "evaluations"),
         ("l", "leaderboard"),
         ("c", "costs"),
+        ("x", "context"),
         ("o", "compactions"),
         ("n", "insights"),
         ("i", "integrity"),
+        ("f", "search"),
         ("s", "sessions"),
     ):
         page.keyboard.press("g")
@@ -130,9 +142,11 @@ def sessions(page, recorded):
     page.keyboard.press("j")
     page.keyboard.press("x")
     assert page.locator("[data-selection]").inner_text().startswith("1 selected")
-    page.keyboard.press("j")
-    page.keyboard.press("x")
     yield "x"
+    page.keyboard.press("j")
+    page.keyboard.press("X")
+    assert page.locator("[data-selection]").inner_text().startswith("2 selected")
+    yield "X"
     page.keyboard.press("c")
     at(page, "/compare?of=")
     assert page.locator("h1").inner_text() == "2 sessions compared"
@@ -175,8 +189,9 @@ def a_session(page, recorded):
     for key, tab in (
         ("2", "tab=timeline"),
         ("3", "tab=events"),
-        ("4", "tab=compactions"),
-        ("5", "tab=json"),
+        ("4", "tab=context"),
+        ("5", "tab=compactions"),
+        ("6", "tab=json"),
         ("1", "#loop"),
     ):
         page.keyboard.press(key)
@@ -201,6 +216,7 @@ def a_session(page, recorded):
     yield "e"
     page.goto(page.url.split("/p/")[0] + recorded["long"])
     page.locator("[data-connection=live]").wait_for()
+    yield from notes(page)
     page.keyboard.press("f")
     page.locator("[data-follow][aria-pressed=true]").wait_for()
     yield "f"
@@ -229,6 +245,23 @@ def a_session(page, recorded):
     yield from timeline(page)
 
 
+def notes(page):
+    page.keyboard.press(".")
+    page.locator("#rail").wait_for()
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.press(".")
+    page.locator("#rail").wait_for(state="detached")
+    page.locator("[data-connection=live]").wait_for()
+    yield "."
+    for key, label in (("n", "Note"), ("r", "Score"), ("b", "Bookmark")):
+        page.keyboard.press(key)
+        dialog = page.locator("#note-dialog")
+        dialog.get_by_text(label).first.wait_for()
+        page.keyboard.press("Escape")
+        dialog.wait_for(state="hidden")
+        yield key
+
+
 def timeline(page):
     page.keyboard.press("2")
     page.wait_for_url(lambda url: "tab=timeline" in url)
@@ -243,6 +276,7 @@ def timeline(page):
     assert "zoom=" not in page.url
     box = page.locator("[data-timeline] .waterfall-lane").first.bounding_box()
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 5)
+    page.evaluate(LOADED, "timeline_zoom")
     page.mouse.down()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 5)
     page.mouse.up()

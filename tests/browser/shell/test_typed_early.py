@@ -44,6 +44,11 @@ def until(page, condition):
 
 
 KEYBOARD = """() => import(document.querySelector("script[src*='shell/keyboard']").src).then(() => true)"""
+# All scripts of the page have arrived, except one and what it imports.
+ALL_SCRIPTS = """document.querySelector("#session-search") && [...document.scripts].every(
+  ({ src }) => /keyboard|SCRIPT/.test(src) || performance.getEntriesByName(src)[0]?.responseEnd
+)"""
+FRAMES = "() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))"
 
 
 def until_keys_are_read(page):
@@ -68,6 +73,32 @@ def test_slash_in_a_session_opens_its_search_with_the_field_focused(window, serv
     page.wait_for_url("**/search?q=write+e")
     assert watched.faults == []
     assert watched.violations() == []
+
+
+def test_a_key_counts_as_soon_as_the_field_is_hidden(window, session):
+    page = window(viewport={"width": 1440, "height": 900}).open(session)
+    page.keyboard.press("/")
+    assert page.locator(SEARCH).is_visible()
+    page.evaluate("""() => {
+        document.querySelector("#session-search").hidePopover();
+        const slash = { key: "/", bubbles: true, cancelable: true };
+        document.activeElement.dispatchEvent(new KeyboardEvent("keydown", slash));
+    }""")
+    assert page.locator(SEARCH).is_visible()
+
+
+@pytest.mark.parametrize("script", ["keyboard", "typing_ahead"])
+def test_a_page_is_live_only_after_it_reads_keys(held, session, script):
+    page, waiting, let_go = held(session, rf"/shell/{script}\.")
+    until(page, ALL_SCRIPTS.replace("SCRIPT", script))
+    page.evaluate(FRAMES)
+    assert waiting, "the script still loads"
+    assert not page.locator("[data-connection=live]").is_visible()
+    assert page.evaluate("performance.getEntriesByType('navigation')[0].domContentLoadedEventStart") == 0
+    let_go()
+    page.locator("[data-connection=live]").wait_for()
+    page.keyboard.type("/write e", delay=0)
+    assert value(page, SEARCH) == "write e"
 
 
 def test_the_search_of_a_session_opens_without_scripts(window, server, session):
@@ -117,7 +148,7 @@ def test_text_typed_for_the_palette_while_its_script_loads_reaches_it(held):
     field.wait_for()
     until(page, "document.activeElement.value == 'to'")
     assert page.locator("html").get_attribute("data-theme") is None
-    page.get_by_role("option", name=re.compile("“to”")).wait_for()  # it is searched for
+    page.get_by_role("option", name=re.compile("Filter sessions by “to”")).wait_for()  # it is searched for
 
 
 def test_while_a_page_is_left_no_key_fires(window):

@@ -18,6 +18,7 @@ ENDPOINTS = (
     "sessions",
     "loops",
     "groups",
+    "tool-calls",
     "configs",
     "compactions",
     "approvals",

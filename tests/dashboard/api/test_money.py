@@ -123,6 +123,8 @@ def test_usage_takes_a_fixed_number_of_queries(get, feed, django_assert_num_quer
         feed(*loop(f"s{number}.a.1", config={**SONNET, "temperature": number / 100}, at=number * 3_600))
     with django_assert_num_queries(7):
         assert len(get("usage", group_by="config,day", limit=200)["items"]) == 50
+    with django_assert_num_queries(7):
+        assert len(get("usage", group_by="config,day", limit=200, q="loops:1 -agent:x")["items"]) == 50
 
 
 def test_the_overhead_of_a_group_without_a_recorded_judge_is_unknown(get, feed):

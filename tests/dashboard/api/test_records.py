@@ -78,12 +78,20 @@ def test_a_line_that_json_would_change_comes_back_as_it_was_sent(get, project, f
     assert odd in lines_of(get("sessions/s/events", envelope=1))
 
 
+def test_an_envelope_counts_the_masks_of_its_line(get, project, feed):
+    lines = [Loop("s").start(), {"type": "X", "loop_id": "s.a.1", "note": "AKIAIOSFODNN7EXAMPLE " * 2}]
+    ingest(Batch(project.pk, "p", 0, [json.dumps(event).encode() for event in lines]))
+    found = [json.loads(each) for each in lines_of(get("sessions/s/events", envelope=1)).splitlines()]
+    assert [each.get("masked", 0) for each in found] == [0, 2]
+
+
 def test_a_session_has_the_fields_of_its_list_and_its_loops_in_tree_order(get, feed):
     feed(scenario="02-continue-rerun-branch")
     (item,) = get("sessions")["items"]
     detail = get(f"sessions/{item['session_id']}")
     loops = detail.pop("loops")
 
+    assert detail.pop("notes") == {"notes": 0, "scores": 0, "bookmarks": 0}
     assert detail == {name: value for name, value in item.items() if name != "loops"}
     assert len(loops) == item["loops"]
     placed = [loop["id"] for loop in loops]
@@ -286,10 +294,11 @@ def test_a_config_key_finds_the_sessions_that_used_it(get, feed):
     assert get("sessions", config="f" * 32)["total"] == 0
 
 
-@pytest.mark.parametrize("path", ["sessions", "loops", "groups", "compactions", "approvals"])
+@pytest.mark.parametrize("path", ["sessions", "loops", "groups", "tool-calls", "compactions", "approvals"])
 def test_a_page_takes_as_many_queries_for_many_records_as_for_few(get, feed, path, django_assert_num_queries):
     for scenario in ("03-parallel-judge", "05-sub-agents", "06-compaction-block-based"):
         feed(scenario=scenario)
+    get(path)  # the first use of the token in a minute is noted
     with CaptureQueriesContext(connection) as few:
         get(path)
     for scenario in SCENARIOS:

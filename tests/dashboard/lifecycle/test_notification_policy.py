@@ -9,8 +9,9 @@ from dashboard.lifecycle.events import REASONS, Reason, Type
 from dashboard.lifecycle.notification_policy import POLICY, ROWS, key
 from recorder.core.formats import grida
 
-# The rows that notify, from the contract of the stream.
-NOTIFIES = {"approval-requested", "turn-finished, finish", "turn-finished, error"}
+# The rows that notify, from the contract of the stream, and ours.
+OURS = {"waste-found"}
+NOTIFIES = {"approval-requested", "turn-finished, finish", "turn-finished, error", *OURS}
 
 
 def frames():
@@ -28,8 +29,8 @@ def test_every_event_and_reason_has_a_row_and_every_row_an_event():
     assert len(POLICY) == len(ROWS)
 
 
-def test_the_stream_uses_the_event_types_and_reasons_of_grida():
-    assert set(get_args(Type)) == set(grida.EVENTS)
+def test_the_stream_uses_the_event_types_and_reasons_of_grida_and_one_of_ours():
+    assert set(get_args(Type)) == set(grida.EVENTS) | OURS
     assert set(get_args(Reason)) == set(grida.OUTCOMES) == set(REASONS.values())
 
 

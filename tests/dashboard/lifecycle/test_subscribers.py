@@ -8,10 +8,10 @@ from channels.db import database_sync_to_async
 from django.conf import settings
 from django.contrib.auth.models import User
 
-from dashboard.lifecycle import broadcast as lifecycle_feed
 from dashboard.lifecycle import sse_endpoint
 from dashboard.lifecycle.broadcast import BACKLOG_MAX, Subscriber, feed
 from dashboard.lifecycle.events import LifecycleEvent, LifecycleReducer
+from dashboard.security import recheck
 from recorder.access import tokens
 from recorder.models import Project
 from tests.dashboard.lifecycle.sse_client import play, subscribed, summaries
@@ -52,8 +52,7 @@ async def test_clients_without_scope_read_are_refused(project):
 
 
 async def test_a_revoked_token_ends_the_stream(project, token, monkeypatch):
-    monkeypatch.setattr(sse_endpoint, "RECHECK_S", 0.0)
-    monkeypatch.setattr(lifecycle_feed, "HEARTBEAT_S", 0.05)
+    monkeypatch.setattr(recheck, "RECHECK_S", 0.05)
     async with subscribed(token) as subscription:
         await database_sync_to_async(project.tokens.all().delete)()
         with pytest.raises(AssertionError, match="the stream ended"):
@@ -83,11 +82,11 @@ async def test_one_subscriber_that_never_reads_does_not_block_fifty_others(proje
 
 
 async def test_a_client_that_leaves_while_subscribing_is_removed(project, monkeypatch):
-    async def projects(_):
-        return frozenset((project.pk,))
+    async def client(_):
+        return sse_endpoint.Client(frozenset((project.pk,)), lambda: None)
 
     is_called, may_return = Event(), Event()
-    monkeypatch.setattr(sse_endpoint, "_projects", projects)
+    monkeypatch.setattr(sse_endpoint, "_client", client)
     monkeypatch.setattr(LifecycleReducer, "begin", lambda _: is_called.set() or may_return.wait())
     request = asyncio.create_task(sse_endpoint.lifecycle({"method": "GET"}, None, None))
     try:

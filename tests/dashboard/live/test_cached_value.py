@@ -4,7 +4,7 @@ from itertools import count
 
 import pytest
 
-from dashboard.live.cached_value import cached
+from dashboard.live.cached_value import VALUES, ProcessCache, cached
 from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Project
 from recorder.pubsub.invalidation import Invalidation, publish_here
@@ -54,3 +54,22 @@ def test_what_changes_while_a_value_is_computed_ends_its_use():
 
     assert cached("totals", 1, "?", 60.0, compute) == "before"
     assert cached("totals", 1, "?", 60.0, lambda: "after") == "after"
+
+
+def test_cached_objects_end_with_a_change_and_the_last_used_ones_stay_up_to_a_size():
+    cache = ProcessCache(size=len, most=8, seconds=60.0)
+
+    def is_cached(key, value="1234"):
+        computed = []
+        cache.get(1, key, lambda: computed.append(key) or value)
+        return not computed
+
+    assert [is_cached("a"), is_cached("b"), is_cached("a"), is_cached("c")] == [False, False, True, False]
+    assert [is_cached("a"), is_cached("b")] == [True, False]
+    assert [is_cached("large", "123456789"), is_cached("large", "123456789")] == [False, False]
+    assert is_cached("a")
+    for number in range(VALUES):
+        is_cached(number, "")
+    assert not is_cached("a")
+    publish_here(Invalidation(1))
+    assert not is_cached("a")

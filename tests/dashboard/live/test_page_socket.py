@@ -5,6 +5,7 @@ import json
 import pytest
 
 from dashboard.live import page_socket, project_topic
+from dashboard.security import recheck
 from recorder.models import Session
 from tests.dashboard.open_page import ORIGIN, Place, in_thread, socket
 from tests.support.small_loop import Loop
@@ -67,14 +68,14 @@ async def test_an_unknown_page_is_refused(place):
 
 
 async def test_signing_out_closes_the_socket(place, open_page, monkeypatch):
-    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    monkeypatch.setattr(recheck, "RECHECK_S", 0.05)
     page = await open_page(place.sessions())
     await in_thread(place.client.logout)
     assert await page.closed() == page_socket.SIGNED_OUT
 
 
 async def test_a_silent_viewer_is_dropped_with_a_code_that_lets_it_reconnect(place, open_page, monkeypatch):
-    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    monkeypatch.setattr(page_socket, "WATCH_S", 0.05)
     monkeypatch.setattr(page_socket, "SILENCE_S", 0.2)
     page = await open_page(place.sessions())
     await in_thread(lambda: place.feed(Loop().start()))
@@ -82,7 +83,7 @@ async def test_a_silent_viewer_is_dropped_with_a_code_that_lets_it_reconnect(pla
 
 
 async def test_an_idle_page_is_sent_heartbeats(place, open_page, monkeypatch):
-    monkeypatch.setattr(page_socket, "RECHECK_S", 0.05)
+    monkeypatch.setattr(page_socket, "WATCH_S", 0.05)
     monkeypatch.setattr(page_socket, "HEARTBEAT_S", 0.1)
     page = await open_page(place.sessions())
     await page.frame("")

@@ -6,7 +6,6 @@ import pytest
 from django.contrib.auth.models import User
 
 from recorder.access import tokens
-from recorder.ingest import writer
 from recorder.ingest.metrics import SECONDS, Histogram
 from recorder.models import Membership, Project
 from tests.support.build import agent_start, line
@@ -17,8 +16,7 @@ LINE = re.compile(r'[a-z_]+(\{le="[^"]+"\})? -?[0-9.e+-]+')
 
 @pytest.fixture
 def project(transactional_db):
-    yield Project.objects.create(slug="default")
-    writer.close()
+    return Project.objects.create(slug="default")
 
 
 def bearer(project, scope):

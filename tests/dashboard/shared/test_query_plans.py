@@ -4,17 +4,24 @@ Among many sessions they may not read every turn; a test of few rows cannot time
 """
 
 import re
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.core.exceptions import EmptyResultSet
 from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from dashboard.pages.compactions.params import Filters as CompactionFilters
 from dashboard.pages.compactions.queries import list as compactions
 from dashboard.pages.evaluations.list_params import Filters as EvaluationFilters
 from dashboard.pages.evaluations.queries import list as evaluations
+from dashboard.query_language import parse
+from dashboard.query_language.conditions import session_condition
+from dashboard.query_language.keys import KEYS
+from dashboard.shared import durations
 from dashboard.shared.session_filter import Wanted, matching
 from dashboard.shared.session_json.queries import price_sources
+from recorder.models import ModelConfig, Session
 from tests.dashboard.pages.session.conftest import feed, project
 from tests.support import build
 
@@ -27,9 +34,8 @@ LARGE = ("recorder_turn", "recorder_looprecord", "recorder_compaction")
 @pytest.fixture
 def recorded(feed, project):
     """Ten sessions of one config and one with a hand-off. Without statistics SQLite assumes large tables."""
-    for number in range(10):
-        feed(*build.small_loop(f"o{number}.a.1"))
-    feed(*build.handed_over(), build.parallel_start("s.b.1", "s.b.2"))
+    loops = [event for number in range(10) for event in build.small_loop(f"o{number}.a.1")]
+    feed(*loops, *build.handed_over(), build.parallel_start("s.b.1", "s.b.2"))
     return project.pk
 
 
@@ -78,9 +84,10 @@ def test_the_filters_of_sessions_read_no_table_of_turns_whole(recorded, wanted):
 
 
 def test_the_filters_of_evaluations_and_compactions_read_no_table_of_turns_whole(recorded):
-    filters = EvaluationFilters(config=("k" * 32,), winner=("k" * 32,))
+    key = ModelConfig.objects.values_list("key", flat=True)[0]
+    filters = EvaluationFilters(q=f"config:{key} winner:{key} evaluation:judged")
     assert scans(evaluations.matching(recorded, filters, NOW).values("pk")) == set()
-    filters = CompactionFilters(config=("k" * 32,), agent=("expert",), session=1)
+    filters = CompactionFilters(q=f"config:{key} agent:expert", session=1)
     found = scans(compactions.matching(recorded, filters, NOW).values("pk"))
     assert found <= {"recorder_compaction"}  # the few compactions of a project are read
 
@@ -90,3 +97,43 @@ def test_price_sources_read_only_the_turns_of_a_page(recorded, read, django_asse
     with django_assert_num_queries(1) as captured:
         read(recorded, [1, 2, 3])
     assert scans((captured[0]["sql"].replace("%", "%%"), ())) == set()
+
+
+@pytest.mark.sqlite
+def test_durations_read_no_table_of_loops_whole_where_no_loop_has_switched(feed, project):
+    """The statistics of SQLite have no row for the index of switched loops while it is empty.
+
+    They say ten loops a session and ten sessions; of nine the loops are left out.
+    """
+    for number in range(10):
+        feed(*build.small_loop(f"o.a.{number}"))
+    session = Session.objects.get()
+    for number in range(9):
+        session.pk, session.session_id = None, f"o{number}"
+        session.save(force_insert=True)
+    with connection.cursor() as cursor:
+        for table in ("recorder_session", "recorder_looprecord"):
+            cursor.execute(f"ANALYZE {table}")
+
+    configs = list(ModelConfig.objects.values_list("pk", flat=True))
+    with CaptureQueriesContext(connection) as captured:
+        durations.of_configs(project.pk, configs, durations.Period(NOW - timedelta(days=7), NOW))
+
+    switched = [
+        each["sql"].replace("%", "%%")
+        for each in captured
+        if each["sql"].endswith(f"LIMIT {durations.SWITCHED}")
+    ]
+    assert len(switched) == 1
+    assert scans((switched[0], ())) == set()
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_no_key_of_a_query_reads_a_large_table_whole(recorded, name):
+    for text in (KEYS[name].example, f"-{KEYS[name].example}"):
+        condition = session_condition(recorded, parse(text), NOW)
+        found = Session.objects.filter(condition, project=recorded).order_by("-last_event_at", "-pk")
+        try:
+            assert scans(found.values("pk")[:50]) == set(), text
+        except EmptyResultSet:
+            continue  # nothing of the project can match: no query is sent

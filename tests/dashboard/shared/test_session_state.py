@@ -210,15 +210,15 @@ def test_nothing_about_staleness_is_stored(project, shown):
 def test_the_filters_by_status_and_duration_follow_what_is_shown(project):
     silent, running = session(project, "running", DAY), session(project, "running", SECOND)
 
-    def found(**filters):
-        filters = Filters(**filters)
+    def found(query):
+        filters = Filters(q=query)
         return set(matching(project.pk, filters, timezone.now()).values_list("pk", flat=True))
 
-    assert found(status=("running",)) == {running}
-    assert found(status=("stale",)) == {silent}
-    assert found(status=("stale", "running")) == {silent, running}
-    assert found(status=("stale",), outcome=("failed",)) == {silent}
-    assert found(duration="1h") == set()
+    assert found("status:running") == {running}
+    assert found("status:stale") == {silent}
+    assert found("status:[stale,running]") == {silent, running}
+    assert found("status:[stale,failed]") == {silent}
+    assert found("duration:>=1h") == set()
 
 
 def test_the_read_api_keeps_the_recorded_status(project, client, get):

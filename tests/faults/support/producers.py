@@ -28,6 +28,7 @@ class Producer(threading.Thread):
         self.acks = 0
         self.refusals = 0  # answers "try again"
         self.faults: list[str] = []
+        self.last_error = "none"  # of a connection
         self.port = port
         self.bearer = {"Authorization": f"Bearer {token}"}
         self.chance = random.Random(seed)
@@ -39,11 +40,18 @@ class Producer(threading.Thread):
         while not self._is_done():
             try:
                 self.converse()
-            except (OSError, HTTPException, WebSocketException, EOFError):
+            except (OSError, HTTPException, WebSocketException, EOFError) as error:
+                self.last_error = repr(error)
                 self.stopping.wait(AWAY_S)
             except Exception as error:
                 self.faults.append(f"{self.name}: {error!r}")
                 raise
+
+    def state(self) -> str:
+        """Return in words what it did and whether it still sends."""
+        runs = "sends" if self.is_alive() else "has ended"
+        did = f"{self.acks} acknowledgements, {self.refusals} refusals, last error {self.last_error}"
+        return f"{self.name} {runs}: {did}, faults {self.faults}"
 
     def converse(self) -> None:
         """Send over one connection until it breaks or nothing is left to do."""

@@ -12,6 +12,7 @@ from loopscope_client.push import ledger as ledgers
 from loopscope_client.push.ledger import Progress
 from loopscope_client.push.send import Pusher, Unavailable
 from loopscope_client.push.sources import LINE_MAX, FileSource, LostLines, sources
+from loopscope_client.transcripts.files import producer_name
 from tests.loopscope_client.push.lines import line, write
 
 
@@ -133,6 +134,50 @@ def test_lines_are_sent_once_and_a_line_without_its_end_waits(pusher, server, tm
     assert [json.dumps(each) for each in server.events()] == [
         line("pi", number).decode().strip() for number in range(4)
     ]
+
+
+@pytest.fixture
+def grows(monkeypatch):
+    """Return a function: from then on a file gets a text as soon as a read has met its end."""
+
+    class Growing(io.FileIO):
+        def readinto(self, buffer):
+            length = super().readinto(buffer)
+            if not length and waiting:
+                file, text = waiting.pop()
+                with file:
+                    file.write(text)
+            return length
+
+    waiting = []
+
+    def grows(path, text):
+        waiting.append((path.open("ab"), text))
+        monkeypatch.setattr(Path, "open", lambda path, _mode: io.BufferedReader(Growing(path)))
+
+    return grows
+
+
+def test_a_line_that_is_completed_while_it_is_read_is_sent_whole(tmp_path, grows):
+    path = write("pi", tmp_path / "pi", range(1))
+    with path.open("ab") as file:
+        file.write(line("pi", 1)[:20])
+    grows(path, line("pi", 1)[20:])
+    source = FileSource("pi", path, "p")
+
+    batch = source.next(Progress())
+
+    assert batch.lines == [line("pi", 0).strip()]
+    assert source.next(batch.end).lines == [line("pi", 1).strip()]
+
+
+def test_a_file_whose_first_line_is_completed_while_it_is_read_has_one_producer(tmp_path, grows):
+    path = write("pi", tmp_path / "pi", [])
+    path.write_bytes(line("pi", 0)[:20])
+    grows(path, line("pi", 0)[20:])
+
+    assert list(sources("pi", tmp_path / "pi")) == []
+    assert source_of(tmp_path).producer == producer_name("pi", path.name, line("pi", 0).strip())
 
 
 def test_blank_lines_have_no_number(pusher, server, ledger, tmp_path):

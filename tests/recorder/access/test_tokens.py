@@ -1,5 +1,6 @@
 """Access tokens and the commands that make them."""
 
+import re
 from datetime import timedelta
 from io import StringIO
 
@@ -10,6 +11,7 @@ from django.test import Client as Browser
 from django.utils import timezone
 
 from recorder.access import tokens
+from recorder.access.rights import Right
 from recorder.models import AccessToken, Project
 
 pytestmark = pytest.mark.django_db
@@ -30,8 +32,8 @@ def test_a_token_is_found_and_says_what_it_may(project):
     found = tokens.find(tokens.issue(project, "mine", ["ingest"]))
 
     assert found.project == project
-    assert tokens.allows(found, "ingest")
-    assert not tokens.allows(found, "read")
+    assert tokens.has_right(found, Right.INGEST)
+    assert not tokens.has_right(found, Right.READ)
 
 
 def test_all_endpoints_accept_the_same_tokens(project):
@@ -43,10 +45,37 @@ def test_all_endpoints_accept_the_same_tokens(project):
     known = tokens.look_up(good)
 
     assert (known.pk, known.project) == (AccessToken.objects.get(name="good").pk, project.pk)
-    assert tokens.allows(known, "ingest")
-    assert not tokens.allows(known, "read")
+    assert tokens.has_right(known, Right.INGEST)
+    assert not tokens.has_right(known, Right.READ)
     for bad in (late, gone, f"{good[:-64]}{'0' * 64}", "lsk_none_0", "lsk", ""):
         assert tokens.look_up(bad) is None
+
+
+def test_a_rotated_token_works_beside_its_successor_for_a_day(project):
+    old = run("token", "create", "--name", "ci", "--scopes", "ingest").strip()
+    new = run("token", "rotate", old).strip()
+    row = AccessToken.objects.get(key=tokens.key_of(old))
+    assert [each.name for each in AccessToken.objects.all()] == ["ci", "ci"]
+    assert tokens.has_right(tokens.find(new), Right.INGEST)
+    assert not tokens.has_right(tokens.find(new), Right.READ)
+    assert tokens.look_up(old) is not None
+    assert timedelta(hours=23) < row.expires_at - timezone.now() <= timedelta(hours=24)
+    with pytest.raises(CommandError, match="without a successor"):
+        run("token", "rotate", tokens.key_of(old))
+    AccessToken.objects.filter(pk=row.pk).update(expires_at=timezone.now())
+    assert tokens.find(old) is None
+    assert tokens.find(new) is not None
+
+
+def test_a_token_of_some_days_expires(project):
+    token = run("token", "create", "--days", "7").strip()
+    left = tokens.find(token).expires_at - timezone.now()
+    assert timedelta(days=6) < left <= timedelta(days=7)
+    AccessToken.objects.update(expires_at=timezone.now())
+    assert "expired" in run("token", "list")
+    for days in ("0", "-5", "3651", "9" * 12):
+        with pytest.raises(CommandError, match="after 1 to 3650 days, or never"):
+            run("token", "create", "--days", days)
 
 
 def test_only_a_hash_of_the_secret_is_stored(project):
@@ -95,6 +124,29 @@ def test_the_list_shows_no_secret(project):
 
     assert "agent" in shown
     assert token.rsplit("_", 1)[1] not in shown
+
+
+def test_the_list_shows_when_and_from_where_a_token_was_used(project):
+    token = tokens.find(tokens.issue(project, "agent", ["read"]))
+    assert "never used" in run("token", "list")
+    tokens.note_use(token, "10.0.0.7")
+    assert re.search(r"used \d{4}-\d\d-\d\d \d\d:\d\d from 10\.0\.0\.7", run("token", "list"))
+
+
+def test_a_use_is_noted_once_a_minute_and_costs_a_query_only_then(project, django_assert_num_queries):
+    text = tokens.issue(project, "agent", ["read"])
+    before = tokens.find(text)
+    tokens.note_use(before, "10.0.0.7")
+    tokens.note_use(before, "10.0.0.8")  # another process found the row before the first use
+    used = tokens.find(text)
+    assert used.last_used_from == "10.0.0.7"
+    with django_assert_num_queries(0):
+        tokens.note_use(used, "10.0.0.8")
+
+    used.last_used_at -= timedelta(minutes=2)
+    used.save()
+    tokens.note_use(used, "10.0.0.8")
+    assert tokens.find(text).last_used_from == "10.0.0.8"
 
 
 @pytest.mark.parametrize("by", ["token", "name"])

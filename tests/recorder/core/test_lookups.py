@@ -34,6 +34,7 @@ def test_every_index_of_state_is_by_records_or_a_declared_look_up():
 def test_every_key_of_a_look_up_is_collected():
     assert {key for lookup in LOOKUPS for key in lookup.keys} == {*KEY_NAMES} - {
         "price_keys",
+        "shrinking_session_ids",
         "ending_producers",
     }
 

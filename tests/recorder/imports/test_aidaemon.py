@@ -9,13 +9,16 @@ import subprocess
 import sys
 from contextlib import closing
 from io import StringIO
+from itertools import count
 from pathlib import Path
+from threading import Event
 
 import pytest
 from django.core.management import CommandError, call_command
 
 from recorder.core.formats.aidaemon.events import TRANSLATORS
 from recorder.journal.read import texts
+from recorder.management.commands import import_runs
 from recorder.models import (
     Anomaly,
     Approval,
@@ -252,6 +255,26 @@ def test_a_file_with_an_events_table_of_another_kind_is_named(project, tmp_path)
     assert not JournalEvent.objects.exists()
 
 
+def test_what_is_written_during_the_first_import_is_followed(project, store, monkeypatch):
+    real, stopping = import_runs.Command._import, Event()
+
+    def imported(self, *arguments, **named):
+        answer = real(self, *arguments, **named)
+        if JournalEvent.objects.filter(kind="line").count() == 56:
+            insert(store, "user_message", content="and now?")
+        else:
+            stopping.set()
+        return answer
+
+    monkeypatch.setattr(import_runs.Command, "_import", imported)
+    monkeypatch.setattr(import_runs, "Event", lambda: stopping)
+    monkeypatch.setattr(import_runs, "POLL_S", 0.01)
+    monkeypatch.setattr(stopping, "wait", lambda _: stopping.is_set() or next(polls) > 50)
+    polls = count()
+    call_command("import_runs", store, follow=True, stdout=StringIO(), stderr=StringIO())
+    assert JournalEvent.objects.filter(kind="line").count() == 57
+
+
 @pytest.mark.slow
 def test_a_store_is_followed_while_its_program_writes(project, store, tmp_path):
     environment = os.environ | {
@@ -265,11 +288,14 @@ def test_a_store_is_followed_while_its_program_writes(project, store, tmp_path):
     command = [sys.executable, "manage.py", "import_runs", str(store), "--follow"]
     with subprocess.Popen(command, env=environment, cwd=ROOT, stdout=subprocess.PIPE, text=True) as following:
         base = tmp_path / "data" / "loopscope.sqlite3"
-        until(lambda: lines_in(base) == 56)
-        insert(store, "user_message", content="and now?")
-        until(lambda: lines_in(base) == 57)
-        following.send_signal(signal.SIGTERM)
-        following.communicate(timeout=LONGEST_S)
+        try:
+            until(lambda: lines_in(base) == 56)
+            insert(store, "user_message", content="and now?")
+            until(lambda: lines_in(base) == 57)
+            following.send_signal(signal.SIGTERM)
+            following.communicate(timeout=LONGEST_S)
+        finally:
+            following.kill()  # else the test would wait for it for ever
 
 
 def lines_in(base):

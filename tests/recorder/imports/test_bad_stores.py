@@ -1,8 +1,9 @@
 """Damaged stores: whatever a cell holds, its row is named and the rest is imported, once."""
 
 import shutil
+import signal
 import sqlite3
-import time
+import threading
 from contextlib import closing
 from io import StringIO
 
@@ -62,6 +63,7 @@ def spoiled(path, table, column, value, copy):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", STORES)
 def test_whatever_a_cell_holds_the_rest_is_imported_once(tmp_path, path):
     Project.objects.create(slug="whole")
@@ -200,15 +202,17 @@ def test_following_a_store_that_cannot_be_read_reports_it_at_the_end(
     shutil.copyfile(TAPES / "aidaemon/events.hand-made.db", copy)
     looks = iter([True])
 
-    def spoil(_):
+    def spoil(stopped, timeout):
         if next(looks, None) is None:
-            raise KeyboardInterrupt
-        if not is_first:
+            signal.raise_signal(signal.SIGTERM)
+        elif not is_first:
             copy.write_bytes(b"no store")
+        return wait(stopped, 0)
 
     if is_first:
         copy.write_bytes(b"no store")
-    monkeypatch.setattr(time, "sleep", spoil)
+    wait = threading.Event.wait
+    monkeypatch.setattr(threading.Event, "wait", spoil)
 
     is_clean, output = bring_in(copy, follow=True)
 

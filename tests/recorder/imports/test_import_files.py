@@ -295,6 +295,23 @@ def test_a_file_that_cannot_be_used_is_named_with_the_reason(project, tmp_path, 
     assert output in answer
 
 
+@pytest.mark.parametrize(
+    ("first", "place"),
+    [
+        ({"type": "system", "subtype": "init", "session_id": "a1"}, "~/.claude/projects/*/a1.jsonl"),
+        ({"type": "thread.started", "thread_id": "b2"}, "~/.codex/sessions/*/*/*/rollout-*-b2.jsonl"),
+        ({"type": "init", "session_id": "c3", "model": "gemini-2.5-flash"}, "~/.gemini/tmp/*/chats"),
+        ({"type": "step_start", "sessionID": "d4", "part": {}}, "~/.local/share/opencode/opencode.db"),
+    ],
+)
+def test_what_a_coding_agent_prints_is_refused_with_the_place_of_its_transcript(
+    project, tmp_path, first, place
+):
+    path = tmp_path / "stdout.jsonl"
+    path.write_bytes(json.dumps(first).encode() + b"\n")
+    assert place in run(path, fails="not everything")
+
+
 def test_a_folder_with_junk_gives_its_recordings(project, tmp_path):
     inner = tmp_path / "deep" / "er"
     inner.mkdir(parents=True)

@@ -1,6 +1,7 @@
 """Transcripts of coding agents give the records of their scripts: cut anywhere, in any order of files."""
 
 import json
+import os
 import shutil
 import sqlite3
 from contextlib import closing
@@ -17,7 +18,7 @@ from recorder.imports.detect import recordings
 from recorder.imports.import_files import import_files
 from recorder.imports.report import Report
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import EventRecord, LoopRecord, Producer, Project, Session
+from recorder.models import EventRecord, LoopRecord, Producer, Project, Session, Turn
 from recorder.projection.rebuild import rebuild
 from tests.recorder.journal.spans import captures
 
@@ -169,6 +170,16 @@ def test_the_folder_of_one_agent_skips_other_files(project, tmp_path):
     assert Session.objects.get().source == "codex"
 
 
+def test_the_home_of_an_agent_is_imported_in_order_of_its_last_writes(tmp_path):
+    for at, (name, scenario) in enumerate({"b": "plain", "c": "write", "a": "parallel"}.items()):
+        shutil.copy(files(f"claude-code/{scenario}")[0], tmp_path / f"{name}.jsonl")
+        os.utime(tmp_path / f"{name}.jsonl", (at, at))
+
+    found = recordings([tmp_path], "auto", Report())
+
+    assert [each.path.stem for each in found] == ["b", "c", "a"]
+
+
 HOMES = {
     "claude-code": ("task", "projects/-home-dev-project"),
     "codex": ("task", "sessions/2026/11/22"),
@@ -268,13 +279,15 @@ def test_reported_costs_win(project):
     assert (session.cost_source, session.cost_nano) == ("reported", 40_470_000)
 
 
-def test_a_session_that_sent_spans_is_not_counted_twice(project):
+def test_a_session_that_sent_spans_is_imported_into_the_same_session(project):
     """Claude Code sends the same session by OpenTelemetry and writes it to disk."""
     for batch in captures.lines("coding_agents/claude-code-otlp/write"):
         captures.record(project, batch)
-    wanted = captures.shape(project)
 
     report = imported(project, *files("claude-code/write"))
 
-    assert (report.problems, report.events, report.live) == ([], 0, 1)
-    assert captures.shape(project) == wanted
+    assert (report.problems, report.live) == ([], 0)
+    assert report.events > 0
+    session = Session.objects.get()
+    assert (session.source, session.loops, session.cost_source) == ("claude-code", 1, "reported")
+    assert session.turns == Turn.objects.count() == 3

@@ -1,15 +1,18 @@
 """Failures affect only their own batch: a line that raises, a lock, a full disk."""
 
 import asyncio
+import sqlite3
 from collections import Counter
+from contextlib import suppress
 
 import pytest
 from channels.db import database_sync_to_async
-from django.db import DataError, InterfaceError, OperationalError, connection
+from django.db import DatabaseError, DataError, InterfaceError, OperationalError, connection
 from hypothesis import given
 from hypothesis import strategies as st
 
 from recorder.core.recorder import Recorder
+from recorder.database import errors
 from recorder.database.errors import Busy, StoreError, raise_as_store_error
 from recorder.ingest import bisect, disk_reserve, pipeline
 from recorder.ingest.disk_reserve import Reserve
@@ -203,24 +206,59 @@ def because(kind, **attributes):
         (because(OperationalError, sqlite_errorname="SQLITE_READONLY"), "busy"),
         (because(OperationalError, sqlite_errorname="SQLITE_FULL"), "disk_full"),
         (because(OperationalError, sqlite_errorname="SQLITE_IOERR_READ"), "busy"),
+        (because(DatabaseError, sqlite_errorname="SQLITE_CORRUPT"), "busy"),
+        (because(OperationalError, sqlite_errorname="SQLITE_CORRUPT_INDEX"), "busy"),
         (because(OperationalError, sqlstate="53100"), "disk_full"),
         (because(OperationalError, sqlstate="57P01"), "busy"),
         (because(OperationalError, sqlstate=None), "busy"),
         (because(InterfaceError), "busy"),
     ],
 )
-def test_a_temporary_fault_is_reported_as_temporary(error, code):
+def test_a_temporary_fault_is_reported_as_temporary(error, code, monkeypatch):
+    monkeypatch.setattr(errors, "DAMAGE", errors.DamageReports())
     with pytest.raises(Busy) as raised:
         raise_as_store_error(error)
     assert raised.value.code == code
 
 
-@pytest.mark.parametrize(
-    "name", ["SQLITE_CORRUPT", "SQLITE_CORRUPT_INDEX", "SQLITE_NOTADB", "SQLITE_IOERR_FSYNC"]
-)
+@pytest.mark.parametrize("name", ["SQLITE_NOTADB", "SQLITE_IOERR_FSYNC"])
 def test_a_fault_that_stays_ends_the_process(name):
     with pytest.raises(StoreError):
         raise_as_store_error(because(OperationalError, sqlite_errorname=name))
+
+
+@pytest.mark.parametrize(
+    ("name", "ends"), [("SQLITE_IOERR_FSYNC", True), ("SQLITE_IOERR_DIR_FSYNC", True), ("SQLITE_FULL", False)]
+)
+@pytest.mark.skipif(connection.vendor != "sqlite", reason="PostgreSQL ends by itself")
+def test_a_failed_sync_ends_the_server_although_its_exception_is_caught(name, ends, monkeypatch):
+    reasons = []
+    monkeypatch.setattr(errors.SYNCS, "when_failed", reasons.append)
+    error = sqlite3.OperationalError("disk I/O error")
+    error.sqlite_errorname = name
+
+    with suppress(OperationalError), connection.wrap_database_errors:
+        raise error
+
+    assert [text.startswith("The disk did not keep what was written to") for text in reasons] == [True] * ends
+
+
+def test_damage_ends_the_process_once_it_is_reported_again(monkeypatch):
+    clock = iter([10.0, 11.9, 12.0])
+    monkeypatch.setattr(errors, "DAMAGE", errors.DamageReports())
+    monkeypatch.setattr(errors.time, "monotonic", lambda: next(clock))
+    damage = because(DatabaseError, sqlite_errorname="SQLITE_CORRUPT")
+
+    for _ in range(2):
+        with pytest.raises(Busy):
+            raise_as_store_error(damage)
+    with pytest.raises(StoreError, match="is damaged"):
+        raise_as_store_error(damage)
+
+
+def test_a_report_of_damage_is_forgotten_after_a_minute():
+    reports = errors.DamageReports()
+    assert [reports.is_repeated(at) for at in (0.0, 61.0, 62.0, 63.0)] == [False, False, False, True]
 
 
 @pytest.mark.parametrize(

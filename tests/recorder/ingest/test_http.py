@@ -278,7 +278,21 @@ def test_a_token_ends_when_it_expires_or_is_revoked(project, token):
 def test_a_token_remembers_when_it_was_used(token):
     post(body(*GOOD), token)
 
-    assert AccessToken.objects.get().last_used_at is not None
+    used = AccessToken.objects.get()
+    assert used.last_used_at is not None
+    assert used.last_used_from == "127.0.0.1"
+
+
+def test_a_token_remembers_the_address_before_the_proxy_and_at_most_one_a_minute(token, settings):
+    settings.LOOPSCOPE_PROXIES = 1
+    post(body(*GOOD), token, **{"x-forwarded-for": "1.1.1.1, 10.0.0.7"})
+    post(body(line(agent_start("later.a.1"))), token, **{"x-forwarded-for": "10.0.0.8"})
+    first = AccessToken.objects.get()
+    assert first.last_used_from == "10.0.0.7"
+
+    AccessToken.objects.update(last_used_at=first.last_used_at - timedelta(minutes=2))
+    post(body(line(agent_start("last.a.1"))), token, **{"x-forwarded-for": "10.0.0.8"})
+    assert AccessToken.objects.get().last_used_from == "10.0.0.8"
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"])

@@ -2,7 +2,6 @@
 
 import pytest
 
-from recorder.ingest import writer
 from tests.recorder.insights.llm_server import speaker
 from tests.recorder.projection.test_store import Projects
 
@@ -12,5 +11,4 @@ __all__ = ("speaker",)  # a fixture
 @pytest.fixture
 def fresh(db, monkeypatch):
     monkeypatch.setattr("recorder.insights.consolidate.PAUSE_S", 0)
-    yield Projects()
-    writer.close()
+    return Projects()

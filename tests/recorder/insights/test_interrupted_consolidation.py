@@ -12,6 +12,7 @@ from recorder.insights.consolidate import consolidate
 from recorder.models import EventRecord, Insight, InsightEvidence, JournalEvent, ReadLoop
 from tests.recorder.insights.fixtures import learned, working
 from tests.recorder.insights.projects import feed, quiet, world
+from tests.recorder.interruptions import Kill, Killed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,23 +43,6 @@ def test_killed_at_fifty_points_and_run_again_it_ends_as_if_undisturbed(fresh):
 
     assert learned(killed) == learned(undisturbed)
     assert learned(undisturbed)[0]
-
-
-class Killed(BaseException):
-    """As a kill: nothing that runs can catch it."""
-
-
-class Kill:
-    """Ends everything at the n-th statement."""
-
-    def __init__(self, left):
-        self.left = left
-
-    def __call__(self, execute, sql, *rest):
-        self.left -= 1
-        if self.left == 0:
-            raise Killed
-        return execute(sql, *rest)
 
 
 def forget(project):

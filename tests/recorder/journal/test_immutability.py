@@ -24,6 +24,8 @@ OTHER = {
     "kind": "flush",
     "received_at": datetime(2026, 1, 1, tzinfo=UTC),
     "size": 1,
+    "masked": 3,
+    "original": bytes(16),
     "pieces": "[1]",
     "own": b"{}",
     "pruned_on": date(2026, 1, 1),
@@ -105,3 +107,16 @@ def test_the_rule_comes_back_with_the_next_migration():
     refused(size=2)
     immutability.keep()
     refused(size=2)
+
+
+@pytest.mark.skipif(connection.vendor != "postgresql", reason="SQLite has no TRUNCATE")
+def test_the_journal_is_not_truncated():
+    before = JournalEvent.objects.count()
+    for tables in (immutability.JOURNAL, "recorder_project"):
+        with (
+            pytest.raises(IntegrityError, match=immutability.TRUNCATE_SAYS),
+            transaction.atomic(),
+            connection.cursor() as cursor,
+        ):
+            cursor.execute(f"TRUNCATE {tables} CASCADE")
+    assert JournalEvent.objects.count() == before

@@ -45,10 +45,14 @@ class Failures:
     rows: Sequence[Ended]
     total: Count
     unseen: Count
-    more_url: str  # the next page, "" on the last one
+    more: Params | None  # the next page, None on the last one
     first_url: str
     newest: Cursor | None  # of all failures: "mark all" leaves later ones unread
     seen_url: str
+
+    @property
+    def more_url(self) -> str:
+        return self.more.query if self.more else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +88,7 @@ def _failures(project: int, slug: str, user: int, params: Params) -> Failures:
         [_ended(slug, session, has_seen=has_seen) for session, has_seen in shown],
         total=count(failed, COUNT_MAX),
         unseen=count(failed.filter(~attention.is_read_by(user)), COUNT_MAX),
-        more_url=params.but(failed=more).query if more else "",
+        more=params.but(failed=more) if more else None,
         first_url=params.but().query,
         newest=Cursor(*newest) if newest else None,
         seen_url=links.mark_failures_read(slug),

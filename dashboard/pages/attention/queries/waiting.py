@@ -60,10 +60,14 @@ class Waiting:
 
     rows: Sequence[Question]
     total: Count
-    more_url: str  # the next page, "" on the last one
+    more: Params | None  # the next page, None on the last one
     first_url: str
     stale: Count  # sessions without recent events, whose approvals are not listed
     stale_url: str
+
+    @property
+    def more_url(self) -> str:
+        return self.more.query if self.more else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,10 +94,10 @@ def _waiting(project: int, slug: str, params: Params) -> Waiting:
     return Waiting(
         [_question(slug, each, tools.get((each.loop_id or 0, each.tool_call_id), "")) for each in shown],
         count(unresolved, COUNT_MAX),
-        params.but(waiting=shown[-1].pk).query if len(found) > PAGE else "",
+        params.but(waiting=shown[-1].pk) if len(found) > PAGE else None,
         params.but().query,
         count(silent, COUNT_MAX),
-        links.sessions(slug, view="stale", agent=params.agent, source=params.source),
+        links.sessions(slug, view="stale", q=params.q),
     )
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from django.db.models import Case, Count, F, Q, QuerySet, Sum, When
 
 from dashboard.compaction_analysis.queries.passes import Pass, passes, shown
-from dashboard.pages.compactions.queries.list import AGENT, CONFIG
+from dashboard.query_language.queries.compactions import AGENT, CONFIG
 from dashboard.shared.config_labels import Chip, chips
 from recorder.models import Compaction
 

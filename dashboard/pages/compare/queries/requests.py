@@ -47,7 +47,7 @@ def _missing(size: int, *, is_pruned: bool) -> str:
 
 
 def _read(slug: str, event: int, body: bytes) -> Request | None:
-    """Return the request of a recorded line; None for a line of another format that stands for one."""
+    """Return the request of a recorded line; None for a line of another format that represents one."""
     try:
         fields = read_object(strip_sse_framing(body), NO_LIMITS)
     except InvalidLineError:

@@ -1,7 +1,7 @@
 """Database queries of the costs page."""
 
-from dashboard.pages.costs.queries.overview import page, pages
-from dashboard.pages.costs.queries.prices import has_own_price, is_repricing_ahead, prices
+from dashboard.pages.costs.queries.overview import menus, page, pages
+from dashboard.pages.costs.queries.prices import is_repricing_ahead, own_price, prices
 from dashboard.pages.costs.queries.reconciliation import accounts
 
-__all__ = ("accounts", "has_own_price", "is_repricing_ahead", "page", "pages", "prices")
+__all__ = ("accounts", "is_repricing_ahead", "menus", "own_price", "page", "pages", "prices")

@@ -21,15 +21,18 @@ from dashboard.pages.costs.figures import (
     figures,
     ranked,
 )
-from dashboard.pages.costs.params import FILTERS, Params, Period
-from dashboard.pages.costs.queries import selection_usage, sessions, spending
+from dashboard.pages.costs.params import MENUS, Params, Period
+from dashboard.pages.costs.queries import records, spending
 from dashboard.pages.costs.queries.unpriced_models import Unpriced, unpriced
+from dashboard.pages.costs.totals import UsageTotals
+from dashboard.query_language.box import parsed
 from dashboard.shared import durations
 from dashboard.shared.config_labels import chips
 from dashboard.shared.durations import SAMPLE_OF_CONFIG, SAMPLE_OF_PROJECT, Duration
 from dashboard.shared.series_colours import OTHERS, chart_chips, series_class
+from dashboard.shared.spending.scope import Scope
 from dashboard.web import links
-from dashboard.web.filters import Bar, Menu, options
+from dashboard.web.filters import Menu, options
 from recorder.models import ModelConfig, Project, Session, Turn
 
 AGENTS_FROM = 1_000  # the newest sessions, whose agents are options of the filter
@@ -43,9 +46,17 @@ class Page:
     """All totals of the page; root of the panel costs/figures."""
 
     figures: Figures
-    bar: Bar
     unpriced: Unpriced
     path: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Usage:
+    """Usage rows of a period, its cost by bar, and the totals of the period before."""
+
+    rows: list[UsageRow]
+    bars: list[UsageRow]
+    before: UsageTotals
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +65,14 @@ class _UsageData:
 
     project: Project
     params: Params
+    scope: Scope
     period: Period
     usage_rows: Collection[UsageRow]
     rows: int
 
     @property
     def ended(self) -> durations.Period:
-        return durations.Period(self.period.start, self.period.end)
+        return records.span(self.period)
 
     def shown(self, of: Callable[[UsageRow], Key]) -> list[Key]:
         """Return the keys that get a row."""
@@ -70,26 +82,35 @@ class _UsageData:
 def page(project: Project, params: Params, now: datetime, rows: int = ROWS_MAX) -> Page:
     """Return the costs of a project, with at most `rows` table rows."""
     period = params.period(now)
-    usage_rows = [
-        *spending.usage_rows(project.pk, params, period),
-        *selection_usage.usage_rows(project.pk, params, period),
-    ]
-    bars = spending.bars(project.pk, params, period)
+    scope = parsed(params.q).spending(project.pk, now, params.reader).without(params.left_out)
+    # Always by config, which identifies models without a price.
+    keys = ("segment", "config", "agent") if params.by == "agent" else ("segment", "config")
+    usage = _usage(project.pk, scope, period, keys)
+    usage_rows, bars = [*usage.rows, *records.of_selection(project.pk, scope, period)], usage.bars
     if params.by == "session":
-        most_expensive = sessions.most_expensive(project.pk, period, rows - 1)
-        # The rollups know no session: add the rows of single sessions and subtract them from the rest
+        most_expensive = records.most_expensive(project.pk, scope, period, rows - 1)
+        # The usage rows know no session: add the rows of single sessions and subtract them from the rest
         # (session 0).
-        by_session = sessions.usage_rows(most_expensive, params, period)
+        by_session = records.of_sessions(project.pk, scope, period, most_expensive)
         by_session += [replace(row, usage=-row.usage, session=0) for row in by_session]
         usage_rows, bars = [*usage_rows, *by_session], [*bars, *by_session]
-    grouping = _GROUPINGS[params.by](_UsageData(project, params, period, usage_rows, rows))
-    path = reverse("costs", args=[project.slug])
-    before = spending.whole(project.pk, params, period.before)
+    grouping = _GROUPINGS[params.by](_UsageData(project, params, scope, period, usage_rows, rows))
     return Page(
-        figures(params, period, usage_rows, bars, grouping, before),
-        FILTERS.bar(replace(params, notes=()), path, menus(project.pk, params)),
+        figures(params, period, usage_rows, bars, grouping, usage.before),
         unpriced(project.pk, usage_rows, now),
-        path,
+        reverse("costs", args=[project.slug]),
+    )
+
+
+def _usage(project: int, scope: Scope, period: Period, keys: Collection[str]) -> _Usage:
+    """Read the rollups with three queries if they can answer the query, else the records with four."""
+    if scope.rollups is None:
+        rows = records.usage_rows(project, scope, period, keys)
+        return _Usage(rows, rows, records.whole(project, scope, period.before))
+    return _Usage(
+        spending.usage_rows(project, scope.rollups, period, keys),
+        spending.bars(project, scope.rollups, period, keys),
+        spending.whole(project, scope.rollups, period.before),
     )
 
 
@@ -100,16 +121,19 @@ def pages(params: Params, projects: Collection[int]) -> Mapping[int, Page]:
 
 
 def menus(project: int, params: Params) -> list[Menu]:
-    """Return the menus of the filters: recorded values and the current selection. Three queries."""
+    """Return the menus, which write the query: recorded values and the current selection. Three queries."""
     newest = Session.objects.filter(project=project).order_by("-last_event_at", "-pk")
     agents = newest.values_list("agent_id", flat=True)[:AGENTS_FROM]
     switched = Turn.objects.filter(loop__session__project=project, loop__has_switched=True)
     took_over = switched.exclude(agent_id="").values_list("agent_id", flat=True).distinct()[:OPTIONS_MAX]
     models = ModelConfig.objects.filter(project=project).values_list("model", flat=True).distinct()
-    return [
-        Menu("Agent", options("agent", [*agents, *took_over], params.agent)),
-        Menu("Model", options("model", models.order_by("model")[:OPTIONS_MAX], params.model)),
-    ]
+    offered = {"agent": [*agents, *took_over], "model": models.order_by("model")[:OPTIONS_MAX]}
+    return MENUS.on(
+        [
+            Menu(name.capitalize(), options(name, values, params.chosen.get(name, ())))
+            for name, values in offered.items()
+        ]
+    )
 
 
 def _by_config(usage_data: _UsageData) -> Grouping:
@@ -122,8 +146,8 @@ def _by_config(usage_data: _UsageData) -> Grouping:
         for pk, chip in labels.items()
     }
     names = {key: named.get(key, UNKNOWN_NAME) if isinstance(key, int) else UNKNOWN_NAME for key in shown}
-    found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended)
-    return Grouping(_config, names, _times(usage_data, found, lambda each: each.config), SAMPLE_OF_CONFIG)
+    found = durations.of_configs(usage_data.project.pk, list(labels), usage_data.ended, usage_data.scope)
+    return Grouping(_config, names, _times(found, lambda each: each.config), SAMPLE_OF_CONFIG)
 
 
 def _by_model(usage_data: _UsageData) -> Grouping:
@@ -135,16 +159,16 @@ def _by_model(usage_data: _UsageData) -> Grouping:
 
     shown = usage_data.shown(of)
     named = [pk for pk, model in models.items() if model in shown]
-    found = durations.of_configs(usage_data.project.pk, named, usage_data.ended)
-    times = _times(usage_data, found, lambda each: models[each.config or 0])
-    names = _coloured(shown, lambda model: usage_data.params.but(model=(model,)))
+    found = durations.of_configs(usage_data.project.pk, named, usage_data.ended, usage_data.scope)
+    times = _times(found, lambda each: models[each.config or 0])
+    names = _coloured(shown, lambda model: usage_data.params.only("model", model))
     return Grouping(of, names, times, SAMPLE_OF_CONFIG)
 
 
 def _by_agent(usage_data: _UsageData) -> Grouping:
-    found = durations.of_newest(usage_data.project.pk, usage_data.ended)
-    names = _coloured(usage_data.shown(_agent), lambda agent: usage_data.params.but(agent=(agent,)))
-    return Grouping(_agent, names, _times(usage_data, found, lambda each: each.agent), SAMPLE_OF_PROJECT)
+    found = durations.of_newest(usage_data.project.pk, usage_data.ended, usage_data.scope)
+    names = _coloured(usage_data.shown(_agent), lambda agent: usage_data.params.only("agent", agent))
+    return Grouping(_agent, names, _times(found, lambda each: each.agent), SAMPLE_OF_PROJECT)
 
 
 def _by_session(usage_data: _UsageData) -> Grouping:
@@ -156,29 +180,17 @@ def _by_session(usage_data: _UsageData) -> Grouping:
         for index, pk in enumerate(shown)
         if isinstance(pk, int) and pk in titles
     }
-    found = durations.of_newest_whole(usage_data.project.pk, usage_data.ended)
-    times = _times(usage_data, found, lambda each: each.session)
+    found = durations.of_newest_whole(usage_data.project.pk, usage_data.ended, usage_data.scope)
+    times = _times(found, lambda each: each.session)
     return Grouping(_session, names | {0: Name("other sessions", OTHERS)}, times, SAMPLE_OF_PROJECT)
 
 
 _GROUPINGS = {"config": _by_config, "model": _by_model, "agent": _by_agent, "session": _by_session}
 
 
-def _times(
-    usage_data: _UsageData, found: Iterable[Duration], of: Callable[[Duration], Key]
-) -> Mapping[Key, Times]:
-    """Return the percentiles of the durations that match the filters, by key."""
-    params = usage_data.params
-    excluded = spending.excluded(params)
-    of_model = ModelConfig.objects.filter(project=usage_data.project, model__in=params.model)
-    configs = set(of_model.values_list("pk", flat=True)) if params.model else None
-    by_key = durations.grouped(
-        (of(each), each.ms)
-        for each in found
-        if each.segment not in excluded
-        and (not params.agent or each.agent in params.agent)
-        and (configs is None or each.config in configs)
-    )
+def _times(found: Iterable[Duration], of: Callable[[Duration], Key]) -> Mapping[Key, Times]:
+    """Return the percentiles of durations by key."""
+    by_key = durations.grouped((of(each), each.ms) for each in found)
     rank = durations.percentile
     return {key: Times(rank(values, 50), rank(values, 95)) for key, values in by_key.items()}
 
@@ -195,10 +207,10 @@ def _session(usage_row: UsageRow) -> Key:
     return usage_row.session
 
 
-def _coloured(keys: Collection[Key], params_of: Callable[[str], Params]) -> dict[Key, Name]:
+def _coloured(keys: Collection[Key], link: Callable[[str], str]) -> dict[Key, Name]:
     """Return names that link to the page filtered by that key; the colour follows the position."""
     return {
-        key: Name(str(key), _colour(index), href=params_of(str(key)).query) if key else UNKNOWN_NAME
+        key: Name(str(key), _colour(index), href=link(str(key))) if key else UNKNOWN_NAME
         for index, key in enumerate(keys)
     }
 

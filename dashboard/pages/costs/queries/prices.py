@@ -101,9 +101,9 @@ def _prices(project: int, now: datetime) -> Prices:
     )
 
 
-def has_own_price(project: int, pk: int) -> bool:
-    """Whether a price was set in the project, not copied from the price list. One query."""
-    return PriceRow.objects.filter(project=project, pk=pk, is_own=True).exists()
+def own_price(project: int, pk: int) -> PriceRow | None:
+    """Return a price that was set in the project, not copied from the price list. One query."""
+    return PriceRow.objects.filter(project=project, pk=pk, is_own=True).first()
 
 
 def is_repricing_ahead(project: int) -> bool:

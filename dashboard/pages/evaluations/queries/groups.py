@@ -123,10 +123,12 @@ class Group:
 
 
 def groups(pks: Collection[int]) -> Mapping[int, Group]:
-    """Return groups by primary key. Three queries, four if the turns of a branch had several configs."""
-    records = ParallelGroupRecord.objects.filter(pk__in=pks).select_related(
-        "session__project", "judge__config"
-    )
+    """Return groups by primary key. Three queries, four if the turns of a branch had several configs.
+
+    A group whose session is being deleted is left out: its project has no URL.
+    """
+    kept = ParallelGroupRecord.objects.filter(pk__in=pks).exclude(session__project__slug=Project.DELETING)
+    records = kept.select_related("session__project", "judge__config")
     last = Turn.objects.filter(loop=OuterRef("pk")).order_by("-ordinal").values("end_event")[:1]
     loops: dict[int, list[LoopRecord]] = defaultdict(list)
     found = LoopRecord.objects.filter(group__in=pks).select_related("config").defer(*BODIES)

@@ -6,11 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.db.models import Exists, OuterRef, Q, QuerySet
+from django.db.models import Exists, OuterRef, QuerySet
 
 from dashboard.comparison.turn_table import MINUS
-from dashboard.pages.evaluations.list_params import VERDICTS, Filters
+from dashboard.pages.evaluations.list_params import COLUMNS, MENUS, VERDICTS, Filters
 from dashboard.pages.evaluations.queries.groups import BEGAN, Branch, Group, began_at, groups
+from dashboard.query_language.box import parsed
+from dashboard.query_language.conditions import evaluation_condition
 from dashboard.rendering.number_format import NONE, money
 from dashboard.shared.config_labels import chips
 from dashboard.shared.costs import Cost
@@ -40,6 +42,7 @@ class Row:
     margin: str  # signed, "" when unknown
     at: datetime | None
     ended_at: datetime | None
+    columns: tuple[str, ...]  # after the first
 
 
 def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
@@ -48,24 +51,11 @@ def of_project(project: int) -> QuerySet[ParallelGroupRecord]:
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[ParallelGroupRecord]:
     """Return the evaluations that match the filters, unordered; `began_at` is their time."""
-    rows = of_project(project).annotate(began_at=BEGAN)
-    branches = LoopRecord.objects.filter(group=OuterRef("pk"))
-    for key in filters.config:
-        rows = rows.filter(_has_config(branches, key))
-    if filters.winner:
-        rows = rows.filter(_has_config(branches.filter(is_selected=True), *filters.winner))
-    if filters.verdict:
-        rows = rows.filter(verdict__in=filters.verdict)
+    query = parsed(filters.q).on(evaluation_condition, project, now, filters.reader)
+    rows = of_project(project).filter(query).annotate(began_at=BEGAN)
     if filters.session:
         rows = rows.filter(session=filters.session)
     return rows.filter(**time_range(filters, now).within("began_at"))
-
-
-def _has_config(branches: QuerySet[LoopRecord], *keys: str) -> Q:
-    """Return the condition that a branch began with one of these configs, or has a turn that it answered."""
-    answered = Turn.objects.filter(loop=OuterRef("pk"), config__key__in=keys)
-    switched = branches.filter(Exists(answered), has_switched=True)
-    return Q(Exists(branches.filter(config__key__in=keys))) | Q(Exists(switched))
 
 
 def menus(project: int, filters: Filters) -> Sequence[Menu]:
@@ -77,10 +67,13 @@ def menus(project: int, filters: Filters) -> Sequence[Menu]:
     ).values("pk")
     later = Turn.objects.filter(loop__in=switched, config__isnull=False).values_list("config_id", flat=True)
     configs = chips({*found, *filter(None, later.distinct())}).values()
-    return (
-        Menu("Configs (all of)", config_options("config", configs, filters.config)),
-        Menu("Winner", config_options("winner", configs, filters.winner)),
-        Menu("Verdict", choices("verdict", VERDICTS, filters.verdict)),
+    chosen = filters.chosen
+    return MENUS.on(
+        (
+            Menu("Configs (all of)", config_options("config", configs, chosen.get("config", ()))),
+            Menu("Winner", config_options("winner", configs, chosen.get("winner", ()))),
+            Menu("Verdict", choices("verdict", VERDICTS, chosen.get("evaluation", ()))),
+        )
     )
 
 
@@ -89,12 +82,12 @@ def sessions(pks: Collection[int]) -> Mapping[int, int]:
     return dict(ParallelGroupRecord.objects.filter(pk__in=pks).values_list("pk", "session_id"))
 
 
-def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
+def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:
     """Return the rows of the evaluations that belong to the project. Three queries."""
-    return {pk: _row(group) for pk, group in groups(pks).items() if group.project.pk == project}
+    return {pk: _row(group, columns) for pk, group in groups(pks).items() if group.project.pk == project}
 
 
-def _runner_up(group: Group) -> Branch | None:
+def runner_up(group: Group) -> Branch | None:
     """Return the cheapest completed branch beside the winner; only if every such branch has a price."""
     others = [
         branch for branch in group.branches if branch is not group.winner and branch.state == "completed"
@@ -120,15 +113,15 @@ def _margin(winner: Branch | None, other: Branch | None) -> str:
     return f"{'+' if more >= 0 else MINUS}{money(abs(more))}"
 
 
-def _end(group: Group) -> datetime | None:
+def end_of(group: Group) -> datetime | None:
     """Return the time at which the duration of an evaluation ends; None while it runs."""
     if group.state == "stale":
         return group.session.last_event_at
     return None if group.is_running else group.record.ended_at
 
 
-def _row(group: Group) -> Row:
-    record, other = group.record, _runner_up(group)
+def _row(group: Group, columns: tuple[str, ...]) -> Row:
+    record, other = group.record, runner_up(group)
     return Row(
         pk=record.pk,
         url=links.evaluation(group.project.slug, record.pk),
@@ -145,5 +138,6 @@ def _row(group: Group) -> Row:
         runner_up_cost=_cost(other),
         margin=_margin(group.winner, other),
         at=began_at(record),
-        ended_at=_end(group),
+        ended_at=end_of(group),
+        columns=columns,
     )

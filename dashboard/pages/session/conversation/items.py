@@ -10,6 +10,7 @@ from typing import Literal
 
 from dashboard.live.streaming_text import Block
 from dashboard.pages.session.events.bodies import Excerpt
+from dashboard.shared.waste.queries.marks import Mark
 
 ONE_BATCH_MS = 2
 _FRACTION = re.compile(r"\b(\d{1,9}) ?(?:of|/) ?(\d{1,9})\b")
@@ -98,6 +99,9 @@ class Tool:
     child: Child | None = None
     waiting_since: datetime | None = None  # for approval
     as_of: str = ""  # URL of the session at the end of the call
+    block_url: str = ""  # of its result in the block ledger
+    block_tokens: int | None = None  # of its result in each turn that carries it; None: not in the ledger
+    waste: Mark | None = None
     part: str = "tool"
 
     @property

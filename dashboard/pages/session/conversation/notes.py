@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dashboard.pages.session.conversation.items import DECISIONS, CompactionDivider, Item, Note, Tone
 from dashboard.pages.session.events.bodies import Body, Excerpt, Object, folded, number, pretty, string
+from dashboard.rendering.shared_page import is_shared, masked_text
 from dashboard.web import links
 from recorder.core.formats.native import EVENT_TYPES
 
@@ -25,7 +26,7 @@ SILENT = {
         "ParallelLoopStart",
         "ParallelLoopEnd",
     ),
-    *("UsageSnapshot", "SessionInfo", "CompactionStarted"),
+    *("UsageSnapshot", "SessionInfo", "CompactionStarted", "CallReported", "LoopWithdrawn"),
 }
 
 
@@ -134,6 +135,8 @@ def _progress(event: Object) -> Note:
 def _linked(event: Object) -> Note:
     if event.get("child_session_id") == event.get("parent_session_id") and event.get("child_loop_id"):
         return Note("Linked to a sub-agent's loop", icon="bot")
+    if is_shared():
+        return Note("Linked to the sub-agent in another session", icon="bot")
     return Note(f"Linked to the sub-agent in {string(event.get('child_session_id'))}", icon="bot")
 
 
@@ -142,7 +145,7 @@ def _unknown(event: Object) -> Note:
 
 
 def _text(event: Object, name: str) -> Excerpt | None:
-    text = string(event.get(name))
+    text = masked_text(string(event.get(name)))
     return Excerpt(text[:4_000], len(text)) if text else None
 
 

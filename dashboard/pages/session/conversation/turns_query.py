@@ -20,6 +20,8 @@ from django.db.models import Model, QuerySet
 
 from dashboard.live import streaming_text
 from dashboard.live.streaming_text import Block
+from dashboard.notes.queries import Entry, Marks, marks, of_turns
+from dashboard.pages.session.context.turn_words import CacheWords, cache_words
 from dashboard.pages.session.conversation import approvals_query, calls_query, folded_calls_query, lines_query
 from dashboard.pages.session.conversation.fold_messages import Address
 from dashboard.pages.session.conversation.items import Item, Question, raw_items
@@ -32,6 +34,7 @@ from dashboard.shared.costs import COST
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import State, is_stale
 from dashboard.shared.usage_bar import COLUMNS
+from dashboard.shared.waste.queries.marks import OF_TURN, TURN_COLUMNS, Mark, of_turn, until
 from dashboard.web import links
 from recorder.models import ModelConfig, Price, Turn
 
@@ -48,10 +51,14 @@ _TURNS = f"""SELECT t.id, {", ".join(f"t.{name}" for name in SHOWN)},
 COALESCE({_CHANGED("t")}, FALSE) AS is_changed, COALESCE({_CHANGED("b")}, FALSE) AS was_changed,
 COALESCE(NULLIF(t.agent_id, ''), l.agent_id) AS agent,
 l.session_id AS session, p.slug AS slug, {", ".join(f"s.{name} AS of_{name}" for name in SESSION_STATE)},
-{_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier
-FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
+{_BEGIN("t")} AS begun, {_BEGIN("b")} AS earlier,
+s.session_id AS session_name, l.loop_id AS loop_name, l.run AS run, p.id AS project,
+EXISTS (SELECT 1 FROM recorder_note n WHERE n.project_id = p.id AND n.session_id = s.session_id
+AND n.loop_id = l.loop_id AND n.run = l.run AND n.turn = t.ordinal) AS is_noted, k.verdict AS verdict,
+{TURN_COLUMNS} FROM recorder_turn t JOIN recorder_looprecord l ON l.id = t.loop_id
 JOIN recorder_session s ON s.id = l.session_id JOIN recorder_project p ON p.id = s.project_id
 LEFT JOIN recorder_turn b ON b.loop_id = t.loop_id AND b.ordinal = t.ordinal - 1
+LEFT JOIN recorder_ledgercall k ON k.turn = t.id {OF_TURN}
 WHERE {{}} ORDER BY t.id"""  # noqa: S608  names
 _NOT_SHOWN = {"_state", *(f"of_{name}" for name in SESSION_STATE)}
 TRIGGERS = {"User": "user", "SubAgent": "sub-agent", "Continuation": "tool results", "Branch": "branch"}
@@ -85,11 +92,19 @@ class TurnView:
     ended_at: datetime | None
     usage: Turn
     cost: Breakdown | None  # None while there is no cost
+    cache: CacheWords | None  # None while it is not in the block ledger
+    waste: Mark | None  # of the whole turn
     before: Sequence[Item]  # items between the previous turn and this one
     items: Sequence[Item]
     streaming: Sequence[Block]
     pruned_on: date | None  # last day on which bodies of it were pruned
     as_of: str  # URL of the session at the end of the turn
+    notes: Sequence[Entry]
+    note_url: str  # of the form that writes one
+
+    @property
+    def marks(self) -> Marks:
+        return marks(self.notes)
 
     @property
     def number(self) -> int:
@@ -124,6 +139,11 @@ class _Span:
     @property
     def turn_key(self) -> folded_calls_query.TurnKey:
         return self.slug, self.session, self.turn.loop_id, self.turn.ordinal
+
+    @property
+    def note_key(self) -> tuple[str, str, int, int]:
+        turn: Any = self.turn
+        return turn.session_name, turn.loop_name, turn.run, turn.ordinal
 
     @property
     def address(self) -> Address:
@@ -161,17 +181,18 @@ class TurnSource:
     blocks: Mapping[int, tuple[Block, ...]]
     questions: Mapping[int, Question]
     folded: Folded | None
+    notes: tuple[Entry, ...]
 
     @property
     def fingerprint(self) -> str:
         """Return a digest of the source. A line never changes without its record: it can only be pruned."""
         calls = self.own, self.others if self.loose else ()
-        shown = self.span.values, self.inside, self.loose, calls, self.blocks, self.questions
+        shown = self.span.values, self.inside, self.loose, calls, self.blocks, self.questions, self.notes
         return blake2b(repr(shown).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
 
 def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
-    """Return what turns are rendered from, by primary key. Seven queries at most, five for a running turn."""
+    """Return what turns are rendered from. Seven queries at most, five while one runs; notes take five."""
     spans = _spans(pks)
     loops = {span.turn.loop_id for span in spans}
     of_turns = f"{in_list('c.turn_id')} OR ({calls_query.outside_turns()})"
@@ -189,6 +210,7 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
     for placed in called:
         calls_of[placed.loop, placed.turn].append(placed.call)
     outside = [line for line in found if line.turn is None]
+    notes = _notes_of(spans)
     made = {}
     for span in spans:
         turn, pk = span.turn, span.turn.pk
@@ -196,7 +218,8 @@ def sources(pks: Collection[int]) -> Mapping[int, TurnSource]:
         own, others = calls_of[turn.loop_id, pk], calls_of[turn.loop_id, None]
         wanted = {line.id: questions[line.id] for line in (*inside, *loose) if line.id in questions}
         fold = folded[pk].folded if pk in folded else None
-        made[pk] = TurnSource(span, inside, loose, own, others, streamed.get(pk, {}), wanted, fold)
+        noted = notes.get(span.note_key, ())
+        made[pk] = TurnSource(span, inside, loose, own, others, streamed.get(pk, {}), wanted, fold, noted)
     return made
 
 
@@ -243,12 +266,16 @@ def _view(source: TurnSource, read: Mapping[int, Body]) -> TurnView:
         started_at=turn.started_at,
         ended_at=span.silent_since if span.state == "stale" else turn.ended_at,
         usage=turn,
-        cost=breakdown(turn) if _has_cost(turn) else None,
+        cost=breakdown(turn) if turn.unpriced or turn.cost_nano is not None else None,
+        cache=cache_words(turn, span.slug, span.session),
+        waste=of_turn(turn, span.slug, span.session),
         before=before.items(),
         items=reading.items(),
         streaming=reading.streaming(),
         pruned_on=reading.pruned_on or before.pruned_on,
         as_of=span.as_of,
+        notes=source.notes,
+        note_url=links.new_note(span.slug, span.session, loop=turn.loop_id, turn=turn.ordinal),
     )
 
 
@@ -257,7 +284,7 @@ def _spans(pks: Collection[int]) -> list[_Span]:
 
     One query, and two more if a turn has ended and has a config and a price: a running turn has none yet.
     """
-    ordered: list[Any] = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [list_param(pks)]))
+    ordered: list[Any] = list(Turn.objects.raw(_TURNS.format(in_list("t.id")), [until(), list_param(pks)]))
     configs = {
         config.pk: config for config in _configs({turn.config_id for turn in ordered if turn.config_id})
     }
@@ -279,6 +306,12 @@ def _spans(pks: Collection[int]) -> list[_Span]:
     ]
 
 
+def _notes_of(spans: Sequence[_Span]) -> Mapping[tuple[str, str, int, int], tuple[Entry, ...]]:
+    noted: list[Any] = [span.turn for span in spans if getattr(span.turn, "is_noted", False)]
+    keys = {(turn.session_name, turn.loop_name, turn.run, turn.ordinal) for turn in noted}
+    return of_turns(noted[0].project, keys) if noted else {}
+
+
 def _silent_since(turn: Turn) -> datetime | None:
     session = State.of([getattr(turn, f"of_{name}") for name in SESSION_STATE])
     return session.last_event_at if is_stale(session) else None
@@ -298,20 +331,13 @@ def _prices(pks: Collection[int]) -> QuerySet[Price]:
     return Price.objects.filter(pk__in_list=pks)
 
 
-def _has_cost(turn: Turn) -> bool:
-    return bool(turn.unpriced) or turn.cost_nano is not None
-
-
 def _lines_of(
     spans: Sequence[_Span],
     pks: Collection[int],
     more: Collection[int],
     folded: Collection[folded_calls_query.Fold],
 ) -> list[lines_query.LineRecord]:
-    """Return the unfolded lines of turns, the lines without a turn before them, and events `more`.
-
-    One query.
-    """
+    """Return unfolded lines of turns, lines without a turn before them, and events `more`. One query."""
     loops = list_param({span.turn.loop_id for span in spans})
     first = min((span.before for span in spans), default=0)
     last = max((span.begin for span in spans), default=0)

@@ -19,7 +19,7 @@ from dashboard.pages.session.events.bodies import (
     text_of,
 )
 from dashboard.pages.session.views import PLAIN, gone_if_pruned, line_or_404
-from dashboard.rendering import images
+from dashboard.rendering import event_paths, images, shared_page
 from dashboard.security.access import HtmxRequest, member
 from dashboard.web import links
 from dashboard.web.query_params import whole_number
@@ -37,13 +37,14 @@ INERT = "default-src 'none'; sandbox; frame-ancestors 'none'"
 @gone_if_pruned
 def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
     """Return one whole text of an event: as plain text, or to an htmx request as HTML in parts."""
-    raw = line_or_404(lookup.event, project, pk)
+    raw = shared_page.masked_line(line_or_404(lookup.event, project, pk))
     body, at = decode(raw), request.GET.get("at", "")
-    value = _at(body, at)
+    value = _at(body, at, "event-text")
     if not at:
         text = pretty(value) if body else clean(raw.decode(errors="replace"))
     else:
         text = result_text(value) if at.startswith("result") else text_of(value)
+    text = shared_page.masked_text(text)
     if not request.htmx:
         return HttpResponse(text, content_type=PLAIN)
     start = min(whole_number(request.GET.get("from", "")) or 0, len(text))
@@ -67,7 +68,7 @@ def event_text(request: HtmxRequest, project: Project, pk: int) -> HttpResponse:
 @gone_if_pruned
 def event_image(request: HttpRequest, project: Project, pk: int) -> HttpResponse:
     """Return an image inside an event, with the media type detected from its bytes."""
-    part = _at(decode(line_or_404(lookup.event, project, pk)), request.GET.get("at", ""))
+    part = _at(decode(line_or_404(lookup.event, project, pk)), request.GET.get("at", ""), "event-image")
     raw = images.decode_base64(string(obj(part).get("data")))
     image = images.identify(raw) if raw else None
     if raw is None or image is None:
@@ -81,7 +82,10 @@ def event_image(request: HttpRequest, project: Project, pk: int) -> HttpResponse
     return HttpResponse(raw, content_type=image.mime, headers=headers)
 
 
-def _at(body: Object, path: str) -> Json:
+def _at(body: Object, path: str, route: str) -> Json:
+    """Return what is at a path; through a share link only what the conversation links. Raises Http404."""
+    if shared_page.is_shared() and not event_paths.is_linked(route, body, path):
+        raise Http404
     try:
         return at_path(body, path) if path else dict(body)
     except LookupError as error:

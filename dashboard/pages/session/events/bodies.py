@@ -7,6 +7,7 @@ from datetime import date, datetime
 from html import escape
 from typing import cast
 
+from dashboard.rendering.shared_page import masked_text
 from dashboard.web import links
 from recorder.core.content.text import clean
 from recorder.core.formats.base import strip_sse_framing
@@ -117,11 +118,13 @@ def at_path(event: Object, path: str) -> Json:
 
 def excerpt(slug: str, event: int, path: str, text: str) -> Excerpt:
     """Return `text`, the value at `path` of an event, shortened to a preview."""
+    text = masked_text(text)
     return _cut(slug, event, path, text, text[:PREVIEW])
 
 
 def folded(slug: str, event: int, path: str, text: str) -> Excerpt:
     """Return the first lines of `text`, the value at `path` of an event; the rest is loaded on demand."""
+    text = masked_text(text)
     head = "\n".join(text.split("\n", HEAD_LINES)[:HEAD_LINES])[:HEAD]
     size = len(escape(head).encode(errors="replace"))
     return _cut(

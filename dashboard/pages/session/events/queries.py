@@ -7,7 +7,7 @@ its rows; bodies larger than SUMMED_BYTES are not read.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 from typing import Any
@@ -24,6 +24,7 @@ from django.db.models import (
 )
 from django.db.models.functions import Coalesce
 
+from dashboard.notes.counts import NoteCount, of_events
 from dashboard.pages.session.events.bodies import Object, decode
 from dashboard.pages.session.events.filters import DELTA, SESSION, EventFilters
 from dashboard.pages.session.events.summaries import summary, tick
@@ -62,6 +63,7 @@ class EventRow:
     tick: str
     summary: str
     size: int
+    masked: int  # values that are masked in its line
     loop: str  # id of its loop, in lists of several loops
     late: bool
     is_unknown: bool
@@ -70,6 +72,8 @@ class EventRow:
     text_url: str
     pruned_on: date | None
     as_of: str  # URL of the session as of this event
+    notes: NoteCount | None  # anchored here
+    notes_url: str
 
     @property
     def order(self) -> int:
@@ -161,7 +165,7 @@ def between(scope: Scope, first: int, last: int | None) -> list[int]:
 
 
 def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
-    """Return events as rows. Two queries."""
+    """Return events as rows. Three queries."""
     begun = JournalEvent.objects.filter(pk=OuterRef("loop__start_event"))
     found = (
         scope.rows.filter(pk__in=pks)
@@ -171,12 +175,21 @@ def rows(scope: Scope, pks: Collection[int]) -> Mapping[int, EventRow]:
         .defer("journal__own", "journal__pieces")
     )
     bodies = texts([record.pk for record in found if record.journal.size <= SUMMED_BYTES])
+    noted = _noted(found)
     return {
         record.pk: _row(
-            scope, record, _Read(bodies.get(record.pk), record.previous, record.deltas, record.begun)
+            scope,
+            record,
+            _Read(bodies.get(record.pk), record.previous, record.deltas, record.begun, noted.get(record.pk)),
         )
         for record in found
     }
+
+
+def _noted(found: Iterable[EventRecord]) -> Mapping[int, NoteCount]:
+    shown = {record.pk: record.session for record in found}
+    session = next(filter(None, shown.values()), None)
+    return of_events(session.project_id, session.session_id, shown) if session else {}
 
 
 def deltas(scope: Scope, before: int, slug: str) -> Sequence[Delta]:
@@ -239,6 +252,7 @@ class _Read:
     previous: int
     deltas: int
     begun: datetime | None  # receive time of the start of its loop
+    notes: NoteCount | None
 
 
 def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
@@ -262,6 +276,7 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         tick=tick(record.type, event),
         summary=_summary(record, event, read.body),
         size=record.journal.size,
+        masked=record.journal.masked or 0,
         loop=record.loop.loop_id if record.loop and not scope.loop else "",
         late=record.late,
         is_unknown=record.type not in EVENT_TYPES and record.origin != ORIGIN_SILENT,
@@ -270,6 +285,8 @@ def _row(scope: Scope, record: EventRecord, read: _Read) -> EventRow:
         text_url=links.event_text(slug, record.pk, ""),
         pruned_on=record.journal.pruned_on,
         as_of=links.as_of(slug, scope.session, record.pk, loop=record.loop_id, tab="events"),
+        notes=read.notes,
+        notes_url=links.note_page(slug, read.notes.first) if read.notes else "",
     )
 
 

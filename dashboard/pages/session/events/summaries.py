@@ -73,10 +73,13 @@ def _turn_start(event: Object) -> str:
     return f"turn {number(event.get('turn_index'))}, triggered by {string(event.get('triggered_by'))}"
 
 
+_REQUEST = (("messages", "message"), ("tools", "tool"))
+
+
 def _turn_request(event: Object) -> str:
     payload = obj(event.get("payload"))
-    sent = plural(len(items(payload.get("messages"))), "message")
-    return f"{string(payload.get('model_id'))}, {sent}, {plural(len(items(payload.get('tools'))), 'tool')}"
+    sent = [plural(len(items(payload[name])), word) for name, word in _REQUEST if name in payload]
+    return ", ".join(filter(None, (string(payload.get("model_id")), *sent)))
 
 
 def _turn_end(event: Object) -> str:

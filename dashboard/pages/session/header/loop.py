@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from dashboard.pages.session.tree.rows import OF_SESSION
 from dashboard.pages.session.tree.structure import Shape, ShapeOf
+from dashboard.rendering.shared_page import is_shared
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_diff import Setting, settings, strip
 from dashboard.shared.config_labels import OF_LOOP, AnsweredBy, Chip, answered_by, chips_of
@@ -88,7 +89,7 @@ class Head:
     of: int
     relation: str
     parent: Neighbour | None
-    parent_id: str
+    parent_id: str  # of a loop that is not in the session
     adjacent: AdjacentLoops
     chips: Sequence[Chip]  # of its configs: that of its start, then in order of first answers
     is_inferred: bool
@@ -101,6 +102,11 @@ class Head:
     started_at: datetime | None
     ended_at: datetime | None
     totals: LoopRecord
+
+    @property
+    def is_shared(self) -> bool:
+        """Return whether the page is drawn for a share link."""
+        return is_shared()
 
     @property
     def compactions(self) -> int:

@@ -9,14 +9,15 @@ from typing import Any
 
 from django.db.models import Case, Count, Exists, IntegerField, OuterRef, QuerySet, Subquery, Value, When
 
+from dashboard.rendering.shared_page import is_shared
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.costs import COST, NOTHING, Cost, sessions_with_sub_agents
 from dashboard.shared.session_state import end_of_session, status_of_session
 from dashboard.shared.usage_bar import COLUMNS, kinds
 from dashboard.web import links
 from recorder.core.content.labels import metadata_of, tags_of
-from recorder.core.formats.registry import SUBSCRIBED
-from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall
+from recorder.core.formats.registry import SETTLED, SUBSCRIBED
+from recorder.models import EventRecord, LoopRecord, Pin, Session, ToolCall, TranscriptLine
 
 STATE = (
     "session_id",
@@ -52,11 +53,22 @@ PINS = Pin.objects.filter(project=OuterRef("project"), session_id=OuterRef("sess
 
 @dataclass(frozen=True, slots=True)
 class Spawner:
-    """The loop of another session that spawned this one; `url` is "" if it was not recorded."""
+    """The loop of another session that spawned this one; `url` is "" if it was not recorded.
+
+    `name` is "" on a shared page if it was not.
+    """
 
     name: str
     tool_name: str
     url: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Continued:
+    """The session whose history this one repeats and goes on from."""
+
+    name: str
+    url: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +92,7 @@ class Header:
     waiting: int
     waiting_since: datetime | None
     spawner: Spawner | None
+    continued: Continued | None
     started_at: datetime
     ended_at: datetime | None
     last_event_at: datetime
@@ -126,6 +139,11 @@ class Header:
         return links.jump(self.slug, self.pk, "error")
 
     @property
+    def what_if_url(self) -> str:
+        """Return the link to other prices and policies, "" as of an event: it computes the whole session."""
+        return "" if links.is_as_of() else links.what_if(self.slug, session=self.session_id)
+
+    @property
     def waiting_url(self) -> str:
         return links.jump(self.slug, self.pk, "waiting")
 
@@ -135,7 +153,7 @@ class Header:
 
 
 def headers(pks: Collection[int]) -> Mapping[int, Header]:
-    """Return sessions' headers. Three queries, and one for each level of sub-agents."""
+    """Return sessions' headers. Three queries; more for sub-agents, and for sessions of Claude Code."""
     found = _sessions(pks)
     measured = {loop.pk: loop for loop in _measured([session.sized for session in found if session.sized])}
     whole = sessions_with_sub_agents(found)
@@ -193,6 +211,7 @@ def _header(session: Any, measured: LoopRecord | None, whole: Cost) -> Header:
         waiting=session.waiting,
         waiting_since=session.waiting_since if session.waiting else None,
         spawner=_spawner(session),
+        continued=_continued(session) if session.source in SETTLED else None,
         started_at=session.created_at,
         ended_at=end_of_session(session),
         last_event_at=session.last_event_at,
@@ -225,8 +244,22 @@ def _spawner(session: Session) -> Spawner | None:
         url = links.loop(loop.session.project.slug, loop.session_id, loop.pk)
         return Spawner(name, session.spawn_tool_name, url)
     if session.has_spawn and session.parent_session_id:
-        return Spawner(session.parent_session_id, session.spawn_tool_name)
+        return Spawner("" if is_shared() else session.parent_session_id, session.spawn_tool_name)
     return None
+
+
+def _continued(session: Session) -> Continued | None:
+    lines = TranscriptLine.objects.filter(project=session.project_id)
+    history = lines.filter(session=session.session_id, loop="").exclude(kind="side").order_by("-at", "-pk")
+    key, request = Subquery(history.values("key")[:1]), Subquery(history.values("request")[:1])
+    recorded = lines.filter(key=key, request=request).exclude(loop="")
+    found = Session.objects.filter(
+        project=session.project_id, session_id=Subquery(recorded.values("session")[:1])
+    ).exclude(pk=session.pk)
+    rows = found.values_list("pk", "title", "session_id")[:1]
+    return next(
+        (Continued(title or name, links.session(session.project.slug, pk)) for pk, title, name in rows), None
+    )
 
 
 def session_of(project: int, pk: int, loop: int = 0) -> Session:
@@ -286,6 +319,11 @@ def _default_loop(session: int) -> QuerySet[LoopRecord, int]:
 def has_loop(session: int, pk: int) -> bool:
     """Return whether a loop belongs to a session."""
     return LoopRecord.objects.filter(session=session, pk=pk).exists()
+
+
+def loop_id(pk: int) -> str:
+    """Return the id by which an agent names a loop. Raises LoopRecord.DoesNotExist."""
+    return LoopRecord.objects.values_list("loop_id", flat=True).get(pk=pk)
 
 
 def is_in_project(project: int, pk: int) -> bool:

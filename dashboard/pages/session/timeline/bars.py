@@ -11,6 +11,7 @@ from dashboard.pages.session.timeline.spans_query import Kind, Phase
 from dashboard.pages.session.tree.rows import LoopRow
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
+from dashboard.shared.waste.queries.marks import NO_MARKS, LoopMarks, Mark
 
 CSS: Mapping[Kind, str] = {
     "wait": "span-wait",
@@ -61,12 +62,16 @@ class Colours:
         return chip.slot if chip else of_loop
 
 
+WASTE_CSS, WASTE_SHAPE = "span-waste", (17.0, 3.0)  # a mark below the bar of what is waste
+
+
 @dataclass(frozen=True, slots=True)
 class Painter:
-    """Draws the phases of a loop, whose lane has the colour `slot`."""
+    """Draws the phases of a loop, whose lane has the colour `slot`, with the marks of its waste."""
 
     colours: Colours
     slot: int
+    wasted: LoopMarks = NO_MARKS
 
     def bars(self, phases: Sequence[Phase], on: Axis, least: float) -> list[Bars]:
         """Return one path for each kind and colour."""
@@ -81,4 +86,14 @@ class Painter:
             for kind in CSS
             for slot, same in spans[kind].items()
         )
-        return [bars for bars in drawn if bars.path]
+        y, height = WASTE_SHAPE
+        wasted = [phase.span for phase in phases if self.mark_of(phase)]
+        marks = Bars(WASTE_CSS, path(wasted, on, y=y, height=height, least=least))
+        return [bars for bars in (*drawn, marks) if bars.path]
+
+    def mark_of(self, phase: Phase) -> Mark | None:
+        """Return the mark of a tool call, or of the turn that a phase is the answer of."""
+        if phase.pk:
+            return self.wasted.tools.get(phase.pk)
+        is_answer = phase.kind == "model" and phase.turn is not None
+        return self.wasted.turns.get(phase.turn or 0) if is_answer else None

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
+from dashboard.notes.counts import NoteCount, of_turns_in
 from dashboard.pages.session.timeline.axis import LEAST, Axis, Span, axis
 from dashboard.pages.session.timeline.bars import Bars, Colours, Painter
 from dashboard.pages.session.timeline.spans_query import Kind, Phase, loop_phases
@@ -16,11 +17,14 @@ from dashboard.rendering.axis_ticks import TimeTick
 from dashboard.shared.config_labels import Chip
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import is_stale
+from dashboard.shared.waste.queries import marks
+from dashboard.shared.waste.queries.marks import NO_MARKS, LoopMarks, Mark
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
 LANES = 100  # loops of the session shown at once
 PARTS = 200  # turns, tools and approvals shown of the selected loop
+Paints = tuple[Colours, Mapping[int, LoopMarks]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,8 @@ class Part:
     bars: Sequence[Bars]
     length: timedelta | None  # None while it runs; up to the last event if the session is stale
     is_received: bool
+    notes: NoteCount | None = None  # of a turn
+    waste: Mark | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +91,7 @@ class Timeline:
     more: int  # parts not shown
     timeless: int
     has_received: bool
+    has_waste: bool
     zoom: Zoom | None
 
 
@@ -122,9 +129,11 @@ class Timelines:
             own = [replace(phase, is_open=False) for phase in own]
         near = axis((phase.span for phase in own), folds=self.folds)
         colours = Colours.of({phase.config for phase in drawn.phases if phase.config})
-        lanes = self._lanes(session, shown, drawn.phases, line, colours) if line else []
+        wasted = marks.of_loops(session.project.slug, shown)
+        lanes = self._lanes(session, shown, drawn.phases, line, (colours, wasted)) if line else []
         slot = next((lane.slot for lane in lanes if lane.is_selected), 0)
-        parts = self._parts(session, own, near, Painter(colours, slot)) if near else []
+        painter = Painter(colours, slot, wasted.get(self.loop, NO_MARKS))
+        parts = self._parts(session, own, near, painter) if near else []
         return Timeline(
             pk=session.pk,
             scale=_scale(line, begin) if line else None,
@@ -136,12 +145,14 @@ class Timelines:
             more=max(0, len(parts) - PARTS),
             timeless=drawn.timeless,
             has_received=any(phase.is_received for phase in drawn.phases),
+            has_waste=bool(wasted),
             zoom=self._zoom(session, begin, line) if line else None,
         )
 
     def _lanes(
-        self, session: Session, shown: Sequence[int], phases: Sequence[Phase], line: Axis, colours: Colours
+        self, session: Session, shown: Sequence[int], phases: Sequence[Phase], line: Axis, paints: Paints
     ) -> list[Lane]:
+        colours, wasted = paints
         by_loop: dict[int, list[Phase]] = defaultdict(list)
         for phase in phases:
             by_loop[phase.loop].append(phase)
@@ -159,7 +170,7 @@ class Timelines:
                     drawn[pk],
                     slot,
                     url,
-                    Painter(colours, slot).bars(by_loop[pk], line, least),
+                    Painter(colours, slot, wasted.get(pk, NO_MARKS)).bars(by_loop[pk], line, least),
                     brackets.get(pk, ""),
                     pk == self.loop,
                     is_inside,
@@ -173,14 +184,15 @@ class Timelines:
         turns: dict[int | None, list[Phase]] = defaultdict(list)
         for phase in phases:
             turns[phase.turn].append(phase)
-        slug, found = session.project.slug, []
+        slug, found, notes = session.project.slug, [], of_turns_in(self.loop)
         for ordinal in sorted(turns, key=lambda n: (n is None, n)):
             answer = [phase for phase in turns[ordinal] if phase.kind in ("wait", "model")]
             at = links.loop(slug, session.pk, self.loop, turn="" if ordinal is None else ordinal + 1)
             if answer and ordinal is not None:
-                found.append(
-                    _part("model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near, painter)
+                part = _part(
+                    "model", f"Turn {ordinal + 1:,}", f"{at}#turn-{ordinal + 1}", answer, near, painter
                 )
+                found.append(replace(part, notes=notes.get(ordinal)))
             for phase in turns[ordinal]:
                 if phase.kind not in ("wait", "model"):
                     url = f"{at}#session-tool-{phase.pk}" if phase.pk else at
@@ -233,6 +245,7 @@ def _part(kind: Kind, name: str, url: str, phases: Sequence[Phase], near: Axis, 
         painter.bars(phases, near, 0),
         None if is_open else end - start,
         is_received,
+        waste=next((mark for phase in phases if (mark := painter.mark_of(phase))), None),
     )
 
 

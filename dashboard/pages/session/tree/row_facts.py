@@ -8,10 +8,12 @@ from datetime import datetime
 
 from django.db.models import Count, Min, QuerySet
 
+from dashboard.notes.queries import of_loops
 from dashboard.rendering.number_format import tokens
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import answered_by, chips_of
 from dashboard.shared.costs import loops_with_sub_agents
+from dashboard.shared.waste.queries import wastes
 from recorder.models import Approval, Compaction, LoopRecord, ParallelGroupRecord, ToolCall, Turn
 
 
@@ -59,6 +61,8 @@ class Facts:
         self.failed = dict(_failed([loop.pk for loop in loops if loop.errors]))
         self.answered_by = answered_by(loops)
         self.chips = chips_of(self.answered_by)
+        self.notes = of_loops(loops)
+        self.wastes = wastes.of_loops(pks)
 
 
 def _compaction_counts(pks: Collection[int]) -> Mapping[int, CompactionCounts]:

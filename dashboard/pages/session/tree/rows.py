@@ -15,6 +15,7 @@ from dashboard.shared.costs import COST, NOTHING, Cost
 from dashboard.shared.loop_state import kind_of, state_of, title_of
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import end_of_loop, is_stale_loop
+from dashboard.shared.waste.queries.wastes import Flag
 from dashboard.web import links
 from recorder.models import LoopRecord
 
@@ -33,7 +34,7 @@ COUNTS = (
 OF_SESSION = tuple(f"session__{name}" for name in SESSION_STATE)
 SHOWN = (
     *(*STATE, *COUNTS, *COST, *OF_LOOP, "last_event_at"),
-    *("session__project__slug", *OF_SESSION, "group__status"),
+    *("session__project__slug", "session__session_id", *OF_SESSION, "group__status"),
 )
 
 
@@ -66,6 +67,8 @@ class LoopRow:
     is_winner: bool
     is_lost: bool
     is_superseded: bool
+    notes: int  # on it and inside it
+    waste: Flag | None
 
     @property
     def chip(self) -> Chip | None:
@@ -92,7 +95,7 @@ class LoopRow:
 def rows(pks: Collection[int]) -> Mapping[int, LoopRow]:
     """Return the rows of loops.
 
-    Five queries, one for each optional fact, two for each level of sub-agents.
+    Seven queries, one for each optional fact, two for each level of sub-agents.
     """
     loops = _loops(pks)
     facts = Facts(loops)
@@ -136,6 +139,8 @@ def _row(loop: LoopRecord, facts: Facts) -> LoopRow:
         is_winner=is_winner,
         is_lost=loop.is_selected is False,
         is_superseded=loop.pk in facts.superseded,
+        notes=facts.notes.get(loop.pk, 0),
+        waste=facts.wastes.get(loop.pk),
     )
 
 

@@ -28,6 +28,7 @@ from dashboard.shared.costs import (
 from dashboard.shared.loop_state import state_of
 from dashboard.shared.session_state import SHOWN as SESSION_STATE
 from dashboard.shared.session_state import end_of_loop, end_of_session, state_of_session
+from dashboard.shared.waste.queries.wastes import Flag
 from dashboard.web import links
 from recorder.models import ChildLoopRef, LoopRecord, Session
 
@@ -64,6 +65,7 @@ class ChildRow:
     own_cost: HasCost | None = None
     whole: Cost | None = None  # including its own sub-agents, if that is more
     failed_tools: int = 0  # always 0: `errors` includes failed tools
+    waste: Flag | None = None  # marked on the page of its own session
 
     @property
     def other_errors(self) -> int:

@@ -12,9 +12,9 @@ from django.db.models import Count as CountRows
 
 from dashboard.live.paged_list import COUNT_MAX, Count
 from dashboard.pages.sessions.params import FILTERS, Filters
-from dashboard.pages.sessions.queries.list import few
+from dashboard.pages.sessions.queries.list import few, matching
 from dashboard.pages.sessions.summary import Lines, LoopFigures, LoopTotals, lines, totals
-from dashboard.shared.session_filter import has_failed, matching
+from dashboard.shared.session_filter import has_failed
 from dashboard.shared.session_state import live, stale
 from dashboard.shared.usage_bar import kinds
 from dashboard.web.time_range import time_range
@@ -74,7 +74,7 @@ def figures(project: int, filters: Filters, now: datetime) -> Figures:
     """Return the tiles of the sessions that match the filters. Four queries, and up to three more."""
     within = time_range(filters, now)
     pks = few(project, filters, now)
-    found = matching(project, filters.wanted(now)) if pks is None else Session.objects.filter(pk__in=pks)
+    found = matching(project, filters, now) if pks is None else Session.objects.filter(pk__in=pks)
     sessions = found.order_by("-last_event_at", "-pk")
     counted, are_all = _counted(sessions)
     sums = _sums(counted, live(now))

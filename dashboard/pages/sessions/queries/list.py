@@ -11,7 +11,7 @@ from dashboard.shared import session_filter
 from recorder.models import Session
 
 FEW = 2_000
-INDEXED = ("view", "since", "until", "sort")  # conditions that an index answers
+INDEXED = ("view", "since", "until", "sort", "cols")  # conditions that an index answers
 
 
 def every(project: int) -> QuerySet[Session]:
@@ -20,7 +20,8 @@ def every(project: int) -> QuerySet[Session]:
 
 def matching(project: int, filters: Filters, now: datetime) -> QuerySet[Session]:
     """Return the sessions that match the filters, unordered."""
-    return session_filter.matching(project, filters.wanted(now))
+    query = filters.query_text.on_sessions(project, now, filters.reader)
+    return session_filter.matching(project, filters.wanted(now)).filter(query)
 
 
 def few(project: int, filters: Filters, now: datetime) -> list[int] | None:
@@ -28,7 +29,7 @@ def few(project: int, filters: Filters, now: datetime) -> list[int] | None:
 
     Words and most other conditions are found by a scan. What several counts need is so scanned for once.
     """
-    if not set(filters.but().pairs()).difference(INDEXED):
+    if not set(filters.plain.pairs()).difference(INDEXED):
         return None
     found = list(matching(project, filters, now).values_list("pk", flat=True)[: FEW + 1])
     return found if len(found) <= FEW else None

@@ -10,6 +10,7 @@ from typing import Any
 
 from django.db.models import F, Min, QuerySet, Sum
 
+from dashboard.pages.sessions.params import COLUMNS
 from dashboard.shared.compiled_query import compiled
 from dashboard.shared.config_labels import Chip, chips
 from dashboard.shared.series_colours import chart_chips, series_class
@@ -32,6 +33,7 @@ class Row:
     configs: tuple[Chip, ...]
     more_configs: tuple[Chip, ...]
     mix: tuple[tuple[str, int], ...]  # nano-dollars by config, each with its colour
+    columns: tuple[str, ...]  # after the first
 
     @property
     def pk(self) -> int:
@@ -41,7 +43,7 @@ class Row:
     def fingerprint(self) -> str:
         """Return a digest of everything that the row shows; its ages are counted in the browser."""
         columns = [value for name, value in vars(self.session).items() if not name.startswith("_")]
-        shown = self.slug, self.state, columns, self.configs, self.more_configs, self.mix
+        shown = self.slug, self.state, columns, self.configs, self.more_configs, self.mix, self.columns
         return blake2b(repr(shown).encode(errors="surrogatepass"), digest_size=20).hexdigest()
 
     @property
@@ -73,7 +75,7 @@ class Row:
         return sum(kind.count for kind in kinds(self.session))
 
 
-def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
+def rows(project: int, pks: Collection[int], columns: tuple[str, ...] = COLUMNS.usual) -> Mapping[int, Row]:
     """Return the rows of the sessions that belong to the project."""
     costs = cost_by_config(pks)
     used = {session: [config for config, _ in configs] for session, configs in costs.items()}
@@ -95,6 +97,7 @@ def rows(project: int, pks: Collection[int]) -> Mapping[int, Row]:
                 for config, nano in costs[session.pk]
                 if config in own_chips
             ),
+            columns=columns,
         )
     return found
 

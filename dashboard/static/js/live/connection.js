@@ -1,4 +1,6 @@
 // Shows the state of the connection ([data-connection]), and announces changes to screen readers ([data-announce]).
+import { timeZone } from "./times.js";
+
 const LOST_MS = 30_000; // after this the page shows since when it is stale
 const SILENT_MS = 45_000; // the server sends something every 15 s; after this silence the socket is dead
 let went = document.querySelector("[data-redirect]");
@@ -13,8 +15,9 @@ function words() {
   if (state == "live") return "paused" in document.body.dataset ? "Paused" : "Live";
   if (state == "catching-up") return "Catching up";
   if (state == "lost" && gone < LOST_MS) return `Reconnecting, ${Math.round(gone / 1000)}s`;
-  const since = new Date(updatedAt).toLocaleTimeString("en-GB", { timeStyle: "short" });
-  return `${state == "signed-out" ? "Signed out, stale" : "Stale"} since ${since}`;
+  const since = new Date(updatedAt).toLocaleTimeString("en-GB", { timeStyle: "short", timeZone });
+  const ended = document.body.matches(".shared") ? "Link ended, stale" : "Access ended, stale";
+  return `${state == "signed-out" ? ended : "Stale"} since ${since}`;
 }
 
 function show() {

@@ -8,7 +8,10 @@ addEventListener("click", (event) => touched.add(event.target.closest?.("summary
 const isKept = (name, keep) => keep && (name == "data-keep" || keep.split(" ").includes(name));
 
 const config = {
-  ignoreActiveValue: true,
+  // Of another element that has the focus, Idiomorph would not morph what is inside.
+  get ignoreActiveValue() {
+    return Boolean(document.activeElement?.matches("input, textarea, select"));
+  },
   callbacks: {
     beforeAttributeUpdated: (name, el) =>
       !(name == "open" && touched.has(el)) && !READERS[el.localName]?.includes(name) && !isKept(name, el.dataset.keep),

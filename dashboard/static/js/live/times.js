@@ -2,14 +2,20 @@
 // [data-date] with its date. The server's HTML is absolute. Fragments of a frame are converted before they are
 // inserted, so that equal panels stay equal; the observer converts all others before they are painted. On an as-of
 // page ([data-moment]) the clock is fixed.
-const skew = Date.now() - Date.parse(document.body.dataset.now);
+// They are in the zone of the profile ([data-zone] of the body), else in the browser's.
+const { now: sent, zone: chosen } = document.body.dataset;
+export const timeZone = chosen || Intl.DateTimeFormat().resolvedOptions().timeZone;
+
+const skew = Date.now() - Date.parse(sent);
 const now = () => Date.parse(document.querySelector("[data-moment]")?.dataset.moment) || Date.now() - skew;
 // Creating a format takes longer than using it a hundred times.
-const style = (options) => new Intl.DateTimeFormat("en-GB", options);
+const style = (options) => new Intl.DateTimeFormat("en-GB", { ...options, timeZone });
 const clock = style({ timeStyle: "medium" });
 const day = { day: "numeric", month: "short" };
 const full = style({ ...day, year: "numeric", hour: "2-digit", minute: "2-digit" });
 const days = [style(day), style({ ...day, year: "numeric" })];
+const year = style({ year: "numeric" });
+const zone = chosen || "local";
 const two = (n) => String(n).padStart(2, "0");
 
 function elapsed(s) {
@@ -24,7 +30,7 @@ function relative(s, date) {
   if (s < 60) return `${s}s ago`;
   if (s < 3600) return `${Math.floor(s / 60)}m ago`;
   if (s < 86400) return `${Math.floor(s / 3600)}h ago`;
-  return days[Number(date.getFullYear() != new Date().getFullYear())].format(date);
+  return days[Number(year.format(date) != year.format(new Date()))].format(date);
 }
 
 function localize(times) {
@@ -36,7 +42,7 @@ function localize(times) {
     const own = isClock != null ? clock.format(date) : isDate != null && full.format(date);
     const text = start != null ? elapsed(s) : when != null ? relative(s, date) : own;
     if (text && time.textContent != text) time.firstChild ? (time.firstChild.data = text) : (time.textContent = text);
-    if (!time.title.includes("local")) time.title += `, ${clock.format(date)} local`;
+    if (!time.title.includes(zone)) time.title += `, ${clock.format(date)} ${zone}`;
   }
 }
 

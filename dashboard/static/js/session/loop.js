@@ -1,4 +1,4 @@
-// The loop of a session page: its URL, and the keys of jumps.js, which loads on first use.
+// The loop of a session page: its URL, the keys of jumps.js and the zoom of the timeline, which load on first use.
 const pane = document.querySelector("#loop-scroll");
 
 // The URL of a session without a loop shows its default loop; add the loop so that a reload shows the same one.
@@ -18,3 +18,6 @@ addEventListener("key", async (event) => {
   event.preventDefault();
   (await import("./jumps.js")).press(event.detail);
 });
+
+// Loads as soon as a pointer is on the page, so that it is there before a drag begins.
+addEventListener("pointerover", () => document.querySelector("[data-timeline]") && import("./timeline_zoom.js"));

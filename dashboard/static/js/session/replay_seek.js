@@ -24,7 +24,7 @@ async function seek(to) {
     const keep = document.querySelector('[id^="session-track-"]')?.id;
     const main = document.querySelector("#main");
     Idiomorph.morph(main, fresh.querySelector("#main"), {
-      ignoreActiveValue: true,
+      ignoreActiveValue: Boolean(document.activeElement?.matches("input, textarea, select")), // as live updates
       callbacks: { beforeNodeMorphed: (old) => !keep || old.id != keep },
     });
     history.replaceState(history.state, "", answer.url);

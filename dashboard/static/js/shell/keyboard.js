@@ -1,6 +1,7 @@
 // A key clicks the first element with that [data-key], or focuses it if it is a field. Without such an element the
 // page's modules get the event "key"; preventDefault marks it as handled. This module is loaded with `async`: it runs
-// before the page is complete, so that no key is lost to a field that is about to have the focus.
+// before the page is complete, so that no key is lost to a field that is about to have the focus. A second script
+// element, without `async`, makes the page wait for it: a page that is live reads keys.
 import { focusing, hold, isEarly, whenReady } from "./typing_ahead.js";
 
 const FIELDS = "input:not([data-select]), textarea, select, [contenteditable], dialog[open]";
@@ -38,8 +39,9 @@ function row(step) {
 addEventListener("keydown", (event) => {
   if (event.defaultPrevented || event.isComposing) return;
   const key = before + name(event);
-  const isMine =
-    key.startsWith("Mod+") || (document.documentElement.dataset.keys != "off" && !event.target.closest(FIELDS));
+  // A field that has just been hidden keeps the focus until the next frame.
+  const isTyped = event.target.closest(FIELDS)?.checkVisibility();
+  const isMine = key.startsWith("Mod+") || (document.documentElement.dataset.keys != "off" && !isTyped);
   if (isMine && !key.startsWith("Mod+") && isEarly()) return hold(event);
   before = isMine && event.key == "g" && !before ? "g " : "";
   if (before) setTimeout(() => (before = ""), 1500);

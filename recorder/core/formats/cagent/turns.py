@@ -9,6 +9,8 @@ from recorder.core.formats.base import Fields, count_field, object_field, parse_
 from recorder.core.formats.cagent.fields import line_time, prompt_content, tool_call_parts, tool_result
 from recorder.core.formats.cagent.state import StreamContext
 
+HELD = "loopscope_held"  # field that the recorder adds to a line: the rest of the texts by type of event
+
 
 def stream_started(context: StreamContext, line: Fields) -> Iterator[Fields]:
     """Start a stream. One of its session that is still open was cut off: the new run has the same loop id."""
@@ -71,6 +73,10 @@ def message_added(context: StreamContext, line: Fields) -> Iterator[Fields]:
         stream.pending_results -= 1
         return
     yield from stream.resume()
+    held = object_field(line, HELD)
+    for name in sorted(held):  # the end of the text, which masking held back
+        kind = "Thinking" if name == "agent_choice_reasoning" else "Text"
+        yield from stream.write(kind, text_field(held, name), context.now)
     yield from stream.complete_message(context.now)
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from recorder.core.formats.base import Fields, format_time, parse_arguments
 from recorder.core.formats.otlp.outline import Entry
 from recorder.core.formats.otlp.plan.calls import unnamed_place
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import first, first_text, identifier, moment
+from recorder.core.formats.otlp.spans.attributes import first_text, identifier, moment
+from recorder.core.formats.otlp.spans.blocks import text_of_result
+from recorder.core.formats.otlp.spans.decisions import command_of
 from recorder.core.formats.otlp.spans.digest import Digest, Item
-from recorder.core.formats.otlp.spans.messages import Messages, text_of_result
+from recorder.core.formats.otlp.spans.messages import Messages, joined
+from recorder.core.formats.otlp.spans.request import merged, request_of, settings_of
 from recorder.core.formats.otlp.spans.tool_content import arguments_of, result_of
 from recorder.core.records import Json
 
@@ -22,7 +25,10 @@ EXCERPT = 400  # characters of the last answer in the end of a loop
 def event_of(entry: Entry, loop_id: str, read: ReadLine) -> list[Fields]:
     """Return the events of an entry; a prompt may consist of several messages, or of none."""
     items = [read(source) for source in entry.sources]
-    return _WRITERS[entry.step](entry, loop_id, items)
+    events = _WRITERS[entry.step](entry, loop_id, items)
+    if entry.step == "tool_start" and not events[0]["args"]:
+        events[0]["args"] = _requested_arguments(str(entry.facts[0]), map(read, entry.requested_by))
+    return events
 
 
 def time_of(nanoseconds: int) -> str:
@@ -61,18 +67,7 @@ def _snapshot(items: Sequence[Item], model: str, provider: str) -> Fields | None
     call = next((item for item in items if item.digest.kind in ("model", "note")), None)
     if call is None or not model:
         return None
-    settings = {
-        name: value
-        for name in names.SETTINGS
-        if (value := first(call.attributes, (f"gen_ai.request.{name}", f"ai.settings.{_camel(name)}")))
-        not in (None, "")
-    }
-    return {"model": model, "provider": provider, **settings}
-
-
-def _camel(name: str) -> str:
-    head, *rest = name.split("_")
-    return head + "".join(part.title() for part in rest)
+    return {"model": model, "provider": provider, **settings_of(call.attributes)}
 
 
 def _turn(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
@@ -116,6 +111,25 @@ def _prompt(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     ]
 
 
+def _request(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    """Return the system prompt and the tools of a call; its messages are events of their own."""
+    index, model = entry.facts
+    payload: Fields = {"model_id": str(model), **merged(map(_request_of, items))}
+    return [
+        {
+            "type": "TurnRequest",
+            "loop_id": loop_id,
+            "turn_index": index,  # type: ignore[dict-item]
+            "payload": payload,
+            "timestamp": time_of(entry.at),
+        }
+    ]
+
+
+def _request_of(item: Item) -> Fields:
+    return request_of(item.attributes, item.messages.system)
+
+
 def _without_context(message: Fields) -> Fields:
     """Return a message without what a runtime added to describe the environment."""
     content = message["content"]
@@ -148,6 +162,19 @@ def _assistant(entry: Entry, content: list[Fields]) -> Fields:
     return message | ({"error_message": error} if error else {})
 
 
+def _approval(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
+    """Return a request for approval and its decision; senders report both once it is decided."""
+    call, name, at, decision, source, scope = map(str, entry.facts)
+    command = next((found for item in items if (found := command_of(item.attributes))), name)
+    about: Fields = {"loop_id": loop_id, "approval_id": call, "tool_call_id": call}
+    requested: Fields = {"kind": "tool", "command": command, "timestamp": time_of(entry.at)}
+    decided: Fields = {"decision": decision, "scope": scope or None, "reason": source or None}
+    return [
+        {"type": "ApprovalRequested", **about, **requested},
+        {"type": "ApprovalResolved", **about, **decided, "timestamp": time_of(int(at))},
+    ]
+
+
 def _tool_start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
     call, name = map(str, entry.facts)
     return [
@@ -164,10 +191,22 @@ def _tool_start(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Field
 
 def _arguments(items: Sequence[Item]) -> Json:
     for item in sorted(items, key=lambda item: not item.digest.is_log):  # logs have them whole
-        if item.digest.kind in ("tool", "note"):
-            value = arguments_of(item.attributes, item.digest.runtime)
+        if item.digest.kind in ("tool", "note") and not item.digest.has_text:
+            value = arguments_of(item.attributes, item.events, item.digest.runtime)
             if value not in (None, "", {}):
                 return parse_arguments(value)
+    return {}
+
+
+def _requested_arguments(call: str, answers: Iterable[Item]) -> Json:
+    """Return the arguments that an answer gives a tool call; {} if it gives none."""
+    place = unnamed_place(call)
+    own = call if place is None else ""
+    for item in answers:
+        blocks = [block for block in item.messages.output if block["type"] == "toolCall"]
+        found = [block for block in blocks if identifier(str(block["id"])) == own]
+        for block in found[place or 0 :]:
+            return block["arguments"]
     return {}
 
 
@@ -188,7 +227,7 @@ def _tool_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
 
 def _result(call: str, items: Sequence[Item]) -> str:
     for item in items:
-        if item.digest.kind == "model":
+        if item.digest.kind == "model" or item.digest.has_text:
             text = text_of_result(_sent_result(call, item.messages).get("content"))
         else:
             text = text_of_result(result_of(item.attributes, item.events, item.digest.runtime))
@@ -216,9 +255,26 @@ def _turn_end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]
         "timestamp": time_of(entry.at),
         "tool_results": [],
     }
+    if len(entry.facts) > 6:
+        event["has_usage"] = False
     if isinstance(cost, int) and cost >= 0:
         event["cost"] = f"{cost // 10**9}.{cost % 10**9:09d}"
     return [event]
+
+
+def _notice(entry: Entry, loop_id: str, _items: Sequence[Item]) -> list[Fields]:
+    """Return a notice of a call whose input leaves cached tokens out; one a loop."""
+    return [
+        {
+            "type": "Notice",
+            "loop_id": loop_id,
+            "kind": "irregular",
+            "severity": "warning",
+            "code": "input_without_cache",
+            "text": "A call reported less input than cached tokens; its input was taken as without them.",
+            "timestamp": time_of(entry.at),
+        }
+    ]
 
 
 def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
@@ -242,7 +298,12 @@ def _end(entry: Entry, loop_id: str, items: Sequence[Item]) -> list[Fields]:
 
 
 def _messages(items: Sequence[Item]) -> Messages:
-    found = [item.messages for item in items if item.digest.has_text]
+    """Return the messages of a call: those of the first line with input, or of the lines with one each."""
+    found = [item.messages for item in items if item.digest.has_text and not item.digest.is_message]
+    parts = [item for item in items if item.digest.is_message]
+    if parts:
+        parts.sort(key=lambda item: item.digest.message_order)
+        found.append(joined(item.messages for item in parts))
     return next((each for each in found if each.input), found[0] if found else Messages())
 
 
@@ -261,9 +322,12 @@ _WRITERS: dict[str, Callable[[Entry, str, Sequence[Item]], list[Fields]]] = {
     "turn": _turn,
     "attempt": _attempt,
     "prompt": _prompt,
+    "request": _request,
     "answer": _answer,
+    "approval": _approval,
     "tool_start": _tool_start,
     "tool_end": _tool_end,
     "turn_end": _turn_end,
+    "notice": _notice,
     "end": _end,
 }

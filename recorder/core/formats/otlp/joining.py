@@ -10,11 +10,13 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-from recorder.core.formats.otlp.plan.tree import call_name
+from recorder.core.formats.otlp.plan.bare import WAIT_NS, call_name
+from recorder.core.formats.otlp.plan.calls import SKEW_NS
 from recorder.core.formats.otlp.spans.digest import Digest
 
 _CONVERSATIONS = frozenset(("gemini-cli", "codex"))  # runtimes whose conversations are many traces
-_BUCKET_NS = 10_000_000_000  # spans of one call end at most so long after each other
+_MINUTE_NS = 60_000_000_000
+_MINUTES = 60  # of a span that have a key each: of a longer one the first
 
 
 def keys_of(digest: Digest) -> Iterator[str]:
@@ -23,15 +25,12 @@ def keys_of(digest: Digest) -> Iterator[str]:
         return
     if digest.session and (digest.runtime in _CONVERSATIONS or not digest.trace):
         yield _key("c", digest.session)
-    if digest.is_log:
+    if digest.is_log and not digest.has_text:
         return
-    if digest.response:
-        bucket = digest.end // _BUCKET_NS
-        yield from (_key("r", f"{digest.response} {number}") for number in (bucket, bucket + 1))
-    if not digest.parent and digest.kind == "model":
-        for call_id in [each[0] for each in digest.calls] + [str(each[0]) for each in digest.results]:
-            if call_id:
-                yield _key("k", call_name(call_id))
+    if digest.response and not digest.is_log:
+        yield from (_key("r", f"{digest.response} {minute}") for minute in _minutes(digest, SKEW_NS))
+    if not digest.parent and (digest.kind == "model" or digest.is_log):
+        yield from _tool_calls(digest)
     yield from _shapes(digest)
 
 
@@ -40,16 +39,43 @@ def home_of(digest: Digest) -> str:
     return digest.trace or hashlib.blake2b(digest.session.encode(), digest_size=16).hexdigest()
 
 
+def _tool_calls(digest: Digest) -> Iterator[str]:
+    """Yield keys by the tool calls of an answer and the results that a call was sent: see `plan.bare`."""
+    scope = f"session {digest.session}" if digest.session else f"service {digest.service}"
+    ends, begins = digest.end // WAIT_NS, digest.start // WAIT_NS
+    requested = {call_name(each[0]) for each in digest.calls if each[0]}
+    sent = {call_name(str(each[0])) for each in digest.results if each[0]}
+    for name in sorted(requested):
+        yield from (_key("k", f"{scope} {name} {number}") for number in (ends, ends + 1))
+    yield from (_key("k", f"{scope} {name} {begins}") for name in sorted(sent))
+
+
 def _shapes(digest: Digest) -> Iterator[str]:
-    """Yield keys by model, tokens and time: for a client's span whose framework names no response."""
-    if digest.kind != "model" or digest.usage is None or digest.provider not in ("", "anthropic"):
+    """Yield keys by model, tokens and time: for a client's span whose framework names no response.
+
+    The client's span lies inside the framework's time, and its output tokens may differ by one.
+    """
+    if digest.kind != "model" or digest.provider.lower() not in ("", "anthropic"):
+        return
+    if digest.usage is None and not digest.error:  # a failed call has no tokens
         return
     is_client = digest.runtime == "anthropic" and not digest.parent and not digest.has_text
-    if is_client or not digest.response:
-        bucket = digest.end // _BUCKET_NS
-        for number in (bucket, bucket + 1) if is_client else (bucket,):
-            tokens = f"{digest.usage['total_in']} {digest.usage['output']}"
-            yield _key("s", f"{digest.service} {digest.model} {tokens} {number}")
+    if not is_client and digest.response:
+        return
+    about = f"{digest.service} {digest.model}"
+    for minute in _minutes(digest):
+        if digest.usage is None:
+            yield _key("s", f"{about} failed {minute}")
+            continue
+        output = digest.usage["output"]
+        for number in (output - 1, output, output + 1) if is_client else (output,):
+            yield _key("s", f"{about} {digest.usage['total_in']} {number} {minute}")
+
+
+def _minutes(digest: Digest, more_ns: int = 0) -> range:
+    """Return the minutes of a span's time: spans that overlap have one in common."""
+    first, last = digest.start // _MINUTE_NS, (digest.end + more_ns) // _MINUTE_NS
+    return range(first, min(last + 1, first + _MINUTES))
 
 
 def _key(kind: str, text: str) -> str:

@@ -6,7 +6,8 @@ signatures begin with the same events.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -15,11 +16,28 @@ from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
 from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
 
-Step = Literal["start", "turn", "attempt", "prompt", "answer", "tool_start", "tool_end", "turn_end", "end"]
+Step = Literal[
+    "start",
+    "turn",
+    "attempt",
+    "prompt",
+    "request",
+    "answer",
+    "approval",
+    "tool_start",
+    "tool_end",
+    "turn_end",
+    "notice",
+    "end",
+]
 _PROVIDERS = {"claude-code": "anthropic", "codex": "openai", "gemini-cli": "google"}  # where they name none
 # How a loop ended, as our own export says.
 OUTCOMES = frozenset(("completed", "failed", "cancelled", "rejected", "limit", "aborted"))
-LIMITS = ("max turns", "max_turns", "maxturns", "recursion limit", "max iterations", "max steps")
+LIMITS = re.compile(
+    r"\bmax\w*[ _]?(?:number of )?(?:turns|iterations|steps|(?:llm )?calls)"
+    r"|recursion limit|usage ?limit ?exceeded|\brequest_limit\b|_tokens_limit\b",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,17 +48,40 @@ class Entry:
     at: int  # nanoseconds since 1970
     facts: tuple[object, ...] = ()
     sources: tuple[Digest, ...] = ()
+    requested_by: tuple[Digest, ...] = ()  # of a tool: the lines with the answer that has its call
 
     @property
     def signature(self) -> tuple[object, ...]:
-        return (self.step, self.at, self.facts, tuple(source.print for source in self.sources))
+        requested_by = tuple(line.print for line in self.requested_by)
+        return (self.step, self.at, self.facts, tuple(source.print for source in self.sources), requested_by)
 
 
-def outline(plan: LoopPlan, session: str, notes: list[Digest], *, is_silent: bool) -> Iterator[Entry]:
+class Notes:
+    """What log records say of whole loops: prompts and models. Of several the first one counts."""
+
+    def __init__(self, notes: Iterable[Digest]) -> None:
+        self.models: dict[str, str] = {}  # by runtime
+        self._of_trace: dict[str, Digest] = {}
+        self._named: dict[str, Digest] = {}  # prompts by their id, and by their start
+        for note in sorted(notes, key=lambda note: (note.start, note.name, note.print)):
+            if note.model:
+                self.models.setdefault(note.runtime, note.model)
+            if note.name.endswith("user_prompt"):
+                self._of_trace.setdefault(note.trace, note)
+                self._named.setdefault(note.prompt, note)
+                self._named.setdefault(str(note.start), note)
+
+    def prompt(self, trace: str, first: Digest | None) -> Digest | None:
+        """Return the prompt of a loop, whose first model call may be a log record, too."""
+        named = self._named.get(first.prompt) if first is not None and first.is_log else None
+        return named or self._of_trace.get(trace) or self._of_trace.get("")
+
+
+def outline(plan: LoopPlan, session: str, notes: Notes, *, is_silent: bool) -> Iterator[Entry]:
     """Yield the events of a loop in order; `is_silent`: nothing more is expected, so an open loop ends."""
     first = plan.turns[0].call.span if plan.turns else None
     about = tuple(each for each in (plan.agent, first) if each is not None)
-    runtime = next((each.runtime for each in [*about, *plan.all_spans()]), "otlp")
+    runtime = runtime_of(plan)
     service = next((each.service for each in [*about, *plan.all_spans()] if each.service), "")
     above = plan.parent.key if plan.parent is not None else ""
     call = plan.turns[0].call if plan.turns else None
@@ -49,35 +90,69 @@ def outline(plan: LoopPlan, session: str, notes: list[Digest], *, is_silent: boo
     yield Entry("start", plan.start, facts, about)
     for tool in plan.early:
         yield from _tool(tool)
-    has_ended = plan.agent is not None or is_silent or _is_answered(plan) or _has_returned(plan)
+    has_ended = (
+        plan.agent is not None or is_silent or plan.is_closed or _is_answered(plan) or _has_returned(plan)
+    )
+    without_cache = (turn for turn in plan.turns if usage.WITHOUT_CACHE in (turn.call.usage or {}))
+    flagged = next(without_cache, None)
     for index, turn in enumerate(plan.turns):
         is_last = index == len(plan.turns) - 1
         before = plan.turns[index - 1] if index else None
         yield from _turn(plan, index, turn, before, notes)
         if not is_last or has_ended or not turn.open_calls:
-            yield _turn_end(plan, turn, notes)
+            ended = _turn_end(plan, turn, notes)
+            yield ended
+            if turn is flagged:
+                yield Entry("notice", ended.at)
     if has_ended:
-        yield _end(plan, is_silent=is_silent)
+        yield _end(plan)
+
+
+def runtime_of(plan: LoopPlan) -> str:
+    """Return the runtime of a loop: that of its agent, else of its first model call."""
+    first = plan.turns[0].call.span if plan.turns else None
+    about = [each for each in (plan.agent, first) if each is not None]
+    return next((each.runtime for each in [*about, *plan.all_spans()]), "otlp")
 
 
 def _turn(
-    plan: LoopPlan, index: int, turn: TurnPlan, before: TurnPlan | None, notes: list[Digest]
+    plan: LoopPlan, index: int, turn: TurnPlan, before: TurnPlan | None, notes: Notes
 ) -> Iterator[Entry]:
     first = turn.attempts[0] if turn.attempts else turn.call
+    failed = _failed_requests(turn.call)
     trigger = "Continuation" if index else "SubAgent" if plan.parent is not None else "User"
     yield Entry("turn", first.span.start, (index, trigger))
     for attempt in turn.attempts:
         yield Entry("attempt", attempt.span.end, (attempt.span.error,))
-    sources = _texts(turn.call)
-    if turn.call.new and (before is None or before.call.new != turn.call.new):
+    for at, error in failed:
+        yield Entry("attempt", at, (error,))
+    call, sources = turn.call, _texts(turn.call)
+    is_new_prompt = bool(turn.call.new) and not call.span.is_log  # log records repeat all messages
+    if is_new_prompt and (before is None or before.call.new != turn.call.new):
         yield Entry("prompt", first.span.start, (), sources)
     elif index == 0 and (prompts := _prompts(plan, notes)):
         yield Entry("prompt", prompts[0].start, (), prompts)
-    call = turn.call
+    if (requests := _requests(call)) and (before is None or requests != _requests(before.call)):
+        with_request = tuple(each for each in call.sources if each.request)
+        yield Entry("request", first.span.start, (index, _model(plan, call, notes)), with_request)
     answer = (_model(plan, call, notes), _provider(call), call.first("finish"), call.span.error)
     yield Entry("answer", call.span.end, answer, sources)
     for tool in turn.tools:
-        yield from _tool(tool)
+        yield from _tool(tool, sources)
+
+
+def _failed_requests(call: Call) -> list[tuple[int, str]]:
+    """Return times and errors of the requests that failed before a call was answered."""
+    known = [(each.end, each.error) for each in call.failures]
+    if call.span.error and not call.span.is_log:
+        known = known[:-1]  # the last one is the call itself
+    unknown = call.span.tries - 1 - len(known)
+    return [*((call.span.start, f"Request {n + 1} failed.") for n in range(min(unknown, 100))), *known]
+
+
+def _requests(call: Call) -> list[str]:
+    """Return the fingerprints of what a call sent beside its messages."""
+    return [each.request for each in call.sources if each.request]
 
 
 def _texts(call: Call) -> tuple[Digest, ...]:
@@ -85,48 +160,55 @@ def _texts(call: Call) -> tuple[Digest, ...]:
     return tuple(each for each in call.sources if each.has_text or each.name == "assistant_response")
 
 
-def _prompts(plan: LoopPlan, notes: list[Digest]) -> tuple[Digest, ...]:
+def _prompts(plan: LoopPlan, notes: Notes) -> tuple[Digest, ...]:
     """Return the lines with the prompt of a loop whose model calls carry no messages."""
     if plan.parent is not None:
         return ()
-    named = [note for note in notes if note.name.endswith("user_prompt")]
     trace = plan.agent.trace if plan.agent is not None else plan.trace
-    own = [note for note in named if note.trace == trace] or [note for note in named if not note.trace]
-    return tuple(own[:1]) or ((plan.agent,) if plan.agent is not None else ())
+    prompt = notes.prompt(trace, plan.turns[0].call.span if plan.turns else None) or plan.agent
+    return (prompt,) if prompt is not None else ()
 
 
-def _tool(tool: ToolUse) -> Iterator[Entry]:
+def _tool(tool: ToolUse, requested_by: tuple[Digest, ...] = ()) -> Iterator[Entry]:
     sources = tuple(
         each
         for each in (tool.span, *(tool.source.sources if tool.source else ()), *tool.notes)
         if each is not None
     )
-    yield Entry("tool_start", tool.start, (tool.call, tool.name), sources)
+    if (decided := tool.decided) is not None:
+        requested_at = tool.wait.start if tool.wait is not None else decided.start
+        decided_at = tool.wait.end if tool.wait is not None else decided.end
+        yield Entry("approval", requested_at, (tool.call, tool.name, decided_at, *decided.decision), sources)
+    if tool.was_refused:  # it did not run, which is no failure of the tool
+        yield Entry("tool_end", tool.end, (tool.call, tool.name, False, tool.error), sources)
+        return
+    yield Entry("tool_start", tool.start, (tool.call, tool.name), sources, requested_by)
     if tool.span is not None and tool.span.outcome == "cut":  # the loop ended before the tool
         return
     yield Entry("tool_end", tool.end, (tool.call, tool.name, tool.has_failed, tool.error), sources)
 
 
-def _turn_end(plan: LoopPlan, turn: TurnPlan, notes: list[Digest]) -> Entry:
+def _turn_end(plan: LoopPlan, turn: TurnPlan, notes: Notes) -> Entry:
     call = turn.call
     figures = tuple(sorted(usage.native(call.usage).items()))
+    has_usage = call.usage is not None or bool(call.span.error)  # a failed call used nothing that is billed
     ends = max([call.span.end, *(tool.end for tool in turn.tools)])
     facts = (
         _model(plan, call, notes),
-        call.first("provider"),
+        _provider(call),
         call.first("finish"),
         call.span.error,
         figures,
         call.cost_nano,
+        *(() if has_usage else (False,)),
     )
     return Entry("turn_end", ends, facts, _texts(call))
 
 
-def _model(plan: LoopPlan, call: Call, notes: list[Digest]) -> str:
+def _model(plan: LoopPlan, call: Call, notes: Notes) -> str:
     """Return the model of a call; Codex names it in its agent span and its log records alone."""
     model = call.first("model") or (plan.agent.model if plan.agent is not None else "")
-    of_runtime = (note.model for note in notes if note.model and note.runtime == call.span.runtime)
-    return model or next(of_runtime, "")
+    return model or notes.models.get(call.span.runtime, "")
 
 
 def _provider(call: Call) -> str:
@@ -140,12 +222,18 @@ def _is_answered(plan: LoopPlan) -> bool:
     return plan.is_bare and bool(plan.turns) and not plan.turns[-1].open_calls and not plan.turns[-1].tools
 
 
+def _is_complete(plan: LoopPlan) -> bool:
+    """Return whether a loop without an agent span ends with an answer, or its tool call has ended."""
+    is_reported = bool(plan.turns) and plan.turns[-1].call.span.is_log and not plan.turns[-1].tools
+    return is_reported or _is_answered(plan) or _has_returned(plan)
+
+
 def _has_returned(plan: LoopPlan) -> bool:
     """Return whether the tool call that started a sub-agent without a span of its own has ended."""
     return plan.agent is None and plan.via is not None and plan.via.span is not None
 
 
-def _end(plan: LoopPlan, *, is_silent: bool) -> Entry:
+def _end(plan: LoopPlan) -> Entry:
     last = plan.turns[-1].call.span if plan.turns else None
     error = plan.agent.error if plan.agent is not None else ""
     if not error and last is not None:
@@ -159,9 +247,9 @@ def _end(plan: LoopPlan, *, is_silent: bool) -> Entry:
     outcome = "failed" if error else "completed"
     if plan.agent is not None and plan.agent.outcome in OUTCOMES:
         outcome = plan.agent.outcome
-    elif any(word in error.lower() for word in LIMITS):
+    elif LIMITS.search(error):
         outcome = "limit"
-    elif plan.agent is None and is_silent and not _is_answered(plan) and not _has_returned(plan):
+    elif plan.agent is None and not (error or plan.is_closed or _is_complete(plan)):
         outcome, error = "aborted", "No more spans arrived."
     sources = _texts(plan.turns[-1].call) if plan.turns else ()
     return Entry("end", at, (outcome, error, tuple(sorted(totals.items()))), sources)

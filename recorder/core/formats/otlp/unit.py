@@ -3,19 +3,22 @@
 `new_events` compares the outline of each loop with the events recorded for it. If these are its beginning,
 only the rest is returned; otherwise the loop is withdrawn and all its events are returned. So the records
 follow from the set of spans, not from their order, and in the usual order most events are recorded once.
+
+Loops that a transcript covers are not recorded.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import cast
 
 from recorder.core.events.fields import is_id
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.events import ReadLine, event_of
-from recorder.core.formats.otlp.outline import Entry, outline
+from recorder.core.formats.otlp.outline import Entry, Notes, outline, runtime_of
 from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.plan.tree import loops_of
 from recorder.core.formats.otlp.spans.digest import Digest
@@ -33,6 +36,16 @@ class _Recorded:
     print: str
     links: list[str] = field(default_factory=list)  # loops that it started
     ended: bool = False
+    runtime: str = ""
+    start: int = 0  # of the outermost loop above it, in nanoseconds since 1970
+
+
+# Returns whether a transcript covers the time of a tree of loops, by runtime, session and start.
+Covers = Callable[[str, str, int], bool]
+
+
+def _nothing(_runtime: str, _session: str, _start: int) -> bool:
+    return False
 
 
 class Unit:
@@ -48,6 +61,8 @@ class Unit:
             key: _Recorded(**cast("dict[str, object]", each))  # type: ignore[arg-type]
             for key, each in cast("dict[str, Fields]", stored.get("recorded") or {}).items()
         }
+        # Sessions of the loops that a transcript covers, by loop.
+        self.covered = cast("dict[str, str]", stored.get("covered") or {})
         self.is_silent = bool(stored.get("silent"))
         self._loops: dict[str, str] = {}  # by key of a span: the loop that it belongs to
 
@@ -56,9 +71,21 @@ class Unit:
         """Return the unit as JSON. Its names never change."""
         recorded = {key: cast("Json", asdict(each)) for key, each in self.recorded.items()}
         spans: list[Json] = [digest.dump() for digest in self.digests.values()]
-        return {"spans": spans, "recorded": cast("Json", recorded)} | (
-            {"silent": True} if self.is_silent else {}
-        )
+        state: Fields = {"spans": spans, "recorded": cast("Json", recorded)}
+        if self.covered:
+            state["covered"] = cast("Json", self.covered)
+        return state | ({"silent": True} if self.is_silent else {})
+
+    @property
+    def session(self) -> str | None:
+        """Return the session of its loops, if it has any."""
+        sessions = [each.session for each in self.recorded.values()]
+        return next(iter([*sessions, *self.covered.values()]), None)
+
+    @property
+    def trees(self) -> set[tuple[str, str, int]]:
+        """Return runtime, session and start of the trees of loops that are recorded."""
+        return {(each.runtime, each.session, each.start) for each in self.recorded.values()}
 
     @property
     def is_open(self) -> bool:
@@ -77,18 +104,23 @@ class Unit:
         self.digests |= other.digests
         for key, recorded in other.recorded.items():
             self.recorded.setdefault(key, recorded)
+        self.covered = other.covered | self.covered
 
     def loop_of(self, digest: Digest) -> str | None:
         """Return the loop of a span, after `new_events`; a frame belongs to the main loop of its trace."""
         loop = self._loops.get(_key(digest), digest.trace)
         return loop if loop in self.recorded else None
 
-    def new_events(self, read: ReadLine) -> list[Fields]:
+    def new_events(self, read: ReadLine, covers: Covers = _nothing) -> list[Fields]:
         """Return the events that make the records those of all spans so far."""
         digests = list(self.digests.values())
-        plans = loops_of(digests)
-        sessions = self._sessions(plans)
-        notes = sorted((d for d in digests if d.is_log), key=lambda d: (d.start, d.name, d.print))
+        all_plans = loops_of(digests)
+        sessions = self._sessions(all_plans)
+        roots = _roots(all_plans)
+        covered = [plan for plan in all_plans if _is_covered(roots[plan.key], sessions, covers)]
+        covered_keys = {plan.key for plan in covered}
+        plans = [plan for plan in all_plans if plan.key not in covered_keys]
+        notes = Notes(each for each in digests if each.is_log)
         outlines = {
             plan.key: list(outline(plan, sessions[plan.key], notes, is_silent=self.is_silent))
             for plan in plans
@@ -102,22 +134,45 @@ class Unit:
             del self.recorded[key]
         events = [_withdrawal(key, self.recorded.pop(key)) for key in self._outdated(plans, outlines)]
         for plan in plans:
-            entries = outlines[plan.key]
-            recorded = self.recorded.get(plan.key)
-            for entry in entries[recorded.number if recorded is not None else 0 :]:
-                events += event_of(entry, plan.key, read)
-            links = recorded.links if recorded is not None else []
+            entries, root = outlines[plan.key], roots[plan.key]
+            events += self._continued(plan.key, entries, read)
+            before = self.recorded.get(plan.key)
             self.recorded[plan.key] = _Recorded(
-                sessions[plan.key], len(entries), _print(entries), links, ended=entries[-1].step == "end"
+                *(sessions[plan.key], len(entries), _print(entries), before.links if before else []),
+                ended=entries[-1].step == "end",
+                runtime=runtime_of(root),
+                start=root.start,
             )
         events += self._links(plans, sessions)
         self._loops = {_key(span): plan.key for plan in plans for span in _spans_of(plan)}
         gone = moved | {key: self.recorded.pop(key) for key in self.recorded.keys() - outlines.keys()}
-        main = sessions[plans[0].key] if plans else "otlp"
+        main = sessions[all_plans[0].key] if all_plans else "otlp"
         for key in sorted(gone):
             moved_to = sessions.get(key, main)
             events.append(_withdrawal(key, gone[key]) | {"is_gone": True, "moved_to": moved_to})
-        return events
+        return events + self._cover(covered, sessions)
+
+    def _continued(self, loop: str, entries: Sequence[Entry], read: ReadLine) -> Iterator[Fields]:
+        """Yield the events of a loop behind those that are recorded."""
+        recorded = self.recorded.get(loop)
+        for entry in entries[recorded.number if recorded is not None else 0 :]:
+            yield from event_of(entry, loop, read)
+
+    def _cover(self, plans: Sequence[LoopPlan], sessions: Mapping[str, str]) -> list[Fields]:
+        """Leave loops to the transcript; return the events by which its session adopts lines that wait."""
+        before, self.covered = self.covered, {plan.key: sessions[plan.key] for plan in plans}
+        return [
+            {
+                "type": "LoopWithdrawn",
+                "loop_id": plan.key,
+                "session_id": sessions[plan.key],
+                "is_gone": True,
+                "moved_to": sessions[plan.key],
+                "adopts": f"spans-{plan.trace}",
+            }
+            for plan in plans
+            if before.get(plan.key) != sessions[plan.key]
+        ]
 
     def _outdated(self, plans: Sequence[LoopPlan], outlines: Mapping[str, list[Entry]]) -> list[str]:
         """Return the loops to record again: those that begin otherwise now, and the loops above them."""
@@ -136,17 +191,27 @@ class Unit:
     def _sessions(self, plans: Sequence[LoopPlan]) -> dict[str, str]:
         """Return the id of each loop's session. Loops that share a trace or a tree share a session."""
         found: dict[str, str] = {}
+        of_trace: dict[str, list[str]] = defaultdict(list)
+        for key, digest in self.digests.items():
+            if digest.session:
+                of_trace[digest.trace].append(key)
         for together in _connected(plans):
-            session = self._session(together)
+            session = self._session(together, of_trace)
             found.update(dict.fromkeys((plan.key for plan in together), session))
         return found
 
-    def _session(self, plans: Sequence[LoopPlan]) -> str:
-        """Return the session of loops: that of the outermost span that names one, else the first trace."""
-        traces = {span.trace for plan in plans for span in _spans_of(plan)} - {""}
-        own = {_key(span) for plan in plans for span in _spans_of(plan)}
+    def _session(self, plans: Sequence[LoopPlan], of_trace: Mapping[str, list[str]]) -> str:
+        """Return the session of loops: that of the outermost span that names one, else the first trace.
+
+        `of_trace` has the keys of the spans that name a session.
+        """
+        own = [span for plan in plans for span in _spans_of(plan)]
+        keys = dict.fromkeys(_key(span) for span in own)
+        for trace in dict.fromkeys(span.trace for span in own if span.trace):
+            keys |= dict.fromkeys(of_trace.get(trace, ()))
+        known = (self.digests[key] for key in keys if key in self.digests)
         spans = sorted(
-            (d for key, d in self.digests.items() if d.session and (d.trace in traces or key in own)),
+            (digest for digest in known if digest.session),
             key=lambda d: (d.is_log, d.start, d.id, d.print),
         )
         roots = [span.session for span in spans if not span.parent and not span.is_log]
@@ -180,23 +245,63 @@ class Unit:
         return events
 
 
+def _roots(plans: Iterable[LoopPlan]) -> dict[str, LoopPlan]:
+    """Return by key the outermost loop above each of some loops, which are given parents first."""
+    roots: dict[str, LoopPlan] = {}
+    for plan in plans:
+        roots[plan.key] = plan if plan.parent is None else roots.get(plan.parent.key, plan.parent)
+    return roots
+
+
+def _is_covered(root: LoopPlan, sessions: Mapping[str, str], covers: Covers) -> bool:
+    return covers(runtime_of(root), sessions[root.key], root.start)
+
+
+@dataclass(slots=True, eq=False)
+class _Group:
+    """Loops that are together, with the names by which another one is found to belong to them."""
+
+    names: list[str] = field(default_factory=list)
+    plans: list[LoopPlan] = field(default_factory=list)
+    place: int = 0  # of the loop that was added last
+
+
+def _place(group: _Group) -> int:
+    return group.place
+
+
+def _merged(groups: list[_Group]) -> _Group:
+    """Return one group in place of some, of which the last one is first; a new one for none."""
+    ordered = sorted(groups, key=_place, reverse=True)
+    if len(ordered) == 1:
+        return ordered[0]
+    return _Group(
+        [name for group in ordered for name in group.names],
+        [plan for group in ordered for plan in group.plans],
+    )
+
+
 def _connected(plans: Sequence[LoopPlan]) -> list[list[LoopPlan]]:
     """Return the loops in groups: those of one trace, and those that started each other, are together.
 
     A unit may hold more than one group, as two calls with equal figures may be one.
     """
-    groups: list[tuple[set[str], list[LoopPlan]]] = []
-    for plan in plans:
+    of_name: dict[str, _Group] = {}
+    for place, plan in enumerate(plans):
         names = {plan.key, *(span.trace for span in _spans_of(plan) if span.trace)}
         if plan.parent is not None:
             names.add(plan.parent.key)
-        together = [plan]
-        for group in [group for group in groups if group[0] & names]:
-            names |= group[0]
-            together = [*group[1], *together]
-            groups.remove(group)
-        groups.append((names, together))
-    return [together for _, together in groups]
+        before = {id(group): group for name in names if (group := of_name.get(name)) is not None}
+        into = _merged(list(before.values()))
+        into.names += names
+        into.plans.append(plan)
+        into.place = place
+        of_name.update(dict.fromkeys(names, into))
+        if len(before) > 1:
+            of_name.update(dict.fromkeys(into.names, into))
+    return [
+        group.plans for group in sorted({id(each): each for each in of_name.values()}.values(), key=_place)
+    ]
 
 
 def _spans_of(plan: LoopPlan) -> Iterable[Digest]:
@@ -209,7 +314,7 @@ def _spans_of(plan: LoopPlan) -> Iterable[Digest]:
 
 def _key(digest: Digest) -> str:
     if digest.is_log:
-        return f"log {digest.trace} {digest.id} {digest.name} {digest.start} {digest.print}"
+        return f"log {digest.print}"
     return f"{digest.trace} {digest.id}"
 
 

@@ -4,9 +4,10 @@ A prompt begins a loop. An answer comes on several lines, one for each block, wi
 usage; which block is the last shows only in what follows. So a loop ends with the mark that the agent writes
 when it waits for a prompt (`turn_duration`, which `--print` leaves out) or exits (`cost-state`; in older
 releases `last-prompt`), else with the next prompt. Recent releases write `last-prompt` at any time, also
-before the answer or between two of its blocks. A sub-agent's lines have an `agentId`; the result of the tool
-that ran it names that id. In files of older releases they stand among those of the main agent, without an
-id: the first one repeats the prompt of the call, and the others follow by `parentUuid`.
+before the answer or between two of its blocks. A sub-agent's lines have an `agentId` and the prompt id of the
+main agent, whose loop it is below until the result of the tool that ran it names its id: that tool may be a
+sub-agent's. In files of older releases they stand among those of the main agent, without an id: the first one
+repeats the prompt of the call, and the others follow by `parentUuid`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import cast
 
+from recorder.core.events.fields import is_id
 from recorder.core.formats.base import (
     Fields,
     NextLoop,
@@ -34,7 +36,8 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, counts
+from recorder.core.ledger.reasons import reason_of
 from recorder.core.records import Json
 
 AGENT = "claude-code"
@@ -48,6 +51,13 @@ _USAGE = {
 _COMMANDS = ("<command-name>", "<local-command-stdout>", "<command-message>", "Caveat:", "<bash-")
 _INTERRUPTED = "[Request interrupted by user"
 _TOOL_USE_ERROR = "<tool_use_error>"  # the call was refused before the tool ran
+_CANCELLED = "The user doesn't want to take this action right now."  # before the tool ran
+_DENIED = (
+    "The user doesn't want to proceed with this tool use.",
+    "Permission for this tool use was denied.",
+    "Permission to use ",
+    "Claude requested permissions to ",
+)
 _UNBOUND = ("summary", "file-history-snapshot", "custom-title", "ai-title")  # may come without a session
 TYPES = frozenset(
     (
@@ -103,6 +113,7 @@ class ClaudeCodeReader:
             track = self._chain(line)
         reading = Translation(kind or "line", session_id=session, timestamp=parse_time(line.get("timestamp")))
         if object_field(line, "forkedFrom"):
+            reading.covers = ""
             return reading  # history of the session from which this one was forked
         loop = self._tracks.get(track)
         if kind == "user":
@@ -118,6 +129,33 @@ class ClaudeCodeReader:
         open_loop = self._tracks.get(track) or loop
         reading.loop_id = open_loop.loop_id if open_loop is not None else before(f"{session}{track}")
         return reading
+
+    @property
+    def open_loops(self) -> list[OpenLoop]:
+        return list(self._tracks.values())
+
+    def repeat(self, line: Fields, _at: datetime) -> Translation:
+        """Return the translation of a line that is recorded elsewhere: history, without events.
+
+        Raises InvalidLineError.
+        """
+        session, track = required_id(line, "sessionId"), text_field(line, "agentId")
+        loop = self._tracks.get(track)
+        return Translation(
+            text_field(line, "type"),
+            session_id=session,
+            loop_id=loop.loop_id if loop is not None else before(f"{session}{track}"),
+            timestamp=parse_time(line.get("timestamp")),
+            covers="",
+        )
+
+    def continues(self, line: Fields) -> bool:
+        """Return whether a line is a further part of the answer that is open in its track."""
+        track = text_field(line, "agentId")
+        if line.get("isSidechain") is True and not track:
+            track = self._chains.get(text_field(line, "parentUuid"), "sidechain")
+        loop = self._tracks.get(track)
+        return loop is not None and bool(loop.key) and loop.key == _answer_key(line)
 
     def end_of_stream(self, at: datetime) -> list[Fields]:
         """End the loops whose last answer asked for nothing more; the others are aborted."""
@@ -154,6 +192,8 @@ class ClaudeCodeReader:
             return self._end(track, now, "cancelled") if loop is not None else []
         prompt_id = line.get("promptId") or line.get("uuid")
         held: Fields = {"id": prompt_id, "text": text, "at": now}
+        if text_field(line, "agentId") and is_id(line.get("promptId")):
+            held["caller"] = loop_id(session, prompt_id)
         if track and track == line.get("uuid"):
             held |= self._caller(text)
         if track or text.lstrip().startswith(_COMMANDS):  # begins a loop only if an answer follows
@@ -177,7 +217,9 @@ class ClaudeCodeReader:
             for to, name_ in (("cwd", "cwd"), ("version", "version"), ("branch", "gitBranch"))
             if isinstance(found := line.get(name_), str) and found
         }
-        events += loop.start(agent, began, about, adopts=before(f"{session}{track}"))
+        caller = (prompt or {}).get("caller")
+        more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
+        events += loop.start(agent, began, about, adopts=before(f"{session}{track}"), **more)
         if prompt is not None:
             events += loop.prompt(str(prompt["text"]), began) + self._link(loop, prompt)
         return events
@@ -204,9 +246,11 @@ class ClaudeCodeReader:
         loop = self._tracks[track]
         is_error = line.get("isApiErrorMessage") is True or message.get("model") == "<synthetic>"
         error = text_of(message.get("content")) if is_error else ""
-        key = text_field(message, "id") or text_field(line, "uuid") or now
+        key = _answer_key(line) or now
         stop = text_field(message, "stop_reason")
-        head = {"provider": PROVIDER, "stop": stop, "error": error}
+        request = text_field(line, "requestId")
+        head = {"provider": PROVIDER, "stop": stop, "error": error, "request": request}
+        head["missed"] = reason_of({"message": message})
         blocks = [] if is_error else _blocks(message.get("content"))
         if not is_error:
             head["model"] = text_field(message, "model")
@@ -232,8 +276,10 @@ class ClaudeCodeReader:
             return []
         call, text = text_field(block, "tool_use_id"), text_of(block.get("content"))
         name = loop.tool_name(call)
-        failed = block.get("is_error") is True and not text.startswith(_TOOL_USE_ERROR)
-        events = loop.end_tool(call, text, now, has_failed=failed)
+        is_error = block.get("is_error") is True
+        failed = is_error and not text.startswith((_TOOL_USE_ERROR, _INTERRUPTED))
+        refusal = _refusal(text) if is_error else ""
+        events = loop.end_tool(call, text, now, has_failed=failed, refusal=refusal)
         child = object_field(line, "toolUseResult").get("agentId")
         if isinstance(child, str) and child and name:
             events.append(loop.link(call, name, loop_id(loop.session_id, child)))
@@ -267,6 +313,18 @@ def _marks_end(line: Fields, loop: OpenLoop) -> bool:
     if kind == "last-prompt":
         return bool(loop.error) or loop.has_text
     return kind == "cost-state" or (kind == "system" and line.get("subtype") == "turn_duration")
+
+
+def _answer_key(line: Fields) -> str:
+    is_answer = text_field(line, "type") == "assistant"
+    return (text_field(object_field(line, "message"), "id") or text_field(line, "uuid")) if is_answer else ""
+
+
+def _refusal(text: str) -> Refusal:
+    """Return why a call with this error did not begin."""
+    if text.startswith(_DENIED):
+        return "denied"
+    return "cancelled" if text.startswith(_CANCELLED) else ""
 
 
 def _argument(call: Fields, name: str) -> str:

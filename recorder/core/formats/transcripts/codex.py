@@ -1,12 +1,12 @@
 """Reader of Codex's rollouts: `sessions/Y/M/D/rollout-<time>-<thread>.jsonl`; a task of Codex is a loop.
 
 An answer is the items up to a `token_usage_record`, or up to the results of its calls where none is written.
-A sub-agent has a file of its own, whose head names the session of its parent.
+A sub-agent has a file of its own, whose head names the session and the thread of its parent; its tasks name
+those of its parent that started them. The result of the call that spawned it names the sub-agent.
 """
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -45,6 +45,7 @@ _USAGE = {
 }
 _EXIT_CODE = re.compile(r"^(?:Process exited with code|Exit code:) (\d+)$", re.MULTILINE)
 _OUTPUT = "\nOutput:\n"  # ends the lines that Codex writes about a command
+_SPAWNED = frozenset(("item_completed", "collab_agent_spawn_end"))  # may name the sub-agent of a call
 TYPES = frozenset(
     (
         *("session_meta", "response_item", "event_msg", "turn_context", "token_usage_record"),
@@ -65,12 +66,14 @@ class CodexReader:
         stored = state if isinstance(state, dict) else {}
         self._session = text_field(stored, "session")
         self._thread = text_field(stored, "thread")
+        self._parent = text_field(stored, "parent")  # thread that spawned this one; "": none
         self._agent = text_field(stored, "agent") or AGENT
         self._about = object_field(stored, "about")
         self._tasks = int(cast("int", stored.get("tasks") or 0))
         self._answers = int(cast("int", stored.get("answers") or 0))
         self._model, self._provider = text_field(stored, "model"), text_field(stored, "provider")
         self._has_records = bool(stored.get("records"))
+        self._linked = cast("list[str]", stored.get("linked") or [])  # calls whose sub-agents are linked
         loop = stored.get("loop")
         self._loop = OpenLoop.load(loop) if isinstance(loop, dict) else None
 
@@ -79,6 +82,7 @@ class CodexReader:
         return {
             "session": self._session,
             "thread": self._thread,
+            "parent": self._parent,
             "agent": self._agent,
             "about": self._about,
             "tasks": self._tasks,
@@ -86,6 +90,7 @@ class CodexReader:
             "model": self._model,
             "provider": self._provider,
             "records": self._has_records,
+            "linked": cast("Json", self._linked),
             "loop": None if self._loop is None else self._loop.dump(),
         }
 
@@ -105,6 +110,8 @@ class CodexReader:
             reading.events = self._usage(object_field(payload, "usage"), now)
         elif kind == "response_item":
             reading.events = self._item(name, payload, now)
+        elif kind == "event_msg" and name in _SPAWNED:
+            reading.events = self._spawned(object_field(payload, "item") or payload)
         elif kind == "event_msg":
             reading.events = self._message(name, payload, now)
         elif kind == "compacted":
@@ -112,7 +119,7 @@ class CodexReader:
         elif kind not in TYPES:
             reading.understood = False
         loop = self._loop or previous
-        reading.session_id = self._session or None
+        reading.session_id, reading.covers = self._session or None, self._thread or None
         reading.loop_id = loop.loop_id if loop is not None else before(self._thread)
         return reading
 
@@ -123,12 +130,13 @@ class CodexReader:
 
     def _meta(self, payload: Fields) -> None:
         thread = text_field(payload, "id")
-        session = text_field(payload, "session_id") or thread
+        spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
+        parent = text_field(spawn, "parent_thread_id") or text_field(payload, "parent_thread_id")
+        session = text_field(payload, "session_id") or parent or thread
         if self._session or not is_id(session):
             return
-        self._session, self._thread = session, thread
+        self._session, self._thread, self._parent = session, thread, parent
         self._provider = text_field(payload, "model_provider")
-        spawn = object_field(object_field(object_field(payload, "source"), "subagent"), "thread_spawn")
         self._agent = text_field(payload, "agent_nickname") or text_field(spawn, "agent_nickname") or AGENT
         names = (("cwd", "cwd"), ("version", "cli_version"), ("originator", "originator"))
         self._about = {to: payload[name] for to, name in names if payload.get(name)}
@@ -161,8 +169,21 @@ class CodexReader:
         is_child = self._thread != self._session
         name = self._thread if is_child and not self._tasks else payload.get("turn_id")
         self._tasks += 1
+        self._linked = []
         self._loop = OpenLoop(self._session, loop_id(self._session, name))
-        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._thread))
+        caller = self._caller(object_field(payload, "turn_attribution"))
+        more: Fields = {"parent_loop_id": caller, "is_sub_agent": True} if caller else {}
+        return events + self._loop.start(self._agent, now, self._about, adopts=before(self._thread), **more)
+
+    def _caller(self, attribution: Fields) -> str:
+        """Return the loop that started a task of a sub-agent; "" if it is not known.
+
+        That of another sub-agent is the first one of its thread, which has the name of the thread.
+        """
+        if self._parent and self._parent != self._session:
+            return loop_id(self._session, self._parent)
+        task = text_field(attribution, "parent_turn_id") if self._parent else ""
+        return loop_id(self._session, task) if task else ""
 
     def _item(self, name: str, payload: Fields, now: str) -> list[Fields]:
         if self._loop is None:
@@ -192,19 +213,21 @@ class CodexReader:
         call, (text, failed) = text_field(payload, "call_id"), _output(payload.get("output"))
         name = loop.tool_name(call)
         events = loop.end_tool(call, text, now, has_failed=failed)
-        if name.endswith("spawn_agent"):
-            events += self._link(loop, call, name, text)
-        return events
+        return events + (self._link(call, name, _agent_id(text)) if name.endswith("spawn_agent") else [])
 
-    def _link(self, loop: OpenLoop, call: str, name: str, text: str) -> list[Fields]:
-        try:
-            found = json.loads(text)
-        except ValueError:
+    def _spawned(self, item: Fields) -> list[Fields]:
+        """Link the sub-agent that an item names beside the result of its call, before it or in its place."""
+        call = text_field(item, "call_id") or text_field(item, "id")
+        name = self._loop.tool_name(call) if self._loop is not None else ""
+        receivers = item.get("receiver_thread_ids")
+        threads = receivers if isinstance(receivers, list) else [item.get("new_thread_id")]
+        return self._link(call, name, threads[0] if threads else "") if name.endswith("spawn_agent") else []
+
+    def _link(self, call: str, name: str, child: Json) -> list[Fields]:
+        if self._loop is None or not is_id(child) or call in self._linked:
             return []
-        child = found.get("agent_id") if isinstance(found, dict) else None
-        if not isinstance(child, str) or not child:
-            return []
-        return [loop.link(call, name, loop_id(self._session, child))]
+        self._linked.append(call)
+        return [self._loop.link(call, name, loop_id(self._session, child))]
 
     def _usage(self, found: Fields, now: str) -> list[Fields]:
         """Set the usage of the open answer; its message is complete."""
@@ -221,6 +244,12 @@ class CodexReader:
 
     def _head(self) -> dict[str, str]:
         return {"model": self._model, "provider": self._provider, "stop": "stop"}
+
+
+def _agent_id(text: str) -> Json:
+    """Return the id of the sub-agent that the result of a spawn names."""
+    found = parse_arguments(text)
+    return found.get("agent_id") if isinstance(found, dict) else None
 
 
 def _blocks(name: str, payload: Fields) -> list[Fields]:

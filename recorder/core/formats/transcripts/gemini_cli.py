@@ -33,7 +33,7 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_text,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, counts
 from recorder.core.records import Json
 
 AGENT = "gemini-cli"
@@ -46,7 +46,9 @@ _EXIT_CODE = re.compile(
     r"(?:Process Group PGID: .*|</untrusted_context>)?\s*\Z",
     re.MULTILINE,
 )
-_FAILED = frozenset(("error", "cancelled", "canceled"))
+_CANCELLED = frozenset(("cancelled", "canceled"))
+_WITHOUT_RESULT = frozenset(("error", *_CANCELLED))  # statuses of calls that ended, with or without a result
+_DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)
 
 
 def detects(line: Mapping[str, object]) -> bool:
@@ -171,14 +173,16 @@ class GeminiCliReader:
     def _result(self, loop: OpenLoop, call: Fields, now: str) -> list[Fields]:
         name = text_field(call, "id")
         status = text_field(call, "status")
-        if name in self._results or ("result" not in call and status not in _FAILED):
+        if name in self._results or ("result" not in call and status not in _WITHOUT_RESULT):
             return []
         self._results.append(name)
         text = _result_text(call)
-        failed = status in _FAILED or (text_field(call, "name") == _SHELL and _exit_code_failed(text))
+        is_cancelled = status in _CANCELLED
+        failed = status == "error" or (text_field(call, "name") == _SHELL and _exit_code_failed(text))
+        refusal: Refusal = "denied" if is_cancelled and _DENIED.search(text) else ""
         own = parse_time(call.get("timestamp"))
         tool, ended = loop.tool_name(name), now if own is None else format_time(own)
-        events = loop.end_tool(name, text, ended, has_failed=failed)
+        events = loop.end_tool(name, text, ended, has_failed=failed and not is_cancelled, refusal=refusal)
         child = call.get("agentId")
         if tool and is_id(child):
             events.append(loop.link(name, tool, loop_id(child, child), child))

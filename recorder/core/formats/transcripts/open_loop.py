@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import cast
+from typing import Literal, cast
 
-from recorder.core.formats.base import Fields
+from recorder.core.formats.base import Fields, parse_time
 from recorder.core.records import Json
 
 COUNTS = ("input", "output", "reasoning", "cache_read", "cache_write", "cache_write_1h")
 FINISHED = frozenset(
     ("end_turn", "stop", "stop_sequence", "STOP")
 )  # stop reasons after which nothing follows
+
+Refusal = Literal["", "cancelled", "denied"]  # why a call did not begin; "": it began
 
 
 @dataclass(slots=True)
@@ -34,7 +36,11 @@ class OpenLoop:
     cost: float = -1.0  # reported for the open answer, in dollars; -1: none
     has_answered: bool = False  # the message of the answer is written
     at: str = ""  # time of the last line
+    answered_at: str = ""  # time of the open answer's last block
+    request: str = ""  # id of its request; "" without one
+    missed: str = ""  # why its provider says that the prompt cache was missed; "" if it does not
     result_at: str = ""  # time of the last tool result, at which the next turn begins; "": none
+    held: dict[str, Json] = field(default_factory=dict)  # starts by id of calls that may have been denied
 
     def dump(self) -> Json:
         """Return the state as JSON. Its names never change."""
@@ -71,7 +77,9 @@ class OpenLoop:
             self.key = key
         self.model, self.provider = head.get("model") or self.model, head.get("provider") or self.provider
         self.stop, self.error = head.get("stop") or self.stop, head.get("error") or self.error
-        self.at = at
+        self.request = head.get("request") or self.request
+        self.missed = head.get("missed") or self.missed
+        self.at = self.answered_at = at
         for block in blocks:
             if block not in self.blocks:
                 self.blocks.append(block)
@@ -82,49 +90,33 @@ class OpenLoop:
         if counts.get("output", 0) >= self.usage.get("output", 0):
             self.usage, self.cost = counts, cost
 
-    def finish_message(self) -> list[Fields]:
-        """Write the message of the open answer, and start its tools."""
-        if not self.key or not self.blocks:
-            return []
-        message = {"role": "assistant", "content": list(self.blocks), **self._head()}
-        events = [self.event("MessageEnd", message=message)]
-        texts = [str(b["text"]) for b in self.blocks if isinstance(b, dict) and b.get("type") == "text"]
-        self.text = "\n".join(texts) or self.text
-        for block in self.blocks:
-            if isinstance(block, dict) and block.get("type") == "toolCall":
-                call, name = str(block["id"]), str(block["name"])
-                self.calls[call] = name
-                events.append(
-                    self.event(
-                        "ToolExecutionStart",
-                        tool_call_id=call,
-                        tool_name=name,
-                        args=block.get("arguments"),
-                        timestamp=self.at,
-                    )
-                )
-        self.blocks, self.has_answered = [], True
-        return events
+    def finish_message(self, *, starts_tools: bool = True) -> list[Fields]:
+        """Write the message of the open answer, and start its tools unless their results decide."""
+        events = self._message() if self.key and self.blocks else []
+        return events + (self._start_held() if starts_tools else [])
 
-    def end_tool(self, call: str, text: str, at: str, *, has_failed: bool) -> list[Fields]:
-        """End a tool call with its result."""
-        events = self.finish_message()
+    def end_tool(
+        self, call: str, text: str, at: str, *, has_failed: bool, refusal: Refusal = ""
+    ) -> list[Fields]:
+        """End a tool call with its result; one that was refused before it began has no start."""
+        events = self.finish_message(starts_tools=False)
         name = self.calls.pop(call, "")
         if not name:
             return events
         self.at = self.result_at = at
+        start = cast("Fields | None", self.held.pop(call, None))
         result: Fields = {"content": [{"type": "text", "text": text}]}
-        return [
-            *events,
-            self.event(
-                "ToolExecutionEnd",
-                tool_call_id=call,
-                tool_name=name,
-                result=result,
-                is_error=has_failed,
-                timestamp=at,
-            ),
-        ]
+        end = self.event(
+            "ToolExecutionEnd",
+            tool_call_id=call,
+            tool_name=name,
+            result=result,
+            is_error=has_failed and not refusal,
+            timestamp=at,
+        )
+        if start is None or not refusal:
+            return [*events, *([] if start is None else [start]), end]
+        return [*events, *(self._denial(call, name, at) if refusal == "denied" else []), end]
 
     def link(self, call: str, name: str, child_loop_id: str, child_session_id: str = "") -> Fields:
         """Link a loop to the tool call that started it; its session is this one unless another is named."""
@@ -160,7 +152,7 @@ class OpenLoop:
         )
 
     def compaction(self, at: str, tokens: int | None, summary: str) -> list[Fields]:
-        """Return a compaction that a transcript tells in one line."""
+        """Return a compaction that a transcript records in one line."""
         return [*self.compaction_start(at, tokens), self.compaction_end(at, tokens, summary)]
 
     def finish_turn(self, at: str) -> list[Fields]:
@@ -175,14 +167,16 @@ class OpenLoop:
             self.total[name] = self.total.get(name, 0) + self.usage.get(name, 0)
         end = self.event(
             "TurnEnd",
-            message={"role": "assistant", "content": content, **self._head()},
+            message={"role": "assistant", "content": content, **self._head(), **self._about()},
             usage=cast("Json", _usage(self.usage)),
             timestamp=self.at or at,
             tool_results=[],
+            turn_index=self.turn,
         )
         if self.cost >= 0:
             end["cost"] = self.cost
-        self.key, self.usage, self.cost, self.error = "", {}, -1.0, ""
+        self.key, self.usage, self.cost, self.error, self.request = "", {}, -1.0, "", ""
+        self.missed = ""
         self.has_answered = True
         return [*events, end]
 
@@ -219,12 +213,44 @@ class OpenLoop:
     def _is_closed(self) -> bool:
         return self.turn >= 0 and not self.key and self.has_answered
 
+    def _message(self) -> list[Fields]:
+        """Write the blocks of the open answer as a message; its tools wait to be started."""
+        message = {"role": "assistant", "content": list(self.blocks), **self._head()}
+        texts = [str(b["text"]) for b in self.blocks if isinstance(b, dict) and b.get("type") == "text"]
+        self.text = "\n".join(texts) or self.text
+        for block in self.blocks:
+            if isinstance(block, dict) and block.get("type") == "toolCall":
+                call, name = str(block["id"]), str(block["name"])
+                self.calls[call] = name
+                about: Fields = {"tool_call_id": call, "tool_name": name, "args": block.get("arguments")}
+                self.held[call] = self.event("ToolExecutionStart", **about, timestamp=self.at)
+        self.blocks, self.has_answered = [], True
+        return [self.event("MessageEnd", message=message)]
+
+    def _start_held(self) -> list[Fields]:
+        starts = cast("list[Fields]", list(self.held.values()))
+        self.held = {}
+        return starts
+
+    def _denial(self, call: str, name: str, at: str) -> list[Fields]:
+        about: Fields = {"approval_id": call, "tool_call_id": call, "timestamp": at}
+        requested = self.event("ApprovalRequested", **about, command=name)
+        return [requested | {"kind": "tool"}, self.event("ApprovalResolved", **about, decision="denied")]
+
     def _begin_turn(self, at: str) -> list[Fields]:
         events = self.finish_turn(at)
         self.turn += 1
         self.key, self.has_answered, self.text, self.stop, self.result_at = "", False, "", "", ""
         trigger = "Continuation" if self.turn else "User"
         return [*events, self.event("TurnStart", turn_index=self.turn, triggered_by=trigger, timestamp=at)]
+
+    def _about(self) -> Fields:
+        """Return what an answer is matched by with the telemetry about it, and its cache diagnostics."""
+        found: Fields = {"requestId": self.request} if self.request else {}
+        if self.missed:
+            found["diagnostics"] = {"cache_miss_reason": self.missed}
+        at = parse_time(self.answered_at)
+        return found if at is None else found | {"timestamp": round(at.timestamp() * 1000)}
 
     def _head(self) -> Fields:
         stop = "error" if self.error else self.stop

@@ -21,12 +21,14 @@ from recorder.core.formats.transcripts.fields import (
     thinking,
     time_ms,
 )
-from recorder.core.formats.transcripts.open_loop import OpenLoop, counts
+from recorder.core.formats.transcripts.open_loop import OpenLoop, Refusal, counts
 from recorder.core.records import Json
 
 AGENT = "opencode"
 _USAGE = {"input": "input", "output": "output", "reasoning": "reasoning"}
 _CANCELLED = "MessageAbortedError"
+_ABORTED = "Tool execution aborted"
+_DENIED = ("The user rejected permission", "The user has specified a rule which prevents")
 
 
 def detects(line: Mapping[str, object]) -> bool:
@@ -143,9 +145,10 @@ class OpenCodeReader:
         found["output"] += found["reasoning"]
         is_cost = isinstance(cost, int | float) and not isinstance(cost, bool) and cost >= 0
         loop.set_usage(found | cache, float(cost) if is_cost else -1.0)  # type: ignore[arg-type]
-        events += loop.finish_message()
+        events += loop.finish_message(starts_tools=False)
         for part in tools:
             events += self._result(loop, part, ended, at)
+        events += loop.finish_message()
         loop.at = ended
         if message.get("summary") is True:
             texts = (text_field(part, "text") for part in parts if part.get("type") == "text")
@@ -163,8 +166,11 @@ class OpenCodeReader:
             return []
         text = text_of(state.get("output")) or text_field(state, "error")
         failed = status == "error" or metadata.get("exit") not in (None, 0)
+        refusal: Refusal = "denied" if status == "error" and text.startswith(_DENIED) else ""
+        is_cancelled = metadata.get("interrupted") is True or (status == "error" and text == _ABORTED)
         done = time_ms(time.get("end"), at) if "end" in time else ended
-        events = loop.end_tool(call, text, done, has_failed=failed)
+        failed = failed and not is_cancelled
+        events = loop.end_tool(call, text, done, has_failed=failed, refusal=refusal)
         child = metadata.get("sessionId") or metadata.get("sessionID")
         if isinstance(child, str) and child:
             events.append(loop.link(call, name, loop_id(self._session, child)))

@@ -1,7 +1,8 @@
 """The command lines of coding agents as they are, from the lines of the page Connect an agent to the session.
 
 Installed by npm for these tests only. A scripted server answers in place of the vendors, and each agent has a
-home of its own. One test for each way that the page offers: spans, or transcripts by `loopscope-push`.
+home of its own. One test for each way that the page offers, spans and transcripts by `loopscope-push`, and
+one for both together.
 """
 
 import os
@@ -143,3 +144,28 @@ def test_the_lines_of_the_page_lead_to_the_session(window, server, programs, hom
         shown.remove(ANSWER)
     for text in shown:
         expect(page.get_by_text(text).first).to_be_visible()
+
+
+def test_both_ways_together_give_one_session(window, server, programs, home):
+    """The open page shows each turn once while spans and transcript arrive, and then the reported costs."""
+    project, agent = "claude-code-both", AGENTS["claude-code"]
+    page = open_with_token(window, server, "claude-code", project)
+    telemetry, push = lines_of(page, SPANS), lines_of(page, TRANSCRIPTS)
+
+    with ModelServer() as model, pushing(home, programs, push):
+        run(home, programs, agent, model, f"{telemetry}\n{agent.command}")
+        open_session(page, project, turns=2)
+        (session,) = until(
+            lambda: [
+                each
+                for each in sessions(server, project)
+                if (each["source"], each["cost_source"]) == ("claude-code", "reported")
+            ]
+        )
+
+    assert [session[figure] for figure in ("loops", "turns", "tool_calls", "errors")] == [1, 2, 1, 0]
+    usage = session["usage"]
+    assert (usage["input"], usage["output"], usage["cache_read"]) == (240, 30, 80)
+    for text in (PROMPT, COMMAND, ANSWER):
+        expect(page.get_by_text(text).first).to_be_visible()
+    expect(page.locator(".turn-header")).to_have_count(2)

@@ -72,10 +72,18 @@ def test_menus_offer_recorded_agents(recorded, see):
     assert offered == ["agent-a", "agent-b"]
 
 
-def test_active_filters_are_tokens_and_positions_start_anew(recorded, see):
+def test_chosen_filters_are_written_to_the_query_and_positions_start_anew(recorded, see):
     page = see("?agent=agent-a&source=phi-core&waiting=1&failed=0.nonsense")
-    hrefs = [unescape(href) for href in re.findall(r'<a href="([^"]+)" aria-label="Remove', page)]
-    assert hrefs == ["?source=phi-core", "?agent=agent-a"]
+    assert (
+        re.search(r'type="search"\s+name="q"\s+value="([^"]*)"', page)[1] == "agent:agent-a source:phi-core"
+    )
+
+
+def test_unticking_a_filter_takes_it_out_of_the_query(recorded, see):
+    ticked = "agent:[agent-a,agent-b] has:tool"
+    page = see("?q=agent:[agent-a,agent-b]+has:tool&shown=agent:agent-a&shown=agent:agent-b&agent=agent-b")
+    assert ticked not in page
+    assert 'value="agent:agent-b has:tool"' in page
 
 
 def test_more_of_a_list_keeps_the_filters(feed, see):
@@ -84,7 +92,7 @@ def test_more_of_a_list_keeps_the_filters(feed, see):
     feed(*failing("other"))
     page = see("?agent=agent-b")
     for name in ("waiting", "failed"):
-        more = unescape(re.search(rf'href="(\?agent=agent-b&amp;{name}=[^"]+)">Show more', page)[1])
+        more = unescape(re.search(rf'href="(\?q=agent%3Aagent-b&amp;{name}=[^"]+)">Show more', page)[1])
         assert rows(see(more), name) == 2
 
 
@@ -101,14 +109,14 @@ def test_mark_all_leaves_failures_outside_of_the_filter_unread(recorded, see, cl
 
 def test_the_feed_has_the_filters_of_the_page(recorded, see):
     page = see("?agent=agent-a&source=phi-core&waiting=7")
-    assert 'data-feed="/p/default/attention/feed?agent=agent-a&amp;source=phi-core"' in page
+    assert 'data-feed="/p/default/attention/feed?q=agent%3Aagent-a+source%3Aphi-core"' in page
 
 
 def test_the_link_to_stale_sessions_keeps_the_filters(feed, see, settings):
     settings.LOOPSCOPE_STALE_S = 1_800
     feed(build.agent_start("silent.a.1", agent_id="agent-b"))
     assert "1 stale session" in " ".join(see("?agent=agent-b").split())
-    assert "?view=stale&amp;agent=agent-b" in see("?agent=agent-b")
+    assert "?view=stale&amp;q=agent%3Aagent-b" in see("?agent=agent-b")
     assert "stale session" not in see("?agent=agent-a")
 
 

@@ -103,7 +103,7 @@ def sums(page, label):
         ("claude-sonnet-4-5", "agent-a", []),
     ],
 )
-def test_filters_go_by_the_config_and_agent_of_the_turn(feed, see, model, agent, expected):
+def test_filters_go_by_the_config_and_agent_of_the_turn(feed, see, client, model, agent, expected):
     """A compaction in the first turn, one in the expert's, one after the last turn, and one as a loop."""
     events = build.handed_over()
     for index in (9, 5, 2):
@@ -118,6 +118,10 @@ def test_filters_go_by_the_config_and_agent_of_the_turn(feed, see, model, agent,
     assert found(page) == [every[n - 1] for n in expected]
     options = [e.attributes["value"] for e in page.root.walk() if e.attributes.get("type") == "checkbox"]
     assert {*keys.values(), "agent-a", "expert"} <= set(options)
+    query = " ".join(f"{key}:{value}" for key, value in (("model", model), ("agent", agent)) if value)
+    assert found(see(f"/p/default/compactions?q={query}")) == found(page)
+    listed = client.get("/api/v1/compactions", {"q": query}).json()["items"]
+    assert len(listed) == len(expected)
 
 
 def test_pages_link_forward_and_back(feed, see):

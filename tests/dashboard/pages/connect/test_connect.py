@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
+from django.contrib.auth.models import User
 from django.http import QueryDict
 from django.utils import timezone
 
@@ -57,7 +58,7 @@ def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_n
     captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
     key = made(project.pk, tokens.issue(project, "t", ["ingest"]))
     assert arrivals([key])[key].session is None, "recorded before"
-    assert "Waiting for the first span" in ARRIVAL.draw([key])[key]
+    assert "Waiting for the first session" in ARRIVAL.draw([key])[key]
 
     for batch in captures.lines("frameworks/vercel-ai-sdk/02-tool"):
         captures.record(project, batch)
@@ -66,7 +67,9 @@ def test_what_arrives_after_the_token_was_made_is_shown(project, django_assert_n
         arrival = arrivals([key])[key]
     assert arrival.session.session_id == "conv-0001"
     assert (arrival.has_text, arrival.has_tools, arrival.has_tokens) == (True, True, True)
-    assert "2 turns" in ARRIVAL.draw([key])[key]
+    html = ARRIVAL.draw([key])[key]
+    assert "2 turns" in html
+    assert "<b>Connected.</b> <span" in html
 
 
 def refuse(project, key="", code="unauthorized", **more):
@@ -86,7 +89,7 @@ def test_a_refused_request_is_shown_until_a_session_arrives(project):
     assert "Something arrived, but was refused." in html
     assert "/v1/traces/&lt;script&gt;" in html
     assert "&lt;b&gt;no&lt;/b&gt;" in html
-    assert "Waiting for the first span" not in html
+    assert "Waiting for the first session" not in html
     assert "another token" not in html
 
     captures.record(project, captures.lines("frameworks/pydantic-ai/02-tool")[0])
@@ -120,3 +123,26 @@ def test_a_token_of_another_project_shows_nothing(project):
     assert open_page(project, None, QueryDict(f"token={key}")).tokens == []
     assert open_page(other, None, QueryDict(f"token={key}")).tokens == [key]
     assert [token_of(project.pk, given) for given in ("", "x", "9" * 40, "-1")] == [None] * 4
+
+
+@pytest.mark.parametrize("role", ["viewer", "member"])
+def test_who_may_not_create_a_token_sees_the_lines_and_who_creates_one(client, project, role):
+    for name, held in (("ada", "admin"), ("gone", "admin"), ("bob", role)):
+        project.memberships.create(user=User.objects.create_user(name), role=held)
+    User.objects.filter(username="gone").update(is_active=False)
+    client.force_login(User.objects.get(username="bob"))
+    page = client.get("/p/p/connect?agent=otlp").content.decode()
+
+    assert "Create token" not in page
+    assert '<b dir="auto">ada</b>' in page
+    assert PLACEHOLDER in page
+    assert client.post("/p/p/connect/token", {"agent": "otlp"}).status_code == 403
+    assert not project.tokens.exists()
+
+
+def test_without_an_admin_in_the_project_a_superuser_is_named(client, project):
+    project.memberships.create(user=User.objects.create_user("bob"))
+    User.objects.create_superuser("root")
+    client.force_login(User.objects.get(username="bob"))
+
+    assert '<b dir="auto">root</b>' in client.get("/p/p/connect").content.decode()

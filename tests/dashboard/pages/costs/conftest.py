@@ -38,7 +38,7 @@ def now(monkeypatch):
 @pytest.fixture
 def user(project):
     user = User.objects.create_user("reader")
-    Membership.objects.create(project=project, user=user)
+    Membership.objects.create(project=project, user=user, role=Membership.Role.ADMIN)
     return user
 
 
@@ -49,7 +49,7 @@ def see(client, user, now):
     def see(query="", path="/p/default/costs"):
         answer = client.get(f"{path}{query}")
         assert answer.status_code == 200
-        return answer.content.decode()
+        return b"".join(answer).decode()
 
     return see
 

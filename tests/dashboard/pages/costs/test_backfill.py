@@ -76,8 +76,8 @@ def test_a_second_request_does_nothing_while_one_waits(feed, see, client):
     assert Repricing.objects.count() == 1
 
 
-@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("member", 302)])
-def test_members_reprice_and_viewers_do_not(see, client, role, status):
+@pytest.mark.parametrize(("role", "status"), [("viewer", 403), ("member", 403), ("admin", 302)])
+def test_only_admins_reprice(see, client, role, status):
     see()
     Membership.objects.update(role=role)
 

@@ -15,14 +15,31 @@ def parse(query=""):
 
 
 def test_an_empty_query_string_means_fourteen_days_by_config():
-    assert parse() == Params(since="14d", by="config", agent=(), model=(), sub=True, judge=True)
+    assert parse() == Params(since="14d", by="config", q="", sub=True, judge=True)
     assert parse().query == "?"
 
 
 def test_parameters_are_written_back():
-    query = "since=30d&by=model&agent=coder&model=gpt-5&sub=0&judge=0"
+    query = "since=30d&q=tag%3Anightly&by=model&sub=0&judge=0"
 
     assert parse(query).query == f"?{query}"
+
+
+def test_agents_and_models_of_menus_and_older_addresses_are_written_into_the_query():
+    assert parse("agent=coder&model=gpt-5&model=a%20b&q=-tag:x").q == '-tag:x agent:coder model:[gpt-5,"a b"]'
+    assert parse("q=agent:[a,b]&shown=agent:a&shown=agent:b&agent=b").q == "agent:b"
+    assert parse("q=costs:%3E1&agent=b").q == "costs:>1"
+
+
+def test_a_link_to_one_value_replaces_the_others_of_its_key():
+    assert parse("q=tag:x+agent:[a,b]&since=7d").only("agent", "c d") == (
+        "?since=7d&q=tag%3Ax+agent%3A%22c+d%22"
+    )
+
+
+def test_only_a_personal_query_keeps_its_reader():
+    assert Params.parse(QueryDict("q=is:mine"), 7).reader == 7
+    assert Params.parse(QueryDict("q=is:live"), 7) == Params.parse(QueryDict("q=is:live"), 8)
 
 
 @pytest.mark.parametrize(
@@ -102,3 +119,10 @@ def test_a_long_custom_range_has_a_bounded_number_of_bars(since, unit):
     assert period.count <= 92
     assert period.end == datetime(2026, 11, 20, 13, tzinfo=UTC)
     assert set(period.bar_indexes().values()) == set(range(period.count))
+
+
+def test_a_saved_view_with_older_parameters_is_that_with_the_query():
+    old, new = parse("agent=coder&since=7d&view=3"), parse("q=agent:coder&since=7d&view=3")
+    assert old.content == new.content
+    assert old.saved == "3"
+    assert not parse("view=3").is_narrow

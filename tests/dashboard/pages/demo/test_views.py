@@ -5,8 +5,9 @@ import json
 import pytest
 from django.contrib.auth.models import User
 
+from dashboard.pages.demo import views
 from recorder.ingest.pipeline import Batch, ingest
-from recorder.models import Project, Session
+from recorder.models import AuditEntry, Project, Session
 from recorder.operations import server_info
 from tests.support import build
 
@@ -48,6 +49,15 @@ def test_the_demo_needs_the_address_of_the_server(client, sign_in, monkeypatch):
 
     assert answer.status_code == 503
     assert "The address of this server is unknown" in answer.content.decode()
+
+
+def test_playing_the_demo_is_an_entry_of_the_audit_log(client, sign_in, monkeypatch):
+    monkeypatch.setattr(server_info, "address", lambda: "http://127.0.0.1:9/")
+    monkeypatch.setattr(views, "play_in_background", lambda *_: None)  # a thread that sends to the server
+    sign_in("member")
+    client.post("/p/acme/demo")
+    entry = AuditEntry.objects.get()
+    assert (entry.action, entry.actor, entry.target) == ("demo.play", "member", "acme")
 
 
 def test_removing_the_demo_leaves_other_sessions(client, sign_in, project):

@@ -82,6 +82,8 @@ def test_the_runner_ups_cost_is_beside_the_winners(feed, see):
         ("config={one}&config=unknown", []),
         ("config=unknown", []),
         ("since=24h", []),
+        ("q=input:>20", [0, 2]),
+        ("q=-cost:>0", []),
         ("session={session}", [0, 1, 2]),
         ("session=0", [0, 1, 2]),
         ("session=999", []),
@@ -147,7 +149,7 @@ def test_fifty_rows_take_as_many_queries_as_one(feed, reader):
         with CaptureQueriesContext(connection) as queries:
             reader.get("/p/default/evaluations")
         counts.append(len(queries))
-    assert counts == [18, 18]
+    assert counts == [20, 20]
 
 
 def whole(n):

@@ -239,7 +239,7 @@ def test_the_number_of_queries_depends_on_nothing(feed, reader, branches):
 
     with CaptureQueriesContext(connection) as queries:
         reader.get(path)
-    assert len(queries) == 19, "\n".join(query["sql"] for query in queries)
+    assert len(queries) == 23, "\n".join(query["sql"] for query in queries)
 
 
 def test_a_page_of_six_long_branches_has_at_most_120_kb(feed, evaluation):

@@ -21,7 +21,7 @@ from tests.dashboard.pages.leaderboard.expected_standings import (
 from tests.support import build
 
 OPUS, SONNET, HAIKU, GPT = MODELS.values()
-QUERIES = 12
+QUERIES = 15
 
 
 def test_the_table_equals_the_hand_calculation(see, four):

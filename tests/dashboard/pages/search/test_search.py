@@ -12,7 +12,7 @@ from recorder.models import Project
 from tests.support import build
 from tests.support.small_loop import Loop
 
-QUERIES = 7
+QUERIES = 10
 
 
 @pytest.fixture
@@ -51,6 +51,14 @@ def test_sessions_evaluations_and_agents_are_found_by_words(client, project, rea
     assert "Fix the parser." in found(client, "parser")
 
 
+@pytest.mark.parametrize(
+    "typed", ["webh", "the webh", "migr", "Ask migrate the webhooks", "webhooks OR", "wébh"]
+)
+def test_a_session_is_found_while_its_last_word_is_typed(client, project, reader, typed):
+    record(project, *Loop("one").whole("migrate the webhooks"))
+    assert ("Ask migrate the webhooks" in found(client, typed)) == (not typed.endswith("OR"))
+
+
 def test_without_words_the_latest_rows_and_all_pages_are_listed(client, project, reader):
     record(project, *Loop("one").whole("first"), *Loop("two").whole("second"))
 
@@ -64,7 +72,10 @@ def test_without_words_the_latest_rows_and_all_pages_are_listed(client, project,
 def test_the_query_is_escaped_and_links_to_the_filtered_list(client, project, reader):
     words = found(client, '"><b>x\x00')
 
-    assert [unescape(each) for each in words] == ['Filter sessions by “"><b>x\ufffd”']
+    assert [unescape(each) for each in words] == [
+        'Search all text for “"><b>x\ufffd”',
+        'Filter sessions by “"><b>x\ufffd”',
+    ]
     html = client.get("/p/default/find", {"q": '"><b>x'}).content.decode()
     assert "<b>x" not in html
 

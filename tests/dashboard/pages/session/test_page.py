@@ -1,5 +1,7 @@
 """The session page for every recorded scenario, through the real ingest."""
 
+import re
+
 import pytest
 from django.contrib.staticfiles import finders
 
@@ -90,6 +92,17 @@ def test_sub_agents_are_linked_both_ways_and_one_is_marked_as_not_recorded(feed,
     assert "spawned by" in below.text
     assert above.part("loops").count("Not recorded") == 1
     assert "sub-agent not recorded" in above.part("loop")
+
+
+def test_the_link_to_a_sub_agent_is_no_part_of_the_control_that_opens_its_call(feed, see):
+    feed(tape="05")
+    parent = Session.objects.exclude(has_spawn=True).get()
+
+    html = see(f"/p/default/sessions/{parent.pk}").html
+
+    assert "Open the sub-agent's session" in html
+    summaries = re.findall(r"<summary.*?</summary>", html, re.DOTALL)
+    assert not [each for each in summaries if re.search(r"<(a|button|input)\b", each)]
 
 
 def test_a_compaction_that_is_its_own_parent_is_drawn_once(feed, session):

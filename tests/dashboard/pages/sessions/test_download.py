@@ -45,6 +45,14 @@ def recorded(feed):
     feed({"type": "SessionInfo", "session_id": "t", "title": HOSTILE})
 
 
+def test_unknown_usage_is_empty(get, feed):
+    feed(build.agent_start("u.a.1"), build.turn_end("u.a.1", tokens=0) | {"has_usage": False})
+    (row,) = rows(get())
+    assert {row[f"{name}_tokens"] for name in ("input", "output")} == {""}
+    assert row["cost_usd"] == ""
+    assert json.loads(get(suffix="json"))["items"][0]["usage"] is None
+
+
 def test_the_csv_file_has_every_column_of_every_session_in_the_order_of_the_list(get, recorded):
     found = rows(get("?sort=created"))
 
@@ -90,7 +98,8 @@ def test_downloads_have_the_rows_of_the_list(get, recorded, client, query):
 
 def test_an_empty_list_gives_a_header_and_an_empty_array(get):
     assert rows(get()) == []
-    assert json.loads(get(suffix="json")) == {"items": []}
+    about = {"list": "sessions", "project": "default", "query": ""}
+    assert json.loads(get(suffix="json")) == about | {"items": []}
 
 
 def test_an_invalid_filter_is_refused_and_named(get, recorded):
@@ -102,7 +111,7 @@ def test_the_page_links_to_the_downloads_of_its_filters(get, recorded, client):
     page = client.get("/p/default/sessions?agent=coder&sort=created").content.decode()
 
     for suffix in ("csv", "json"):
-        assert f'href="/p/default/sessions.{suffix}?agent=coder&amp;sort=created"' in page
+        assert f'href="/p/default/sessions.{suffix}?q=agent%3Acoder&amp;sort=created"' in page
 
 
 @pytest.mark.parametrize("suffix", ["csv", "json"])

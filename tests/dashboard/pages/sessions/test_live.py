@@ -198,6 +198,7 @@ def test_every_value_that_a_row_shows_is_in_its_fingerprint(see, feed, project):
     (session,) = Session.objects.values_list("pk", flat=True)
     row = queries.rows(project.pk, [session])[session]
     parts = {"slug": "other", "state": "stale", "configs": (), "more_configs": row.configs, "mix": ()}
+    parts["columns"] = ("cost",)
     assert {field.name for field in fields(row)} == {"session", *parts}
     changed = [replace(row, **{name: value}).fingerprint for name, value in parts.items()]
     for column in vars(row.session):

@@ -40,18 +40,18 @@ def recorded(feed):
 FILTERS = [
     {},
     {"q": "builds"},
-    {"agent": ("writer",)},
-    {"agent": ("writer", "coder"), "outcome": ("failed",)},
+    {"q": "agent:writer"},
+    {"q": "agent:[writer,coder] status:failed"},
     {"view": "failed"},
     {"view": "running"},
-    {"tokens": "15k"},
+    {"q": "tokens:>=15k"},
     {"since": "24h"},
-    {"since": "24h", "agent": ("writer",), "outcome": ("failed",)},
+    {"since": "24h", "q": "agent:writer outcome:failed"},
     {
         "since": f"{NOW - timedelta(days=4):%Y-%m-%dT%H:%MZ}",
         "until": f"{NOW - timedelta(days=2):%Y-%m-%dT%H:%MZ}",
     },
-    {"agent": ("nobody",)},
+    {"q": "agent:nobody"},
 ]
 
 

@@ -55,7 +55,7 @@ def test_an_admin_renames_the_project_and_its_url_stays(client, someone, acme):
 
 
 def test_a_new_token_is_shown_once_and_works(client, someone):
-    user = someone("member")
+    user = someone("admin")
     answer = client.post(f"{PAGE}/tokens", {"name": "ci", "scope": ["ingest", "read"]})
     shown = re.search(r"<code[^>]*>(lsk_\w+)</code>", answer.content.decode())[1]
 
@@ -69,9 +69,18 @@ def test_a_new_token_is_shown_once_and_works(client, someone):
 
 @pytest.mark.parametrize("scopes", [[], ["admin"], ["ingest", "everything"]])
 def test_a_token_needs_valid_scopes(client, someone, scopes):
-    someone("member")
+    someone("admin")
 
     assert client.post(f"{PAGE}/tokens", {"name": "ci", "scope": scopes}).status_code == 400
+    assert not AccessToken.objects.exists()
+
+
+@pytest.mark.parametrize("days", ["-5", "0", "abc", "1.5", " ", "3651", "1" * 30])
+def test_a_wrong_expiry_makes_no_token(client, someone, days):
+    someone("admin")
+    answer = client.post("/p/acme/settings/tokens", {"name": "ci", "scope": "read", "days": days})
+    assert answer.status_code == 400
+    assert "A token expires after 1 to 3650 days, or never." in answer.content.decode()
     assert not AccessToken.objects.exists()
 
 
@@ -94,7 +103,7 @@ def test_another_project_s_token_cannot_be_revoked_from_here(client, someone):
 
 @pytest.mark.parametrize(
     ("role", "title", "token", "revoke"),
-    [("viewer", 403, 403, 403), ("member", 403, 200, 403), ("admin", 302, 200, 302)],
+    [("viewer", 403, 403, 403), ("member", 403, 403, 403), ("admin", 302, 200, 302)],
 )
 def test_what_each_role_may_do(client, someone, acme, role, title, token, revoke):
     someone(role)
@@ -106,9 +115,10 @@ def test_what_each_role_may_do(client, someone, acme, role, title, token, revoke
     assert client.post(f"{PAGE}/tokens/{key}/revoke").status_code == revoke
 
 
-def test_actions_that_a_role_may_not_do_are_not_shown(client, someone, acme):
+@pytest.mark.parametrize("role", ["viewer", "member"])
+def test_actions_that_a_role_may_not_do_are_not_shown(client, someone, acme, role):
     tokens.issue(acme, "laptops", ["ingest"])
-    someone("viewer")
+    someone(role)
     html = client.get(PAGE).content.decode()
 
     assert "New token" not in html
@@ -117,7 +127,7 @@ def test_actions_that_a_role_may_not_do_are_not_shown(client, someone, acme):
 
 
 def test_names_are_escaped(client, someone):
-    someone("member")
+    someone("admin")
     client.post(f"{PAGE}/tokens", {"name": '"><img src=x onerror=alert(1)>', "scope": "ingest"})
 
     assert b"<img" not in client.get(PAGE).content
@@ -172,7 +182,7 @@ def test_the_queries_do_not_grow_with_the_rows(client, someone, acme, rows, djan
         tokens.issue(acme, f"t{number}", ["ingest"], user=user)
     client.get(PAGE)
 
-    with django_assert_num_queries(14):
+    with django_assert_num_queries(15):
         assert client.get(PAGE).status_code == 200
 
 
@@ -220,3 +230,24 @@ def test_the_page_shows_the_last_pruning_and_unanalysed_lines(client, someone, a
     assert "0 lines, 0 B, received before" in page
     assert f"{len(ended)} older lines kept: not analysed yet" in page
     assert "Nothing was pruned yet" not in page
+
+
+def test_a_token_is_rotated_once_and_expires_at_the_chosen_time(client, someone):
+    someone("admin")
+    client.post(f"{PAGE}/tokens", {"name": "ci", "scope": ["ingest"], "days": "30"})
+    old = AccessToken.objects.get()
+    assert timedelta(days=29) < old.expires_at - timezone.now() <= timedelta(days=30)
+    page = client.post(f"{PAGE}/tokens/{old.key}/rotate").content.decode()
+    new = re.search(r"<code[^>]*>(lsk_\w+)</code>", page)[1]
+    assert tokens.find(new).name == "ci"
+    assert "old secret" in page
+    assert client.post(f"{PAGE}/tokens/{old.key}/rotate").status_code == 409
+    assert client.post(f"{PAGE}/tokens", {"name": "x", "scope": "ingest", "days": "0"}).status_code == 400
+
+
+def test_the_address_of_the_last_use_of_a_token_is_for_admins(client, acme, someone):
+    tokens.issue(acme, "ci", ["read"])
+    AccessToken.objects.update(last_used_at=timezone.now(), last_used_from="10.0.0.77")
+    for role, is_shown in (("viewer", False), ("member", False), ("admin", True)):
+        someone(role)
+        assert ("10.0.0.77" in client.get(PAGE).content.decode()) is is_shown

@@ -21,7 +21,7 @@ def acme(db):
 @pytest.fixture
 def member(client, acme):
     user = User.objects.create_user("ada")
-    Membership.objects.create(project=acme, user=user)
+    Membership.objects.create(project=acme, user=user, role="admin")
     client.force_login(user)
     return user
 
@@ -55,9 +55,21 @@ def test_a_new_token_is_in_every_program_and_not_shown_again(client, member, acm
     assert shown not in client.get(PAGE).content.decode()
 
 
-def test_a_viewer_creates_no_token_and_a_non_member_gets_404(client, member, acme):
-    Membership.objects.update(role="viewer")
+@pytest.mark.parametrize(("role", "may_play"), [("viewer", False), ("member", True)])
+def test_who_may_not_create_tokens_learns_who_does(client, member, acme, role, may_play):
+    bob = User.objects.create_user("bob")
+    Membership.objects.create(project=acme, user=bob, role=role)
+    client.force_login(bob)
+    page = client.get(PAGE).content.decode()
+
+    assert "Create token" not in page
+    assert '<b dir="auto">ada</b>' in page
+    assert ("Play the demo" in page) is may_play
     assert client.post(f"{PAGE}/token").status_code == 403
+    assert not AccessToken.objects.exists()
+
+
+def test_a_non_member_gets_404(client, member, acme):
     Membership.objects.all().delete()
     assert client.post(f"{PAGE}/token").status_code == 404
     assert client.get(PAGE).status_code == 404
@@ -77,5 +89,5 @@ def test_the_python_programs_are_python(program):
 
 def test_the_number_of_queries_is_fixed(client, member, django_assert_num_queries):
     client.get(PAGE)
-    with django_assert_num_queries(9):
+    with django_assert_num_queries(11):
         client.get(PAGE)

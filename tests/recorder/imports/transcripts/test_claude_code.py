@@ -33,8 +33,8 @@ class Claude:
         message |= {"content": [*blocks], "stop_reason": stop}
         return self.line("assistant", message=message, **fields)
 
-    def result(self, call, text, **fields):
-        block = {"type": "tool_result", "tool_use_id": call, "content": text}
+    def result(self, call, text, *, error=False, **fields):
+        block = {"type": "tool_result", "tool_use_id": call, "content": text, "is_error": error}
         return self.line("user", message={"role": "user", "content": [block]}, **fields)
 
 
@@ -160,6 +160,48 @@ def test_a_request_that_was_interrupted_is_cancelled(record):
     ]
 
 
+REJECTED = "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was"
+
+
+@pytest.mark.parametrize(
+    ("result", "calls", "decision"),
+    [
+        (REJECTED, 1, "denied"),
+        ("Claude requested permissions to use Bash, but you haven't granted it yet.", 1, "denied"),
+        ("Permission to use Bash has been denied.", 1, "denied"),
+        ("The user doesn't want to take this action right now. STOP what you are doing", 1, None),
+        ("[Request interrupted by user for tool use]", 2, None),
+    ],
+)
+def test_a_call_that_was_denied_or_cancelled_is_no_error(record, result, calls, decision):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), use("c2"), stop="tool_use")
+    claude.result("c1", "one")
+    claude.result("c2", result, error=True)
+    claude.answer("m2", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.turns, loop.tool_calls, loop.errors, loop.waiting) == (2, calls, 0, 0)
+    assert {tool.state for tool in loop.tool_records.all()} == {"done"}
+    decisions = [approval.decision for approval in loop.approvals.all()]
+    assert decisions == ([decision] if decision else [])
+
+
+def test_the_result_of_a_command_may_speak_of_a_denial(record):
+    claude = Claude()
+    claude.prompt("Go")
+    claude.answer("m1", use("c1"), use("c2"), stop="tool_use")
+    claude.result("c1", REJECTED)
+    claude.result("c2", "Exit code 1", error=True)
+    claude.answer("m2", text("Done"))
+
+    (loop,) = record("claude-code", claude.lines)
+
+    assert (loop.tool_calls, loop.errors, loop.approvals.count()) == (2, 1, 0)
+
+
 def test_a_compaction_has_its_summary_and_the_tokens_before_it(record):
     claude = Claude()
     claude.prompt("Go")
@@ -175,6 +217,57 @@ def test_a_compaction_has_its_summary_and_the_tokens_before_it(record):
     assert (loop.turns, loop.outcome) == (2, "completed")
     compaction = Compaction.objects.filter(loop=loop).get()
     assert (compaction.summary, compaction.tokens_before) == ("What was done so far", 9000)
+
+
+def agent(main, name, prompt, *, after=0):
+    """Return the transcript of a sub-agent that works on a prompt of the main agent."""
+    found = Claude(isSidechain=True, agentId=name, attributionAgent="Explore")
+    found.seconds = main.seconds + after
+    found.line("user", message={"role": "user", "content": f"For {name}"}, promptId=prompt)
+    return found
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+def test_a_sub_agent_is_below_the_loop_of_its_prompt(record, is_killed):
+    main = Claude()
+    main.prompt("Ask")
+    main.answer("m1", use("t1", "Agent", prompt="For a1"), stop="tool_use")
+    below = agent(main, "a1", "p0")
+    below.answer("a", text("One"))
+    if not is_killed:
+        main.seconds += 5
+        main.result("t1", "One", toolUseResult={"agentId": "a1"})
+        main.answer("m2", text("Done"))
+
+    outer, inner = record("claude-code", main.lines, below.lines)
+
+    assert (inner.parent, inner.role, inner.agent_id) == (outer, "sub_agent", "Explore")
+    assert inner.spawned_by.count() == outer.session.sub_agents == (not is_killed)
+    session = outer.session
+    assert (session.head, session.title, session.agent_id) == (outer, "Ask", "claude-code")
+    assert session.outcome == ("aborted" if is_killed else "completed")
+
+
+@pytest.mark.parametrize("is_killed", [True, False])
+@pytest.mark.parametrize("order", [(0, 1, 2), (1, 0, 2), (2, 0, 1), (2, 1, 0), (0, 2, 1), (1, 2, 0)])
+def test_a_sub_agent_of_a_sub_agent_is_below_its_caller(record, order, is_killed):
+    main = Claude()
+    main.prompt("Ask")
+    main.answer("m1", use("t1", "Agent", prompt="For a1"), stop="tool_use")
+    one = agent(main, "a1", "p0")
+    one.answer("a", use("t2", "Agent", prompt="For a2"), stop="tool_use")
+    two = agent(main, "a2", "p0", after=4)
+    two.answer("b", text("Two"))
+    if not is_killed:
+        one.seconds += 5
+        one.result("t2", "Two", toolUseResult={"agentId": "a2"})
+        one.answer("c", text("One"))
+
+    files = [main.lines, one.lines, two.lines]
+    outer, middle, inner = record("claude-code", *[files[at] for at in order])
+
+    assert (outer.parent, middle.parent, inner.parent) == (None, outer, outer if is_killed else middle)
+    assert {middle.role, inner.role} == {"sub_agent"}
 
 
 def test_sub_agents_of_older_releases_are_in_the_main_file(record):

@@ -14,6 +14,26 @@ def codex(*payloads, **meta):
     ]
 
 
+def task(turn, parent=None):
+    return (
+        "event_msg",
+        {"type": "task_started", "turn_id": turn, "turn_attribution": {"parent_turn_id": parent}},
+    )
+
+
+def sub_agent(thread, parent, *tasks, **meta):
+    """Return the rollout of a sub-agent, with a finished task for each of the tasks that started one."""
+    spawn = {"subagent": {"thread_spawn": {"parent_thread_id": parent, "agent_nickname": thread.title()}}}
+    done = ("event_msg", {"type": "task_complete", "last_agent_message": "Done"})
+    payloads = [each for at, by in enumerate(tasks) for each in (task(f"{thread}{at}", by), answered(), done)]
+    lines = codex(*payloads, **{"id": thread, "source": spawn, "thread_source": "subagent", **meta})
+    return [line for line in lines if line["payload"].get("turn_id") != "t1"]
+
+
+def answered():
+    return item("message", role="assistant", content=[{"type": "output_text", "text": "Done"}])
+
+
 def item(kind, **payload):
     return ("response_item", {"type": kind, **payload})
 
@@ -53,3 +73,52 @@ def test_a_task_of_codex_that_failed_has_the_error(record):
     (loop,) = record("codex", codex(("event_msg", done)))
 
     assert (loop.outcome, loop.turns, loop.error) == ("failed", 1, "unexpected status 500")
+
+
+SPAWN = item("function_call", name="spawn_agent", arguments="{}", call_id="c1")
+ITEM = {"type": "CollabAgentToolCall", "id": "c1", "tool": "spawn_agent", "receiver_thread_ids": ["fermat"]}
+NAMED = ("event_msg", {"type": "item_completed", "item": ITEM})
+OUTPUT = item("function_call_output", call_id="c1", output='{"agent_id": "fermat"}')
+
+
+@pytest.mark.parametrize(
+    ("payloads", "calls"),
+    [
+        ([], []),
+        ([SPAWN], []),
+        ([SPAWN, OUTPUT], ["c1"]),
+        ([SPAWN, NAMED], ["c1"]),
+        ([SPAWN, NAMED, OUTPUT], ["c1"]),
+    ],
+)
+@pytest.mark.parametrize("meta", [{}, {"session_id": None}])
+def test_a_sub_agent_is_below_the_task_that_started_it(record, payloads, calls, meta):
+    main, below = record("codex", codex(*payloads), sub_agent("fermat", "thread", "t1", **meta))
+
+    assert (below.session, below.agent_id, below.loop_id) == (main.session, "Fermat", "thread.fermat")
+    assert (main.parent, below.parent, below.role) == (None, main, "sub_agent")
+    assert main.session.head == main
+    assert [ref.tool_call_id for ref in below.spawned_by.all()] == calls
+    assert main.session.sub_agents == len(calls)
+
+
+def test_each_task_of_a_sub_agent_is_below_the_task_that_sent_it(record):
+    parent = codex(task("t2"), ("event_msg", {"type": "task_complete", "last_agent_message": "Done"}))
+    below = sub_agent("fermat", "thread", "t1", "t2")
+    loops = {loop.loop_id: loop for loop in record("codex", parent, below)}
+
+    found = {name: loop.parent and loop.parent.loop_id for name, loop in loops.items()}
+    assert found == {
+        "thread.t1": None,
+        "thread.t2": None,
+        "thread.fermat": "thread.t1",
+        "thread.fermat1": "thread.t2",
+    }
+
+
+def test_the_sub_agent_of_a_sub_agent_is_below_it(record):
+    one, two = sub_agent("fermat", "thread", "t1"), sub_agent("pascal", "fermat", "fermat0")
+
+    loops = {loop.loop_id: loop for loop in record("codex", codex(), one, two)}
+
+    assert loops["thread.pascal"].parent == loops["thread.fermat"]

@@ -60,6 +60,29 @@ def test_whether_a_command_of_gemini_failed(record, output, failed):
     assert (loop.tool_calls, loop.errors) == (1, int(failed))
 
 
+@pytest.mark.parametrize(
+    ("error", "calls", "denied"),
+    [
+        ("[Operation Cancelled] Reason: User did not allow tool call", 1, 1),
+        ("[Operation Cancelled] Reason: User cancelled the operation.", 2, 0),
+        (None, 2, 0),
+    ],
+)
+def test_a_cancelled_call_of_gemini_is_no_error(record, error, calls, denied):
+    response = {"functionResponse": {"id": "c2", "name": "write_file", "response": {"error": error}}}
+    result = {} if error is None else {"result": [response]}
+    cancelled = gemini_call("c2", name="write_file", status="cancelled", **result)
+    tools = [gemini_call("c1", "one"), cancelled]
+    lines = [GEMINI, gemini_user(1, "Go"), gemini(2, toolCalls=tools), gemini(3, content="Done")]
+
+    (loop,) = record("gemini-cli", lines)
+
+    assert (loop.tool_calls, loop.errors, loop.approvals.filter(decision="denied").count()) == (
+        *(calls, 0, denied),
+    )
+    assert {tool.state for tool in loop.tool_records.all()} == {"done"}
+
+
 def test_a_sub_agent_of_gemini_is_a_session_below_its_caller(record):
     call = gemini_call("c1", "three files", name="codebase_investigator", agentId="k3x9ab")
     parent = [GEMINI, gemini_user(1, "Go"), gemini(2, toolCalls=[call]), gemini(9, content="Done")]

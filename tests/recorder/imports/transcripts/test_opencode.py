@@ -196,6 +196,28 @@ def test_a_sub_agent_is_a_loop_of_its_callers_session(store, is_child_first):
 
 
 @pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("error", "calls", "denied"),
+    [
+        ("The user rejected permission to use this specific tool call.", 1, 1),
+        ("Tool execution aborted", 2, 0),
+    ],
+)
+def test_a_call_that_was_denied_or_cancelled_is_no_error(store, error, calls, denied):
+    session = store.session("ses_1")
+    store.prompt(session, "Write a file")
+    refused = {"status": "error", "input": {}, "error": error}
+    store.finish(store.answer(session, tools=[("c1", "bash", done()), ("c2", "edit", refused)]))
+
+    assert imported(store).problems == []
+
+    loop = LoopRecord.objects.get()
+    assert (loop.tool_calls, loop.errors, loop.approvals.filter(decision="denied").count()) == (
+        *(calls, 0, denied),
+    )
+
+
+@pytest.mark.django_db(transaction=True)
 def test_a_store_is_followed_with_its_write_ahead_log(store):
     session = store.session("ses_1")
     store.prompt(session, "One")

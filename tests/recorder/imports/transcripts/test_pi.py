@@ -1,12 +1,9 @@
 """Transcripts of pi that end, fail and are compacted; `tests/tapes/pi` has one with branches."""
 
-import json
-
 import pytest
 
-from recorder.ingest.pipeline import Batch, ingest
 from recorder.models import Compaction, LoopRecord
-from tests.recorder.imports.transcripts.conftest import send
+from tests.recorder.imports.transcripts.conftest import begin, send
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -42,15 +39,10 @@ def answer(number, text, stop="stop", **fields):
     return message(number, "assistant", text, **about | fields)
 
 
-def begin(project, *lines):
-    """Send lines of a session that goes on."""
-    ingest(Batch(project.pk, "begun", 0, [json.dumps(line).encode() for line in lines], "pi"))
-
-
 def test_a_loop_ends_with_the_answer_that_asks_for_no_tool(project, record):
     started = [SESSION, message(1, "user", "List."), answer(2, "", "toolUse", call="c1")]
     result = message(3, "toolResult", "a.txt", toolCallId="c1", toolName="bash")
-    begin(project, *started, result)
+    begin(project, "pi", [*started, result])
     assert LoopRecord.objects.get().status == "running"
 
     (loop,) = record("pi", [*started, result, answer(4, "There is a.txt.")])
@@ -60,7 +52,7 @@ def test_a_loop_ends_with_the_answer_that_asks_for_no_tool(project, record):
 
 def test_a_failed_answer_is_tried_again_in_its_loop(project, record):
     failed = answer(2, "", "error", errorMessage="overloaded")
-    begin(project, SESSION, message(1, "user", "Hello."), failed)
+    begin(project, "pi", [SESSION, message(1, "user", "Hello."), failed])
     assert LoopRecord.objects.get().status == "running"
 
     (loop,) = record("pi", [SESSION, message(1, "user", "Hello."), failed, answer(3, "Hello.")])

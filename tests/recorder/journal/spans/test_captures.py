@@ -17,12 +17,15 @@ UNSEEN = {
     "claude-code-otlp/write": {"tool_calls"},  # the call of Write is in no span and no log record
     "claude-code-otlp/write-pb": {"tool_calls"},
     "langgraph-traceloop/09-thinking": {"reasoning"},
+    "pydantic-ai/21-no-content-tool": {"args"},
     "openai-otel-v2/10-cache": {"input_uncached", "cache_read"},
+    **{f"{emitter}/08-long-unicode": {"text"} for emitter in  # the script gives its length alone
+       ("langgraph-openinference", "pydantic-ai", "vercel-ai-sdk")},
     # No session id is sent, and each prompt is a trace of its own.
     **{f"{emitter}/01-plain-two-prompts": {"sessions"} for emitter in
        ("anthropic-openinference", "openai-agents-logfire", "openai-agents-openinference", "openai-otel-v2")},
 }  # fmt: skip
-NAMELESS = ("smolagents",)  # emitters that send no name of the agent
+NAMELESS = ("smolagents", "llama-index")  # emitters that send no name of the agent
 
 
 def project():
@@ -52,7 +55,7 @@ def assert_loops(of, capture, wanted):
     for loop, want in zip(loops, wanted, strict=True):
         if want["agent"] is not None and capture.split("/")[1] not in NAMELESS:
             assert loop.agent_id == want["agent"]
-        assert loop.outcome == want["status"]
+        assert loop.outcome == (want["status"] or "")
         ref = loop.spawned_by.first()
         assert (ref and loops.index(ref.loop)) == want["parent"]
         assert (ref and ref.tool_name) == want["via_tool"]
@@ -73,7 +76,12 @@ def assert_turns(capture, loop, wanted):
             assert sorted((tool.tool_name, tool.state == "failed") for tool in tools) == sorted(
                 (call["name"], call["error"]) for call in want["tool_calls"]
             )
+            with_arguments = {call["name"] for call in want["tool_calls"] if call.get("args")}
+            if "args" not in unseen(capture):
+                assert {tool.tool_name for tool in tools if tool.summary} >= with_arguments
         assert bool(turn.error) == bool(want["error"])
+        if turn.answer and want["text"] and "text" not in unseen(capture):
+            assert turn.answer.split()[:3] == want["text"].split()[:3]
 
 
 @pytest.mark.parametrize("capture", captures.CAPTURES)
@@ -106,6 +114,7 @@ def orders(batches):
     )
 
 
+@pytest.mark.slow
 def test_captures_of_one_project_do_not_mix():
     """The scripted models of the captures give the same ids of responses and calls again and again."""
     shared = project()

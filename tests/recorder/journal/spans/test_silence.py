@@ -49,6 +49,18 @@ def test_a_loop_without_an_agent_span_is_aborted_after_silence_and_continues(pro
     assert [*captures.differences(captures.shape(project), wanted)] == []
 
 
+def test_a_loop_whose_last_call_failed_has_failed_after_silence(project, settings):
+    """smolagents never sends the span of a run that a provider's error ends."""
+    captures.record(project, spans("frameworks/smolagents/05b-provider-fail"))
+    assert LoopRecord.objects.get().outcome == ""
+
+    assert mark_silent(later(settings.LOOPSCOPE_SPAN_SILENCE_S + 60)) == 1
+
+    loop = LoopRecord.objects.get()
+    assert (loop.outcome, loop.turns) == ("failed", 1)
+    assert "scripted 400" in loop.error
+
+
 def test_a_trace_that_is_complete_is_never_marked(project):
     captures.record(project, spans(CAPTURE))
     lines = JournalEvent.objects.count()

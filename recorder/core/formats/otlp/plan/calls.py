@@ -1,19 +1,25 @@
 """Spans that describe one model call, and log records that complete it.
 
-Two spans are one call when one is a descendant of the other without an agent or tool between them; when they
-share the provider's id of the response and overlap in time, as an id may come again from a cache or a local
-model; or when a parentless span of the anthropic client lies inside the
-other's time, with the same model and tokens. The outer one gives the structure, the others what it lacks.
+Two spans are one call when one is a descendant of the other without an agent or tool between them; when one
+without messages and usage precedes the other beside it; when they share the provider's id of the response and
+overlap in time, as an id may come again from a cache or a local model; or when a parentless span of the
+anthropic client lies inside the other's time, with the same model and tokens: some instrumentations count
+the one output token of Anthropic's first stream event twice. The outer one gives the structure, the others
+what it lacks.
+
+Cost: O(n log n) for n spans and log records, unless many calls overlap in time.
 """
 
 from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import count
+from heapq import merge
+from itertools import count, pairwise
 
+from recorder.core.formats.otlp.plan.by_time import ByTime
 from recorder.core.formats.otlp.spans import usage
 from recorder.core.formats.otlp.spans.digest import Digest
 from recorder.core.records import Json
@@ -21,8 +27,9 @@ from recorder.core.records import Json
 Key = tuple[str, str]  # trace and span id
 _UNNAMED = "unnamed-call-"
 _UNNAMED_ID = re.compile(rf"{_UNNAMED}([0-9]+)-[0-9a-f]*")
+_ANSWER = "gen_ai.assistant.message"  # log record of an answer that a later call was sent
 _CLIENTS = frozenset(("anthropic",))  # clients that emit spans of their own beside a framework's
-_SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
+SKEW_NS = 2_000_000_000  # clocks of two processes differ at most so much
 _LATE_NS = 5_000_000_000  # a log record of a call is written at most so long after it
 
 
@@ -33,6 +40,7 @@ class Call:
     span: Digest
     others: list[Digest] = field(default_factory=list)
     notes: list[Digest] = field(default_factory=list)  # log records
+    failures: list[Digest] = field(default_factory=list)  # log records of failed requests that it repeats
 
     @property
     def sources(self) -> list[Digest]:
@@ -62,11 +70,20 @@ class Call:
 
     @property
     def results(self) -> list[list[Json]]:
-        return next((each.results for each in self.sources if each.results), [])
+        whole = (each.results for each in self.sources if each.results and not each.is_message)
+        return next(whole, None) or [result for each in self.new_messages for result in each.results]
 
     @property
     def new(self) -> str:
-        return next((each.new for each in self.sources if each.new), "")
+        whole = (each.new for each in self.sources if each.new and not each.is_message)
+        return next(whole, "") or " ".join(each.new for each in self.new_messages if each.new)
+
+    @property
+    def new_messages(self) -> list[Digest]:
+        """Return the log records with one message each that follow the last answer of the input."""
+        found = sorted((note for note in self.notes if note.is_message), key=lambda note: note.message_order)
+        answers = (place for place, each in enumerate(found) if each.name == _ANSWER)
+        return found[max(answers, default=-1) + 1 :]
 
     def first(self, name: str) -> str:
         """Return the first text that a source has in a field."""
@@ -86,92 +103,163 @@ def key_of(digest: Digest) -> Key:
 def calls_of(spans: dict[Key, Digest], notes: Sequence[Digest]) -> list[Call]:
     """Return the model calls of some spans in order of their start; notes complete them."""
     models = [span for span in spans.values() if span.kind == "model"]
-    outer = {key_of(span): _outer(span, spans) for span in models}
-    _join_by_response(models, outer)
-    _join_by_time(models, outer)
-    calls = {key: Call(spans[key]) for key in outer if outer[key] == key}
-    for key, of in outer.items():
+    joined = _Joined(_outermost(models, spans))
+    _join_preparations(models, joined)
+    _join_by_response(models, joined)
+    _join_by_time(models, joined)
+    calls = {key: Call(spans[key]) for key, of in joined.outer.items() if of == key}
+    for key, of in joined.outer.items():
         if key != of:
             calls[of].others.append(spans[key])
     ordered = sorted(calls.values(), key=lambda call: (call.span.start, call.span.end, call.span.id))
-    if not ordered:
-        ordered = _calls_of_notes(notes)
     _add_notes(ordered, notes)
     return ordered
 
 
-def _outer(span: Digest, spans: dict[Key, Digest]) -> Key:
-    """Return the key of the outermost model span above one, without an agent or tool between."""
-    found, above, seen = span, span, {span.id}
-    while (parent := spans.get((above.trace, above.parent))) is not None and parent.id not in seen:
-        if parent.kind in ("agent", "tool"):
-            break
-        seen.add(parent.id)
-        found = parent if parent.kind == "model" else found
-        above = parent
-    return key_of(found)
+class _Joined:
+    """The spans that are one call: by key of a span the key of the one that gives the structure."""
+
+    def __init__(self, outer: dict[Key, Key]) -> None:
+        self.outer = outer
+        self._inner: dict[Key, list[Key]] = defaultdict(list)
+        for key, of in outer.items():
+            self._inner[of].append(key)
+
+    def is_outer(self, span: Digest) -> bool:
+        return self.outer[key_of(span)] == key_of(span)
+
+    def add(self, span: Digest, to: Digest) -> None:
+        """Add an outer span, with those inside it, to another outer one."""
+        inner = self._inner.pop(key_of(span))
+        self._inner[key_of(to)] += inner
+        self.outer.update(dict.fromkeys(inner, key_of(to)))
 
 
-def _join_by_response(models: Sequence[Digest], outer: dict[Key, Key]) -> None:
+def _outermost(models: Sequence[Digest], spans: dict[Key, Digest]) -> dict[Key, Key]:
+    """Return for each model span the outermost one above it, or itself, without an agent or tool between.
+
+    Of spans in a circle, each of which names the next one as its parent, it is the one with the first key.
+    """
+    top: dict[Key, Key | None] = {}  # the outermost model span at or above a span
+    for model in models:
+        path: dict[Key, Digest] = {}
+        above: Digest | None = model
+        while above is not None and above.kind not in ("agent", "tool"):
+            if key_of(above) in path or key_of(above) in top:
+                break
+            path[key_of(above)] = above
+            above = spans.get((above.trace, above.parent))
+        if above is not None and key_of(above) in path:
+            circle = list(path)[list(path).index(key_of(above)) :]
+            first = min((key for key in circle if spans[key].kind == "model"), default=None)
+            top.update(dict.fromkeys(circle, first))
+        found = top.get(key_of(above)) if above is not None else None
+        for key in reversed(path):
+            own = key if path[key].kind == "model" else None
+            found = top[key] = top.get(key, found or own)
+    return {key: top[key] or key for key in map(key_of, models)}
+
+
+def _join_preparations(models: Sequence[Digest], joined: _Joined) -> None:
+    """Join spans that only prepare a call, without messages or usage, to the next span beside them.
+
+    LlamaIndex gives the preparation of a request the kind of a model call.
+    """
+    beside: dict[tuple[str, str, str, str], list[Digest]] = defaultdict(list)
+    for span in models:
+        if span.parent and joined.is_outer(span):
+            beside[span.trace, span.parent, span.runtime, span.model].append(span)
+    for spans in beside.values():
+        for span, following in pairwise(spans):
+            if _is_empty(span) and not _is_empty(following) and following.start >= span.end:
+                joined.add(span, following)
+
+
+def _is_empty(span: Digest) -> bool:
+    return span.usage is None and not (span.has_text or span.error or span.response or span.finish)
+
+
+def _join_by_response(models: Sequence[Digest], joined: _Joined) -> None:
     of_response: dict[str, list[Digest]] = defaultdict(list)
     for span in models:
-        if span.response and outer[key_of(span)] == key_of(span):
+        if span.response and joined.is_outer(span):
             of_response[span.response].append(span)
     for same in of_response.values():
-        for together in _overlapping(same):
+        for together in overlapping(same, SKEW_NS):
             # The span with a parent and with messages is the framework's.
             together.sort(key=lambda span: (not span.parent, not span.has_text, span.start, span.id))
             for span in together[1:]:
-                _replace(outer, key_of(span), key_of(together[0]))
+                joined.add(span, together[0])
 
 
-def _overlapping(spans: Sequence[Digest]) -> list[list[Digest]]:
-    """Return groups of spans that overlap in time."""
+def overlapping(spans: Sequence[Digest], skew_ns: int = 0) -> list[list[Digest]]:
+    """Return groups of spans that overlap in time, or nearly: by so much as two clocks differ."""
     groups: list[list[Digest]] = []
     latest = 0
     for span in sorted(spans, key=lambda span: (span.start, span.id)):
-        if not groups or span.start > latest + _SKEW_NS:
+        if not groups or span.start >= latest + skew_ns:
             groups.append([])
         groups[-1].append(span)
         latest = max(latest, span.end)
     return groups
 
 
-def _join_by_time(models: Sequence[Digest], outer: dict[Key, Key]) -> None:
-    counted = [span for span in models if outer[key_of(span)] == key_of(span)]
-    for span in counted:
-        if span.runtime not in _CLIENTS or span.has_text:
-            continue
-        around = (
-            other
-            for other in counted
-            if other is not span
-            and (not span.parent or (span.trace, span.parent) == (other.trace, other.parent))
-            and other.service == span.service
-            and other.start <= span.start
-            and span.end <= other.end
-            and other.model == span.model
-            and _tokens(other) == _tokens(span)
-        )
-        if (other := next(around, None)) is not None and outer[key_of(other)] == key_of(other):
-            _replace(outer, key_of(span), key_of(other))
+def _join_by_time(models: Sequence[Digest], joined: _Joined) -> None:
+    """Join the spans of clients to those around them, first to those that report the same output tokens."""
+    counted = [span for span in models if joined.is_outer(span)]
+    clients = [span for span in counted if span.runtime in _CLIENTS and not span.has_text]
+    if not clients:
+        return
+    around = _Around(counted)
+    with_client: set[Key] = set()  # spans whose client reports the same figures
+    for more_output in (0, 1):
+        for span in clients:
+            found = (
+                other
+                for other in around.spans(span, more_output)
+                if joined.is_outer(span)
+                and joined.is_outer(other)
+                and not (more_output and key_of(other) in with_client)
+                and _may_be_one(span, other)
+            )
+            if (other := next(found, None)) is not None:
+                joined.add(span, other)
+                with_client.add(key_of(other))
 
 
-def _replace(outer: dict[Key, Key], inner: Key, by: Key) -> None:
-    for key, of in outer.items():
-        if of == inner:
-            outer[key] = by
+class _Around:
+    """Spans by what a client's span inside them must have equal, and by time."""
+
+    def __init__(self, counted: Sequence[Digest]) -> None:
+        self._place = {key_of(span): place for place, span in enumerate(counted)}
+        by_figures: dict[tuple[Json, ...], list[Digest]] = defaultdict(list)
+        for span in sorted(counted, key=lambda span: span.start):
+            output = span.usage["output"] if span.usage is not None else None
+            by_figures[*self._figures(span), output, ""].append(span)
+            by_figures[*self._figures(span), output, span.trace, span.parent].append(span)
+        self._by_figures = {
+            figures: ByTime(spans, lambda span: span) for figures, spans in by_figures.items()
+        }
+
+    def spans(self, span: Digest, more_output: int) -> Iterator[Digest]:
+        """Yield the spans around one whose output tokens differ by a number, in the order of `counted`."""
+        if span.usage is None:
+            outputs: set[int | None] = set() if more_output else {None}
+        else:
+            outputs = {span.usage["output"] - more_output, span.usage["output"] + more_output}
+        place = (span.trace, span.parent) if span.parent else ("",)
+        groups = (self._by_figures.get((*self._figures(span), output, *place)) for output in outputs)
+        found = (group.between(span.end, span.start) for group in groups if group is not None)
+        return merge(*found, key=lambda other: self._place[key_of(other)])
+
+    @staticmethod
+    def _figures(span: Digest) -> tuple[Json, ...]:
+        return span.service, span.model, span.usage["total_in"] if span.usage is not None else None
 
 
-def _tokens(span: Digest) -> tuple[int, int] | None:
-    return None if span.usage is None else (span.usage["total_in"], span.usage["output"])
-
-
-def _calls_of_notes(notes: Iterable[Digest]) -> list[Call]:
-    """Return the calls that log records alone report, where no spans are sent."""
-    reports = ("api_request", "codex.sse_event", "gemini_cli.api_response")
-    found = [note for note in notes if note.usage is not None and not note.trace and note.name in reports]
-    return [Call(note) for note in sorted(found, key=lambda note: (note.start, note.print))]
+def _may_be_one(span: Digest, other: Digest) -> bool:
+    """Return whether a span may be of the same call as one around it: two ids of responses are two calls."""
+    return other is not span and not (span.response and other.response)
 
 
 def _add_notes(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
@@ -186,9 +274,10 @@ def _add_notes(calls: Sequence[Call], notes: Sequence[Digest]) -> None:
                 call.notes.append(note)
                 taken.add(id(note))
     loose = [note for note in notes if id(note) not in taken and (note.usage or note.name in _TEXTS)]
+    by_time = ByTime(calls, lambda call: call.span)
     for note in sorted(loose, key=lambda note: (note.start, note.name, note.print)):
-        fitting = [call for call in calls if _fits(note, call)]
-        if fitting:
+        around = by_time.between(note.start - _LATE_NS, note.start)
+        if fitting := [call for call in around if _fits(note, call)]:
             nearest = min(fitting, key=lambda call: (abs(note.start - call.span.end), call.span.start))
             nearest.notes.append(note)
 
@@ -197,8 +286,9 @@ _TEXTS = frozenset(("assistant_response",))
 
 
 def _fits(note: Digest, call: Call) -> bool:
+    """Return whether a log record may be of a call of its time."""
     span = call.span
-    if span.is_log or not span.start <= note.start <= span.end + _LATE_NS or note.name in _names(call):
+    if span.is_log or note.name in _names(call):
         return False
     if note.name in _TEXTS:
         return note.id in ("", span.parent)

@@ -17,10 +17,22 @@ class ToolUse:
     span: Digest | None = None
     source: Call | None = None  # the model call that was sent the result
     notes: list[Digest] = field(default_factory=list)
+    wait: Digest | None = None  # the span of the time that it waited for a person
     has_failed: bool = False
     error: str = ""
     start: int = 0
     end: int = 0
+
+    @property
+    def decided(self) -> Digest | None:
+        """Return the line that says how a person or a hook decided on the call, if one does."""
+        lines = (*self.notes, self.wait, self.span)
+        return next((each for each in lines if each is not None and each.decision), None)
+
+    @property
+    def was_refused(self) -> bool:
+        """Return whether the call was not allowed to run."""
+        return self.decided is not None and self.decided.decision[0] != "granted"
 
 
 @dataclass(slots=True, eq=False)
@@ -45,6 +57,7 @@ class LoopPlan:
     key: str
     trace: str
     agent: Digest | None = None  # the span that ends it
+    host: Digest | None = None  # the tool whose own model calls it holds, without an agent span
     name: str = ""
     calls: list[Call] = field(default_factory=list)
     spans: list[Digest] = field(default_factory=list)  # of tools
@@ -53,6 +66,7 @@ class LoopPlan:
     parent: LoopPlan | None = None
     via: ToolUse | None = None
     start: int = 0
+    is_closed: bool = False  # another prompt of its session follows
     is_bare: bool = False  # nothing marks its end but an answer without tool calls
 
     def all_spans(self) -> list[Digest]:

@@ -8,13 +8,18 @@ traces of their own form one loop if their tool calls, or a prompt's id, join th
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import replace
 
-from recorder.core.formats.otlp.plan.calls import Key, calls_of, key_of
-from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse
+from recorder.core.formats.otlp.plan import log_records
+from recorder.core.formats.otlp.plan.bare import join_bare
+from recorder.core.formats.otlp.plan.calls import Key, calls_of, key_of, overlapping
+from recorder.core.formats.otlp.plan.links import Links, depths_of, main_key
+from recorder.core.formats.otlp.plan.loops import LoopPlan
 from recorder.core.formats.otlp.plan.turns import make_turns
 from recorder.core.formats.otlp.spans.digest import Digest
 
+DEPTH_MAX = 200  # spans above another one that are looked at; captured traces have up to 18
 _JOINING = frozenset(("gemini-cli",))  # runtimes whose model calls are traces of their own
 
 
@@ -23,7 +28,22 @@ def loops_of(digests: Iterable[Digest]) -> list[LoopPlan]:
     ordered = sorted(digests, key=lambda each: (each.start, each.end, each.trace, each.id, each.print))
     spans = {key_of(each): each for each in ordered if not each.is_log and each.kind != "noise"}
     notes = [each for each in ordered if each.is_log]
-    return _Tree(spans, notes).loops()
+    return _Tree(_with_call_ids(spans), notes).loops()
+
+
+def _with_call_ids(spans: dict[Key, Digest]) -> dict[Key, Digest]:
+    """Return spans whose tools have the id of their call also if only the node around them has it."""
+    found = dict(spans)
+    for key, span in spans.items():
+        above, seen = span, {span.id}
+        while span.kind == "tool" and not found[key].call:
+            node = spans.get((above.trace, above.parent))
+            if node is None or node.kind != "frame" or node.id in seen:
+                break
+            found[key] = replace(span, call=node.call)
+            above = node
+            seen.add(node.id)
+    return found
 
 
 class _Tree:
@@ -33,7 +53,16 @@ class _Tree:
         for span in spans.values():
             self.children[span.trace, span.parent].append(span)
         self.calls = calls_of(spans, notes)
+        self.reported: list[Digest] = []  # tools of which there are only log records
+        if not self.calls:
+            self.calls = log_records.calls_of(notes)
+            if not any(span.kind == "tool" for span in spans.values()):
+                self.reported = log_records.tools_of(notes, self.calls)
+        log_records.add_failures(self.calls, notes, {span.trace for span in spans.values()})
+        tools = (key for key, span in spans.items() if span.kind == "tool")
+        self.own = {*(key_of(call.span) for call in self.calls if not call.span.is_log), *tools}
         self.agents = self._agents()
+        self.hosts = {key_of(tool) for call in self.calls if (tool := self._host(call.span)) is not None}
         self.plans: dict[str, LoopPlan] = {}
         self.by_agent: dict[Key, LoopPlan] = {}
 
@@ -46,22 +75,37 @@ class _Tree:
                 inner = (child.error for child in self.children[key_of(span)] if child.kind == "frame")
                 span.error = span.error or next(filter(None, inner), "")
                 self._plan_of(span).spans.append(span)
-        self._join_bare()
+        for span in self.reported:
+            self._plan_of(span).spans.append(span)
+        join_bare(self.plans)
         plans = [plan for plan in self.plans.values() if plan.agent is not None or plan.calls or plan.spans]
+        of_call: dict[str, list[Digest]] = defaultdict(list)
+        for note in self.notes:
+            if note.call:
+                of_call[note.call].append(note)
         for plan in plans:
             _describe(plan)
-            make_turns(plan, self.notes)
-        for plan in plans:
-            self._link(plan)
-        return sorted(plans, key=lambda plan: (_depth(plan), plan.start, plan.key))
+            make_turns(plan, of_call)
+            for tool in plan.tools:
+                tool.wait = self._wait(tool.span)
+        Links(self.plans, self.by_agent, self._above).link(plans)
+        log_records.close(plans, self.notes)
+        depths = depths_of(plans)
+        return sorted(plans, key=lambda plan: (depths[plan.key], plan.start, plan.key))
+
+    def _wait(self, tool: Digest | None) -> Digest | None:
+        inner = self.children[key_of(tool)] if tool is not None and key_of(tool) in self.children else []
+        return next((each for each in inner if each.name.endswith("blocked_on_user")), None)
 
     def _parent(self, span: Digest) -> Digest | None:
         return self.spans.get((span.trace, span.parent)) if span.parent else None
 
     def _above(self, span: Digest) -> Iterable[Digest]:
-        """Yield the known ancestors of a span, the nearest first."""
+        """Yield the known ancestors of a span, the nearest first, at most `DEPTH_MAX`."""
         seen = {span.id}
         while (parent := self._parent(span)) is not None and parent.id not in seen:
+            if len(seen) > DEPTH_MAX:
+                return
             seen.add(parent.id)
             yield parent
             span = parent
@@ -70,23 +114,59 @@ class _Tree:
         """Return the spans that are loops: agent spans that are no frame, and nodes that run an agent."""
         found = {key: span for key, span in self.spans.items() if span.kind == "agent"}
         found |= {key_of(span): span for span in self._nodes()}
-        return {key: span for key, span in found.items() if not self._is_frame(span, found)}
+        for agent, frame in self._twins(found.values()):
+            found.pop(key_of(agent), None)
+            found[key_of(frame)] = frame
+        innermost_first = sorted(found.values(), key=lambda span: -sum(1 for _ in self._above(span)))
+        for span in innermost_first:
+            for frame in self._frames(span, found):
+                found.pop(key_of(frame), None)
+        return found
+
+    def _twins(self, agents: Iterable[Digest]) -> list[tuple[Digest, Digest]]:
+        """Return agent spans without children, with the frames of their names beside them.
+
+        traceloop writes `invoke_agent X` beside `execute_task X`, which holds the calls.
+        """
+        return [
+            (agent, frame)
+            for agent in agents
+            if agent.kind == "agent" and agent.parent and not self.children.get(key_of(agent))
+            for frame in self.children[agent.trace, agent.parent]
+            if frame.kind == "frame" and frame.name == f"execute_task {agent.name}"
+        ]
 
     def _nodes(self) -> Iterable[Digest]:
-        """Yield frames of LangChain that are loops: a graph below a tool, and parallel nodes with calls."""
-        of_calls = {key_of(above) for call in self.calls for above in self._until_agent(call.span)}
+        """Yield frames that are loops: one with model calls below a tool, and LangGraph's parallel nodes.
+
+        Chains that a node runs one after the other have the step of the node, too.
+        """
+        of_calls = {
+            key_of(above)
+            for call in self.calls
+            if not call.span.owner
+            for above in self._until_agent(call.span)
+        }
         steps: dict[tuple[str, str, int], list[Digest]] = defaultdict(list)
         for key, span in self.spans.items():
             if span.kind != "frame" or key not in of_calls:
                 continue
             parent = self._parent(span)
-            if parent is not None and parent.kind == "tool" and span.runtime == "langchain":
+            if parent is not None and parent.kind == "tool":
                 yield span
             elif span.step >= 0:
                 steps[span.trace, span.parent, span.step].append(span)
-        for nodes in steps.values():
-            if len({node.name for node in nodes}) > 1:
-                yield from nodes
+        for together in (group for nodes in steps.values() for group in overlapping(nodes)):
+            if len({node.name for node in together}) > 1:
+                yield from together
+
+    def _host(self, span: Digest) -> Digest | None:
+        """Return the tool that makes a model call itself: the nearest span above that is no frame."""
+        if span.owner:  # a sub-agent of Claude Code
+            return None
+        near = (above for above in self._above(span) if key_of(above) in self.agents or above.kind != "frame")
+        nearest = next(near, None)
+        return nearest if nearest is not None and nearest.kind == "tool" else None
 
     def _until_agent(self, span: Digest) -> Iterable[Digest]:
         for above in self._above(span):
@@ -94,21 +174,33 @@ class _Tree:
                 return
             yield above
 
-    def _is_frame(self, span: Digest, agents: dict[Key, Digest]) -> bool:
-        """Return whether an agent span only wraps other agent spans."""
-        inner = [
-            other
-            for key, other in agents.items()
-            if other is not span
-            and next((a for a in self._above(other) if key_of(a) in agents or a.kind == "tool"), None) is span
-        ]
+    def _frames(self, span: Digest, agents: dict[Key, Digest]) -> list[Digest]:
+        """Return the agent spans that are no loops where one only wraps others: the outer one, as a rule.
+
+        A named agent whose inner spans are nameless and follow each other is the loop itself.
+        """
+        inner: list[Digest] = []
+        for each in self._below(span, agents):
+            if key_of(each) in self.own:
+                return []
+            if key_of(each) in agents:
+                inner.append(each)
         if not inner:
-            return False
-        own = [*(call.span for call in self.calls), *(s for s in self.spans.values() if s.kind == "tool")]
-        has_own = any(
-            next((a for a in self._above(each) if key_of(a) in agents), None) is span for each in own
-        )
-        return not has_own
+            return []
+        is_nameless = all(other.kind == "agent" and not other.named for other in inner)
+        is_sequence = all(len(group) == 1 for group in overlapping(inner))
+        return inner if span.named and is_nameless and is_sequence else [span]
+
+    def _below(self, span: Digest, agents: Container[Key]) -> Iterator[Digest]:
+        """Yield the spans below one, those below other agents left out."""
+        seen, waiting = {span.id}, [span]
+        while waiting:
+            for each in self.children.get(key_of(waiting.pop()), ()):
+                if each.id not in seen:
+                    seen.add(each.id)
+                    yield each
+                    if key_of(each) not in agents:
+                        waiting.append(each)
 
     def _plan_agents(self) -> None:
         tops: dict[str, list[Digest]] = defaultdict(list)
@@ -117,8 +209,10 @@ class _Tree:
                 tops[span.trace].append(span)
         main = {trace: min(found, key=lambda s: (s.start, s.id)) for trace, found in tops.items()}
         for span in self._without_agent():
-            if (first := main.get(span.trace)) is not None and first.parent and span.start < first.start:
-                del main[span.trace]  # the agent above this earlier span is still to come
+            first = main.get(span.trace)
+            # The agent above an earlier span is still to come; one beside parallel nodes is of their graph.
+            if first is not None and first.parent and (span.start < first.start or first.step >= 0):
+                del main[span.trace]
         for key, span in self.agents.items():
             is_main = main.get(span.trace) is span
             plan = LoopPlan(span.trace if is_main else f"{span.trace}-{span.id}", span.trace, agent=span)
@@ -133,81 +227,36 @@ class _Tree:
 
     def _plan_of(self, span: Digest) -> LoopPlan:
         """Return the loop of a model or tool span: its nearest agent, else the main loop of its trace."""
-        agent = next((above for above in self._above(span) if key_of(above) in self.agents), None)
-        key = span.trace if agent is None else self.by_agent[key_of(agent)].key
-        if span.owner:  # a sub-agent of Claude Code has no span of its own
-            key = f"{span.trace}-{span.owner}"
+        near = (a for a in self._above(span) if key_of(a) in self.agents or key_of(a) in self.hosts)
+        above = next(near, None)
+        host = above if above is not None and key_of(above) in self.hosts else None
+        if above is None:
+            key = span.trace
+        else:
+            key = f"{span.trace}-{above.id}" if host is not None else self.by_agent[key_of(above)].key
         if span.is_log:
-            key = key or f"log-{span.session}-{span.prompt}"
+            key = main_key(span)
+        if span.owner:  # a sub-agent of Claude Code has no span of its own
+            key = f"{main_key(span)}-{span.owner}"
         plan = self.plans.get(key)
         if plan is None:
-            plan = self.plans[key] = LoopPlan(key, span.trace)
-            self._set_root(plan, span)
+            plan = self.plans[key] = LoopPlan(key, span.trace, host=None if span.owner else host)
+            if plan.host is None:
+                self._set_root(plan, span)
         return plan
 
     def _set_root(self, plan: LoopPlan, span: Digest) -> None:
         """Let the root of a trace without an agent end its main loop; a model call that is one is bare."""
         above = [span, *self._above(span)]
         root = above[-1]
-        if span.owner:
+        if span.owner and not span.is_log:
             plan.name = next((a.child for a in above if a.kind == "tool" and a.child), "") or "sub-agent"
-        elif span.is_log or (not root.parent and (root is span or root.runtime in _JOINING)):
+        elif span.is_log:
+            plan.is_bare = not span.owner
+        elif not root.parent and (root is span or root.runtime in _JOINING):
             plan.is_bare = True
         elif not root.parent:
             plan.agent = root
-
-    def _join_bare(self) -> None:
-        """Join bare loops that share a prompt, or of which one was sent the results of the other's calls."""
-        bare = sorted(
-            (plan for plan in self.plans.values() if plan.is_bare), key=lambda plan: (_start(plan), plan.key)
-        )
-        of: dict[str, LoopPlan] = {}
-        for plan in bare:
-            names = list(_joining_names(plan))
-            into = next((of[name] for name in names if name in of), plan)
-            if into is not plan:
-                into.calls += plan.calls
-                into.spans += plan.spans
-                del self.plans[plan.key]
-            of.update(dict.fromkeys(names, into))
-
-    def _link(self, plan: LoopPlan) -> None:
-        """Link a loop to the loop and tool call that started it."""
-        anchor = plan.agent or next((span for span in plan.all_spans() if span.owner), None)
-        if anchor is None or anchor.is_log:
-            return
-        tool, agent = None, None
-        for above in self._above(anchor):
-            if above.kind == "tool" and (plan.agent is not None or above.owner != anchor.owner):
-                tool = above
-                break
-            if key_of(above) in self.agents:
-                agent = above
-                break
-        if tool is not None:
-            owner = next((other for other in self.plans.values() if tool in other.spans), None)
-        else:
-            owner = self.by_agent.get(key_of(agent)) if agent is not None else self._handed_over(plan)
-        if owner is None or _descends(owner, plan):
-            return
-        plan.parent = owner
-        uses = owner.tools
-        plan.via = next((use for use in uses if tool is not None and use.span is tool), None) or next(
-            (use for use in uses if use.name == plan.name or _hands_over(use, plan.name)), None
-        )
-
-    def _handed_over(self, plan: LoopPlan) -> LoopPlan | None:
-        """Return the loop that handed over to this one, as its agent span or a tool of the other one says."""
-        if plan.agent is None:
-            return None
-        for other in self.plans.values():
-            if other is plan or other.trace != plan.trace or other.agent is None:
-                continue
-            if other.name == plan.agent.parent_node or any(
-                _hands_over(use, plan.name) for use in other.tools
-            ):
-                return other
-        return None
 
 
 def _describe(plan: LoopPlan) -> None:
@@ -219,55 +268,5 @@ def _describe(plan: LoopPlan) -> None:
     named = next((span.agent for span in plan.all_spans() if span.agent), "")
     graph = next((span.agent for span in plan.all_spans() if span.runtime == "langchain" and span.agent), "")
     if plan.agent is not None and not graph and (plan.agent.kind == "agent" or not named):
-        named = plan.agent.name or named
-    plan.name = plan.name or named
-
-
-def _joining_names(plan: LoopPlan) -> Iterable[str]:
-    """Yield what bare loops may share: a prompt, and the ids of tool calls."""
-    for span in plan.all_spans():
-        if span.prompt:
-            yield f"prompt {span.session} {span.prompt}"
-        if span.call:
-            yield f"call {call_name(span.call)}"
-    for call in plan.calls:
-        for call_id, _ in call.calls:
-            yield f"call {call_name(call_id)}"
-        for result in call.results:
-            if result[0]:
-                yield f"call {call_name(str(result[0]))}"
-
-
-def call_name(call_id: str) -> str:
-    """Return the id of a tool call without the tool's name, which Gemini CLI writes before it."""
-    return call_id.rsplit("__", 1)[-1]
-
-
-def _hands_over(use: ToolUse, agent: str) -> bool:
-    """Return whether a tool hands the run over to an agent, by its name."""
-    span = use.span.name if use.span is not None else ""
-    plain = agent.lower().replace(" ", "_")
-    return bool(agent) and (
-        span.lower() in (f"handoff to {agent.lower()}", f"handoff: {agent.lower()}")
-        or use.name.lower() == f"transfer_to_{plain}"
-    )
-
-
-def _descends(loop: LoopPlan, ancestor: LoopPlan) -> bool:
-    above: LoopPlan | None = loop
-    while above is not None:
-        if above is ancestor:
-            return True
-        above = above.parent
-    return False
-
-
-def _depth(plan: LoopPlan) -> int:
-    depth, above = 0, plan.parent
-    while above is not None:
-        depth, above = depth + 1, above.parent
-    return depth
-
-
-def _start(plan: LoopPlan) -> int:
-    return min((span.start for span in plan.all_spans()), default=0)
+        named = plan.agent.name.removesuffix(".run") or named
+    plan.name = plan.name or named or (plan.host.child if plan.host is not None else "")

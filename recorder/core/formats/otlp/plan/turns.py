@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
 
 from recorder.core.formats.otlp.plan.calls import Call, unnamed_place
 from recorder.core.formats.otlp.plan.loops import LoopPlan, ToolUse, TurnPlan
 from recorder.core.formats.otlp.spans.digest import Digest
 
 
-def make_turns(plan: LoopPlan, notes: Sequence[Digest]) -> None:
-    """Make the turns of a loop, and give each tool span its turn."""
+def make_turns(plan: LoopPlan, of_call: Mapping[str, list[Digest]]) -> None:
+    """Make the turns of a loop, and give each tool span its turn.
+
+    `of_call` has the log records of each tool call.
+    """
     plan.calls.sort(key=lambda call: (call.span.start, call.span.end, call.span.id))
     for call in plan.calls:
         last = plan.turns[-1] if plan.turns else None
@@ -19,13 +24,12 @@ def make_turns(plan: LoopPlan, notes: Sequence[Digest]) -> None:
             last.call = call
         else:
             plan.turns.append(TurnPlan(call))
-    for span in sorted(plan.spans, key=lambda span: (span.start, span.end, span.id)):
-        _place(plan, span)
+    in_order = sorted(plan.spans, key=lambda span: (span.start, span.end, span.id))
+    turns = _Turns(plan.turns)
+    for span in sorted(in_order, key=lambda span: not span.call):  # those without an id get what is left
+        _place(plan, turns.of(span), span)
+    plan.early.sort(key=lambda tool: (tool.start, tool.end, tool.span.id if tool.span is not None else ""))
     _add_results(plan)
-    of_call: dict[str, list[Digest]] = {}
-    for note in notes:
-        if note.call:
-            of_call.setdefault(note.call, []).append(note)
     for tool in plan.tools:
         own = tool.span.call if tool.span is not None else ""
         tool.notes = of_call.get(own or tool.call, [])
@@ -46,8 +50,8 @@ def _is_retry(last: TurnPlan, call: Call) -> bool:
     )
 
 
-def _place(plan: LoopPlan, span: Digest) -> None:
-    """Add a tool to the turn whose answer requested for it."""
+def _place(plan: LoopPlan, turn: TurnPlan | None, span: Digest) -> None:
+    """Add a tool to the turn whose answer requested it."""
     use = ToolUse(
         span.call,
         span.name,
@@ -57,7 +61,6 @@ def _place(plan: LoopPlan, span: Digest) -> None:
         start=span.start,
         end=span.end,
     )
-    turn = _turn_of(plan, span)
     if turn is None:
         use.call = use.call or f"span-{span.id}"
         plan.early.append(use)
@@ -65,30 +68,57 @@ def _place(plan: LoopPlan, span: Digest) -> None:
     waiting = turn.open_calls
     if use.call not in [call for call, _ in turn.call.calls]:  # the answer names no ids
         waiting = [call for call in waiting if not use.call or unnamed_place(call[0]) is not None]
-        same = [call for call in waiting if call[1] == span.name] or (waiting if _is_handoff(span) else [])
+        same = [call for call in waiting if _plain(call[1]) == _plain(span.name)] or (
+            waiting if _is_handoff(span) else []
+        )
         if same:
             use.call, use.name = same[0][0], same[0][1] or span.name
     use.call = use.call or f"span-{span.id}"
     turn.tools.append(use)
 
 
-def _turn_of(plan: LoopPlan, span: Digest) -> TurnPlan | None:
-    requested = [
-        turn for turn in plan.turns if span.call and any(call[0] == span.call for call in turn.call.calls)
-    ]
-    if requested:
-        return requested[-1]
-    within = [turn for turn in plan.turns if turn.call.span.id == span.parent]  # a stream that is still read
-    if within:
-        return within[-1]
-    # Codex's span of a call begins when the answer does, after the tools that it streams.
-    begun_at = span.end if span.runtime == "codex" else span.start
-    before = [turn for turn in plan.turns if turn.call.span.start <= begun_at]
-    return before[-1] if before else None
+class _Turns:
+    """The turns of a loop by what tells that a tool belongs to them; of several the last one."""
+
+    def __init__(self, turns: Sequence[TurnPlan]) -> None:
+        self._turns = turns
+        self._requested = {call_id: turn for turn in turns for call_id, _ in turn.call.calls}
+        self._by_span = {turn.call.span.id: turn for turn in turns}
+        self._starts = [turn.call.span.start for turn in turns]  # in order, as the calls are
+
+    def of(self, span: Digest) -> TurnPlan | None:
+        """Return the turn of a tool: that which asked for it, or which it is in, else the last one before."""
+        turn = self._requested.get(span.call) if span.call else None
+        turn = turn or self._by_span.get(span.parent)  # a stream that is still read
+        # Codex's span of a call begins when the answer does, after the tools that it streams.
+        before = bisect_right(self._starts, span.end if span.runtime == "codex" else span.start)
+        return turn or (self._turns[before - 1] if before else None)
+
+
+def _plain(name: str) -> str:
+    """Return the name of a tool as a model may call it: crewAI's names have spaces."""
+    return re.sub(r"\W+", "_", name.lower())
 
 
 def _is_handoff(span: Digest) -> bool:
     return span.name.lower().startswith("handoff")
+
+
+def add_agent_call(plan: LoopPlan, child: LoopPlan) -> ToolUse | None:
+    """Add the call of an agent that runs without a tool span; None if no answer asked for it."""
+    if child.agent is None:
+        return None
+    before = [turn for turn in plan.turns if turn.call.span.start <= child.start]
+    for turn in reversed(before):
+        for call_id, name in turn.open_calls:
+            if _plain(name) == _plain(child.name):
+                use = ToolUse(
+                    call_id, name, notes=[child.agent], start=child.agent.start, end=child.agent.end
+                )
+                use.error, use.has_failed = child.agent.error, bool(child.agent.error)
+                turn.tools.append(use)
+                return use
+    return None
 
 
 def _add_results(plan: LoopPlan) -> None:

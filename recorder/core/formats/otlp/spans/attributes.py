@@ -15,6 +15,7 @@ from recorder.core.records import Json
 _HEX = re.compile(r"[0-9a-f]+")
 _DEPTH = 64  # of nested values; a deeper one is read as null
 NS = 1_000_000_000
+_NONE = frozenset(("null", "<not specified>"))  # texts for no value: logfire, Google ADK
 ID_CHARS = 200  # of a session id, a call id, a name
 
 
@@ -95,11 +96,21 @@ def first(fields: Fields, names: tuple[str, ...]) -> Json:
 
 
 def first_text(fields: Fields, names: tuple[str, ...]) -> str:
-    """Return the first of some fields that is text and not empty; the text "null" means none."""
+    """Return the first of some fields that is text and not empty; some texts mean none."""
     for name in names:
         value = fields.get(name)
-        if isinstance(value, str) and value and value != "null":
+        if isinstance(value, str) and value and value not in _NONE:
             return value
+    return ""
+
+
+def first_id(fields: Fields, names: tuple[str, ...]) -> str:
+    """Return the first of some fields that is an id: a text as of `first_text`, or an integer as text."""
+    for name in names:
+        value = fields.get(name)
+        number = None if isinstance(value, str) else integer(value)
+        if found := first_text(fields, (name,)) if number is None else str(number):
+            return found
     return ""
 
 

@@ -6,29 +6,30 @@ A line is an export request with a single span or record, so that lines can be i
 from __future__ import annotations
 
 import hashlib
-import re
 from dataclasses import MISSING, dataclass, field, fields
 from typing import Literal
 
 from recorder.core.formats import InvalidLineError
-from recorder.core.formats.base import Fields
-from recorder.core.formats.otlp.spans import names, tool_content
+from recorder.core.formats.base import Fields, object_field
+from recorder.core.formats.otlp.spans import failures, log_records, names, tool_content
 from recorder.core.formats.otlp.spans.attributes import (
     decoded_object,
     first,
+    first_id,
     first_text,
     hex_id,
     identifier,
     integer,
     mapping,
+    plain,
 )
+from recorder.core.formats.otlp.spans.decisions import decision_of
 from recorder.core.formats.otlp.spans.kinds import Kind, kind_of
-from recorder.core.formats.otlp.spans.messages import Messages, messages_of, text_of_result, tool_failed
-from recorder.core.formats.otlp.spans.usage import usage_of
+from recorder.core.formats.otlp.spans.messages import Messages, messages_of
+from recorder.core.formats.otlp.spans.request import print_of, request_of
+from recorder.core.formats.otlp.spans.response_id import response_id
+from recorder.core.formats.otlp.spans.usage import cost_nano, record_cost_nano, usage_of
 from recorder.core.records import Json
-
-ERROR = 2  # status code of a failed span
-_RESPONSE_ID = re.compile(r'"id":\s*"((?:msg|resp|chatcmpl|gen)[-_][\w-]{4,80})"')
 
 
 @dataclass(slots=True, kw_only=True)
@@ -57,18 +58,33 @@ class Digest:
     calls: list[list[str]] = field(default_factory=list)  # id and name of each tool call of the answer
     results: list[list[Json]] = field(default_factory=list)  # call id and failure of each tool result sent
     new: str = ""  # fingerprint of the new input messages
+    request: str = ""  # fingerprint of the system prompt and the tools
     has_text: bool = False  # it has messages
-    call: str = ""  # of a tool: the id of its call
+    call: str = ""  # of a tool: the id of its call; of LangChain's node around a tool, too
     agent: str = ""  # of a model call or tool: the agent that it names
     parent_node: str = ""  # graph.node.parent_id: the agent that handed over
     step: int = -1  # langgraph_step
     owner: str = ""  # agent_id of Claude Code: the sub-agent that it belongs to
     child: str = ""  # of a tool: the name of the sub-agent that it starts
     prompt: str = ""  # the id of the prompt that it belongs to
+    decision: list[str] = field(default_factory=list)  # of an approval: decision, source, scope
     cost_nano: int = -1  # reported cost in nano-dollars; -1: none
     is_log: bool = False
     turn: int = -1  # of our own export: the number of its turn; failed attempts have the same
-    outcome: str = ""  # of our own export: how a loop ended; of a tool `cut`, if the loop ended before it
+    outcome: str = ""  # of our own export: how a loop ended; of a tool `cut`, if it never returned
+    tool: str = ""  # of a log record: the name of the tool that it is about
+    lasted: int = 0  # of a log record: how long took what it is about, in nanoseconds
+    tries: int = 0  # of a model call: how often it was sent
+
+    @property
+    def is_message(self) -> bool:
+        """Return whether it is a log record with one message of a call."""
+        return self.is_log and self.name in names.MESSAGE_EVENTS
+
+    @property
+    def message_order(self) -> tuple[int, int, str]:
+        """Return what messages of a call are sorted by; several may have one time."""
+        return self.start, names.MESSAGE_EVENTS.index(self.name), self.print
 
     def dump(self) -> Fields:
         """Return the fields that differ from their defaults, for the stored state."""
@@ -102,7 +118,7 @@ class Item:
     @property
     def messages(self) -> Messages:
         if self._messages is None:
-            self._messages = messages_of(self.attributes, self.events)
+            self._messages = messages_of(self.attributes, self.events, self.digest.runtime)
         return self._messages
 
 
@@ -132,7 +148,7 @@ def read_item(line: Fields, raw: bytes) -> Item:
         trace=hex_id(body.get("traceId"), 32),
         parent=hex_id(body.get("parentSpanId"), 16),
         print=hashlib.blake2b(raw, digest_size=6).hexdigest(),
-        runtime=names.runtime_of(scope_name),
+        runtime=names.runtime_of(scope_name, str(body.get("name") or _event_of(attributes, body))),
         service=identifier(str(about.get("service.name") or "")),
         session=_session_of(attributes),
         is_log=signal == "logRecords",
@@ -176,10 +192,8 @@ def _read_span(item: Item, body: Fields) -> None:
         digest.end = max(digest.start, digest.end)
     digest.start = digest.start or digest.end
     name = str(body.get("name") or "")
-    status = body.get("status")
-    status = status if isinstance(status, dict) else {}
     digest.kind = kind_of(name, item.scope, item.attributes)
-    digest.error = _error(status, item) if status.get("code") in (ERROR, "STATUS_CODE_ERROR") else ""
+    digest.error = failures.of_span(object_field(body, "status"), item.attributes, item.events)
     _describe(item, name)
     _read_export(digest, item.attributes)
 
@@ -188,7 +202,7 @@ def _read_export(digest: Digest, attributes: Fields) -> None:
     """Read what our own export adds to the conventions: what would otherwise be inferred."""
     turn, failed = integer(attributes.get("loopscope.turn")), attributes.get("loopscope.tool.failed")
     digest.turn = -1 if turn is None else turn
-    digest.outcome = identifier(first_text(attributes, ("loopscope.outcome",)))
+    digest.outcome = identifier(first_text(attributes, ("loopscope.outcome",))) or digest.outcome
     if failed is False:
         digest.error = ""
 
@@ -198,35 +212,31 @@ def _read_record(item: Item, body: Fields) -> None:
     digest, attributes = item.digest, item.attributes
     at = _time(body, "timeUnixNano") or _time(body, "observedTimeUnixNano")
     digest.start = digest.end = at
-    event = str(attributes.get("event.name") or body.get("eventName") or "")
-    if not isinstance(attributes.get("event.name"), str) and isinstance(text := body.get("body"), dict):
-        inner = text.get("stringValue")
-        event = event or (inner if isinstance(inner, str) else "")
+    event = _event_of(attributes, body)
     digest.name = identifier(event.removeprefix("claude_code."))
     digest.prompt = identifier(first_text(attributes, ("prompt.id", "prompt_id")))
-    digest.call = identifier(first_text(attributes, names.CALL_ID))
-    digest.kind = "note"
+    digest.call = identifier(first_id(attributes, names.CALL_ID))
+    digest.kind, digest.decision = "note", decision_of(digest.name, attributes)
+    if digest.name in log_records.TOOLS:
+        _read_failure(item)
     digest.model = identifier(first_text(attributes, names.MODEL))
     digest.usage = usage_of(attributes, digest.runtime)
-    micros, dollars = integer(attributes.get("cost_usd_micros")), attributes.get("cost_usd")
-    if micros is not None and micros >= 0:
-        digest.cost_nano = micros * 1000
-    else:
-        digest.cost_nano = _cost(dollars)
-    if event.endswith("inference.operation.details"):
-        digest.has_text = True
+    digest.cost_nano = record_cost_nano(attributes)
+    log_records.describe(digest, attributes)
+    if digest.is_message:
+        sent = plain(body.get("body"))
+        item.events.append((digest.name, attributes | decoded_object(sent)))
+        digest.finish = _finish(item.events[-1][1].get("finish_reason"))
+    if digest.is_message or event.endswith("inference.operation.details"):
         _describe_messages(item)
+        digest.has_text = True
 
 
-def _cost(dollars: Json) -> int:
-    """Return a reported cost in nano-dollars; -1 if there is none."""
-    if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
-        return -1
-    try:
-        amount = round(float(dollars) * 1e9)
-    except (ValueError, OverflowError):
-        return -1
-    return amount if 0 <= amount < 2**53 else -1
+def _event_of(attributes: Fields, body: Fields) -> str:
+    """Return the name of the event that a log record is; Codex's is its body."""
+    name = attributes.get("event.name") or body.get("eventName")
+    text = object_field(body, "body").get("stringValue")
+    return str(name or (text if isinstance(text, str) else ""))
 
 
 def _describe(item: Item, name: str) -> None:
@@ -239,7 +249,7 @@ def _describe(item: Item, name: str) -> None:
     step = integer(metadata.get("langgraph_step"))
     digest.step = -1 if step is None or digest.kind != "frame" else step
     digest.prompt = identifier(first_text(attributes, ("gen_ai.prompt.name",)))
-    digest.name = identifier(name)
+    digest.name, digest.decision = identifier(name), decision_of(name, attributes)
     if digest.kind in ("model", "tool"):
         named = first_text(attributes, ("gen_ai.agent.name", "ai.telemetry.functionId", "agent.name"))
         graph = first_text(attributes, ("traceloop.association.properties.lc_agent_name",))
@@ -247,15 +257,19 @@ def _describe(item: Item, name: str) -> None:
     if digest.kind == "agent":
         _describe_agent(item, name, metadata)
     elif digest.kind == "model":
+        digest.error = digest.error or failures.of_model_call(attributes)
         digest.model = identifier(first_text(attributes, names.MODEL))
         digest.provider = names.provider_of(attributes)
         digest.finish = _finish(first(attributes, names.FINISH))
-        digest.response = identifier(first_text(attributes, names.RESPONSE_ID)) or _id_in_output(attributes)
+        digest.response = response_id(attributes)
         digest.usage = usage_of(attributes, digest.runtime)
-        digest.cost_nano = _cost(attributes.get(names.COST))
+        digest.cost_nano = cost_nano(attributes.get(names.COST))
+        digest.tries = sum(event == "gen_ai.request.attempt" for event, _ in item.events)
         _describe_messages(item)
     elif digest.kind == "tool":
         _describe_tool(item, name)
+    elif digest.runtime == "langchain":
+        digest.call = identifier(tool_content.call_id_of_node(attributes))
 
 
 def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
@@ -270,7 +284,7 @@ def _describe_agent(item: Item, name: str, metadata: Fields) -> None:
     digest.name = identifier(given or name.removeprefix("invoke_agent ").removesuffix(".run"))
     digest.parent_node = identifier(first_text(attributes, ("graph.node.parent_id",)))
     if not digest.session:
-        digest.session = identifier(first_text(metadata, names.METADATA_SESSION))
+        digest.session = identifier(first_id(metadata, names.METADATA_SESSION))
 
 
 def _describe_messages(item: Item) -> None:
@@ -278,6 +292,7 @@ def _describe_messages(item: Item) -> None:
     digest.calls = [[identifier(each), identifier(name)] for each, name in found.calls]
     digest.results = [[identifier(str(each["toolCallId"])), bool(each["isError"])] for each in found.results]
     digest.has_text = bool(found.input or found.output)
+    digest.request = print_of(request_of(item.attributes, found.system))
     if found.new:
         digest.new = hashlib.blake2b(repr(found.new).encode(errors="replace"), digest_size=6).hexdigest()
 
@@ -288,50 +303,35 @@ def _describe_tool(item: Item, name: str) -> None:
     if digest.runtime in ("openai-agents", "logfire"):
         given = given or first_text(attributes, ("name",))
     digest.name = identifier(given or name.removeprefix("execute_tool "))
-    digest.call = identifier(first_text(attributes, names.CALL_ID))
-    digest.child = identifier(first_text(attributes, ("subagent_type",)))
-    exceptions = [fields for event, fields in item.events if event == "exception"]
-    if not digest.error and exceptions:
-        digest.error = _exception(exceptions[0])
-    if not digest.error and attributes.get("gen_ai.tool.status") == "error":
-        digest.error = "The tool reported an error."
-    if not digest.error and (attributes.get("success") in (False, "false")):
-        digest.error = "The tool reported an error."
-    text = text_of_result(tool_content.result_of(attributes, item.events, digest.runtime))
-    if not digest.error and text and tool_failed(text):
-        digest.error = text[:500]
+    digest.call = identifier(tool_content.call_id_of(attributes, digest.runtime))
+    digest.child = identifier(first_text(attributes, names.CHILD) or _child_in_arguments(item))
+    _read_failure(item)
+
+
+def _read_failure(item: Item) -> None:
+    """Set why a tool failed; one that was cancelled never returned, or was denied, and has not failed."""
+    digest = item.digest
+    digest.error = digest.error or failures.of_tool(item.attributes, item.events, digest.runtime)
+    if failures.is_cancelled(item.attributes, digest.runtime) and not digest.error:
+        is_denied = failures.is_denied(item.attributes)
+        digest.decision, digest.outcome = (["denied", "", ""], "") if is_denied else ([], "cut")
+
+
+def _child_in_arguments(item: Item) -> str:
+    arguments = tool_content.arguments_of(item.attributes, item.events, item.digest.runtime)
+    return first_text(decoded_object(arguments), names.CHILD)
 
 
 def _session_of(attributes: Fields) -> str:
-    found = first_text(attributes, names.SESSION)
+    found = first_id(attributes, names.SESSION)
     if not found and "metadata" in attributes:
-        found = first_text(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
+        found = first_id(decoded_object(attributes["metadata"]), names.METADATA_SESSION)
     return identifier(found.strip('"'))
 
 
 def _finish(value: Json) -> str:
-    if isinstance(value, list):
-        value = value[0] if value else ""
-    return identifier(str(value or ""))[:40]
-
-
-def _id_in_output(attributes: Fields) -> str:
-    value = attributes.get("output.value")
-    match = _RESPONSE_ID.search(value) if isinstance(value, str) else None
-    return match[1] if match else ""
-
-
-def _error(status: Fields, item: Item) -> str:
-    message = status.get("message")
-    exceptions = [found for event, found in item.events if event == "exception"]
-    text = message if isinstance(message, str) else ""
-    if not text and exceptions:
-        text = _exception(exceptions[0])
-    return (text or first_text(item.attributes, ("error.type", "error.message", "error")) or "failed")[:2000]
-
-
-def _exception(event: Fields) -> str:
-    return (first_text(event, ("exception.message", "exception.type")) or "exception")[:500]
+    found = (value or [""])[0] if isinstance(value, list) else value
+    return identifier(str(found or ""))[:40]
 
 
 def _time(body: Fields, name: str) -> int:

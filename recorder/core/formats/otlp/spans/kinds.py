@@ -2,73 +2,79 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Literal
 
 from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans.attributes import first_text
+from recorder.core.formats.otlp.spans.names import is_codex
 
 Kind = Literal["model", "tool", "agent", "frame", "noise", "note"]  # note: a log record
 
-_MODEL = frozenset(("chat", "text_completion", "generate_content", "llm_call", "completion"))
-_TOOL = frozenset(("execute_tool", "tool_call"))
-_FRAMES = frozenset(
-    ("invoke_workflow", "execute_task", "schedule_tool_calls", "execute_event_loop_cycle", "create_agent")
-)
+_ORDER: tuple[Kind, ...] = ("model", "tool", "agent")  # of several kinds the first one counts
+_OPERATION = ("gen_ai.operation.name",)
+_OPERATIONS: dict[str, Kind] = {
+    **dict.fromkeys(("chat", "text_completion", "generate_content", "llm_call", "completion"), "model"),
+    **dict.fromkeys(("execute_tool", "tool_call"), "tool"),
+    "invoke_agent": "agent",
+}
 _OPENINFERENCE: dict[str, Kind] = {"LLM": "model", "TOOL": "tool", "AGENT": "agent"}
 _CLAUDE: dict[str, Kind] = {"llm_request": "model", "tool": "tool", "interaction": "agent"}
-_VERCEL_AGENTS = frozenset(("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"))
+_VERCEL_CALLS = (".doGenerate", ".doStream")
+_VERCEL: dict[str, Kind] = {
+    "ai.toolCall": "tool",
+    **dict.fromkeys(("ai.generateText", "ai.streamText", "ai.generateObject", "ai.streamObject"), "agent"),
+}
 _TRACELOOP: dict[str, Kind] = {"workflow": "agent", "agent": "agent", "tool": "tool"}
-_CODEX: dict[str, Kind] = {"handle_responses": "model", "session_task.turn": "agent"}
+_REQUESTS: dict[str, Kind] = {"chat": "model", "completion": "model"}  # traceloop, older releases
+_PYDANTIC: dict[str, Kind] = {"agent run": "agent", "running tool": "tool"}  # instrumentation 2
 
 
-def kind_of(name: str, scope: str, attributes: Fields) -> Kind:  # noqa: C901, PLR0911  one arm a convention
-    """Return the kind of a span, by the first convention that matches."""
-    if scope.startswith("codex"):
-        return _codex(name, attributes)
-    operation = first_text(attributes, ("gen_ai.operation.name",))
-    if operation in _MODEL:
-        return "model"
-    if operation in _TOOL:
-        return "frame" if "(merged" in name else "tool"
-    if operation == "invoke_agent":
-        return "agent"
-    if operation in _FRAMES:
+def kind_of(name: str, scope: str, attributes: Fields) -> Kind:
+    """Return the kind of a span: of those that conventions give it, the first in `_ORDER`."""
+    found = set(_kinds(name, scope, attributes))
+    if "tool" in found and "(merged" in name:  # Google ADK adds it after parallel calls
         return "frame"
-    of_inference = attributes.get("openinference.span.kind")
-    if isinstance(of_inference, str):
-        return _OPENINFERENCE.get(of_inference.upper(), "frame")
-    vercel = str(attributes.get("ai.operationId") or "")
-    if vercel.endswith((".doGenerate", ".doStream")):
+    rest: Kind = (
+        "noise" if is_codex(scope) else "frame"
+    )  # Codex sends hundreds of internal spans for a prompt
+    return next((kind for kind in _ORDER if kind in found), rest)
+
+
+def _kinds(name: str, scope: str, attributes: Fields) -> Iterator[Kind | None]:
+    """Yield the kind that each convention gives a span; None where it gives none."""
+    yield _OPERATIONS.get(first_text(attributes, _OPERATION))
+    yield _OPENINFERENCE.get(first_text(attributes, ("openinference.span.kind",)).upper())
+    yield _vercel(name, attributes)
+    yield _CLAUDE.get(first_text(attributes, ("span.type",)))
+    yield _logfire(first_text(attributes, ("logfire.msg_template",)), scope)
+    yield _PYDANTIC.get(name) if scope == "pydantic-ai" else None
+    yield _REQUESTS.get(first_text(attributes, ("llm.request.type",)))
+    yield _TRACELOOP.get(first_text(attributes, ("traceloop.span.kind",)))
+    yield _codex(name, attributes) if is_codex(scope) else None
+
+
+def _vercel(name: str, attributes: Fields) -> Kind | None:
+    operation = first_text(attributes, ("ai.operationId",))
+    is_call = operation.endswith(_VERCEL_CALLS) or name.endswith(_VERCEL_CALLS)
+    return "model" if is_call else _VERCEL.get(operation or name)
+
+
+def _logfire(template: str, scope: str) -> Kind | None:
+    if scope != "logfire.openai_agents":
+        return None
+    if template.startswith(("Responses API with", "Chat completion with")):
         return "model"
-    if vercel == "ai.toolCall":
+    if template == "Function: {name}" or template.startswith("Handoff:"):
         return "tool"
-    if vercel in _VERCEL_AGENTS:
-        return "agent"
-    if scope.startswith("com.anthropic.claude_code"):
-        return _CLAUDE.get(str(attributes.get("span.type")), "frame")
-    template = attributes.get("logfire.msg_template")
-    if isinstance(template, str):
-        return _logfire(template, scope)
-    if name in ("agent run", "running tool") and scope == "pydantic-ai":  # instrumentation 2
-        return "agent" if name == "agent run" else "tool"
-    return _TRACELOOP.get(str(attributes.get("traceloop.span.kind")), "frame")
+    return "agent" if template.startswith("Agent run:") else None
 
 
-def _logfire(template: str, scope: str) -> Kind:
-    if scope == "logfire.openai_agents":
-        if template.startswith(("Responses API with", "Chat completion with")):
-            return "model"
-        if template == "Function: {name}" or template.startswith("Handoff:"):
-            return "tool"
-        return "agent" if template.startswith("Agent run:") else "frame"
-    return "frame"
-
-
-def _codex(name: str, attributes: Fields) -> Kind:
-    """Return the kind of a span of Codex, which sends hundreds of internal spans for a prompt."""
+def _codex(name: str, attributes: Fields) -> Kind | None:
+    """Return the kind of a span of Codex, whose spans name no operation."""
     if name == "handle_responses" and "gen_ai.usage.input_tokens" in attributes:
         return "model"
     if name == "session_task.turn":
         return "agent"
     is_tool = attributes.get("codex.tool.phase") == "dispatch" and "call_id" in attributes
-    return "tool" if is_tool else "noise"
+    return "tool" if is_tool else None

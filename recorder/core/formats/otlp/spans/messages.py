@@ -6,16 +6,32 @@ vendor. Roles are `user`, `assistant`, `toolResult` and `system`; contents are b
 
 from __future__ import annotations
 
-import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from recorder.core.formats.base import Fields, parse_arguments
+from recorder.core.formats.base import Fields
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import decoded, decoded_list, decoded_object, integer
+from recorder.core.formats.otlp.spans.attributes import (
+    decoded,
+    decoded_list,
+    decoded_object,
+    first_count,
+    integer,
+)
+from recorder.core.formats.otlp.spans.blocks import (
+    blocks_of,
+    call_block,
+    first_of,
+    is_block_list,
+    plain_text,
+    result_block,
+    text_of_result,
+)
 from recorder.core.records import Json
 
 _INDEXED = re.compile(r"(llm\.(?:input|output)_messages|gen_ai\.(?:prompt|completion))\.(\d{1,6})\.(.+)")
+_UNMARKED_THOUGHTS = frozenset(("google-adk",))  # emitters that write a thought as a text like any other
 _ROLES = {
     "human": "user",
     "user": "user",
@@ -27,8 +43,6 @@ _ROLES = {
     "tool": "toolResult",
     "function": "toolResult",
 }
-_ERROR = re.compile(r"\s*(?:[\w.]*error|exception|traceback)\b", re.IGNORECASE)
-_EXIT_CODE = re.compile(r"exit(?:ed with)?(?: code)?:? (\d+)", re.IGNORECASE)
 
 
 @dataclass(slots=True)
@@ -60,8 +74,11 @@ class Messages:
         return [message for message in self.new if message["role"] == "toolResult"]
 
 
-def messages_of(attributes: Fields, events: list[tuple[str, Fields]]) -> Messages:
+def messages_of(attributes: Fields, events: list[tuple[str, Fields]], runtime: str = "") -> Messages:
     """Return the messages that the attributes and events of a span hold, in whichever form."""
+    for name, fields in events:
+        if name == names.DETAILS:
+            attributes = fields | attributes
     found = Messages(system=_system(attributes))
     texts = [decoded_list(attributes.get(name)) for name in names.INPUT_MESSAGES]
     found.input = _inputs(next((each for each in texts if each), []), found)
@@ -74,40 +91,27 @@ def messages_of(attributes: Fields, events: list[tuple[str, Fields]]) -> Message
         found.output = _vendor_answer(attributes)
     if not found.input and not found.output:
         _read_events(attributes, events, found)
+    if runtime in _UNMARKED_THOUGHTS and first_count(attributes, names.REASONING):
+        _mark_thought(found.output)
     return found
 
 
-def tool_failed(text: str) -> bool:
-    """Return whether the text of a tool's result says that the tool failed."""
-    if _ERROR.match(text):
-        return True
-    codes = _EXIT_CODE.search(text)
-    return codes is not None and codes[1] != "0"
+def joined(parts: Iterable[Messages]) -> Messages:
+    """Return the messages of a call of which each part has some, in order."""
+    found = Messages()
+    for part in parts:
+        found.system = found.system or part.system
+        found.input += part.input
+        found.output += part.output
+    return found
 
 
-def text_of_result(value: Json) -> str:
-    """Return the result of a tool as text."""
-    value = decoded(value) if isinstance(value, str) and value[:1] in "{[" else value
-    if isinstance(value, str):
-        return value
-    if isinstance(value, list) and value and all(isinstance(part, dict) and "text" in part for part in value):
-        return "\n".join(str(part["text"]) for part in value)  # type: ignore[index,call-overload]
-    if isinstance(value, dict):
-        inner = _first(value, "content", "output", "result", "response", "resultDisplay")
-        data = value.get("data")
-        if inner is None and isinstance(data, dict):
-            inner = data.get("content")  # LangChain's ToolMessage
-        if isinstance(inner, str):
-            return inner
-        if isinstance(inner, list) and inner and all(isinstance(each, dict) for each in inner):
-            texts = [each.get("text") for each in inner if isinstance(each, dict)]
-            if all(isinstance(text, str) for text in texts):
-                return "\n".join(map(str, texts))
-    return "" if value is None else json.dumps(value, ensure_ascii=False)
-
-
-def _first(fields: Fields, *keys: str) -> Json:
-    return next((fields[key] for key in keys if fields.get(key) not in (None, "")), None)
+def _mark_thought(blocks: list[Fields]) -> None:
+    """Make the first text of an answer with several its thought, unless it has a marked one."""
+    texts = [block for block in blocks if block["type"] == "text"]
+    if len(texts) > 1 and all(block["type"] != "thinking" for block in blocks):
+        place = blocks.index(texts[0])
+        blocks[place] = {"type": "thinking", "thinking": texts[0]["text"]}
 
 
 def _system(attributes: Fields) -> str:
@@ -115,7 +119,7 @@ def _system(attributes: Fields) -> str:
     if isinstance(value, str):
         return value
     parts = value if isinstance(value, list) else []
-    return "\n".join(str(_first(each, "content", "text") or "") for each in parts if isinstance(each, dict))
+    return "\n".join(str(first_of(each, "content", "text") or "") for each in parts if isinstance(each, dict))
 
 
 def _inputs(values: list[Json], found: Messages) -> list[Fields]:
@@ -124,7 +128,7 @@ def _inputs(values: list[Json], found: Messages) -> list[Fields]:
     for value in values:
         for message in _messages(value):
             if message["role"] == "system":
-                found.system = found.system or _plain_text(message["content"])
+                found.system = found.system or plain_text(message["content"])
             else:
                 read.append(message)
     return read
@@ -137,12 +141,14 @@ def _messages(value: Json) -> list[Fields]:
     if "role" not in value and value.get("type") in ("function_call", "function_call_output", "reasoning"):
         return _response_item(value)
     role = _ROLES.get(str(value.get("role") or value.get("type")), "user")
-    parts = _parts(value)
+    parts = blocks_of(value)
     results = [part for part in parts if part["type"] == "result"]
     rest = [part for part in parts if part["type"] != "result"]
     if role == "toolResult" and not results:
-        text = _plain_text(list(rest))
-        results = [_result(str(_first(value, "tool_call_id", "toolCallId", "id") or ""), "", text, value)]
+        text = plain_text(list(rest))
+        results = [
+            result_block(str(first_of(value, "tool_call_id", "toolCallId", "id") or ""), "", text, value)
+        ]
         rest = []
     found: list[Fields] = [{"role": "toolResult", **{k: v for k, v in each.items() if k != "type"}}
                            for each in results]  # fmt: skip
@@ -155,102 +161,18 @@ def _response_item(value: Fields) -> list[Fields]:
     """Return the message of an item of OpenAI's Responses API."""
     if value["type"] == "function_call_output":
         call_id, text = str(value.get("call_id") or ""), text_of_result(value.get("output"))
-        result = _result(call_id, "", text, value)
+        result = result_block(call_id, "", text, value)
         return [{"role": "toolResult", **{k: v for k, v in result.items() if k != "type"}}]
-    return [{"role": "assistant", "content": list(_parts(value))}]
-
-
-def _parts(message: Fields) -> list[Fields]:
-    """Return the blocks of a message, tool results as blocks of type `result`."""
-    found: list[Fields] = []
-    if message.get("type") == "function_call":
-        return [_call(message)]
-    if message.get("type") == "reasoning":
-        return [_thinking(message)]
-    reasoning = message.get("reasoning_content") or message.get("reasoning")
-    if isinstance(reasoning, str) and reasoning:
-        found.append({"type": "thinking", "thinking": reasoning})
-    content = _first(message, "parts", "content", "contents")
-    if isinstance(content, str):
-        found.append({"type": "text", "text": content})
-    elif isinstance(content, dict):
-        found.append({"type": "text", "text": text_of_result(content)})
-    elif isinstance(content, list):
-        found += [found_block for part in content if (found_block := _block(part)) is not None]
-    calls = message.get("tool_calls")
-    known = {block.get("id") for block in found if block["type"] == "toolCall"}
-    for call in calls if isinstance(calls, list) else []:
-        if isinstance(call, dict) and (block := _call(call))["id"] not in known:
-            found.append(block)
-    return found
-
-
-def _block(part: Json) -> Fields | None:  # noqa: PLR0911  one arm a form of part
-    if isinstance(part, str):
-        return {"type": "text", "text": part}
-    if not isinstance(part, dict):
-        return None
-    kind = str(part.get("type") or "")
-    if isinstance(call := part.get("functionCall"), dict):
-        return _call(call)
-    if isinstance(answer := part.get("functionResponse"), dict):
-        return _result(str(answer.get("id") or ""), str(answer.get("name") or ""),
-                       text_of_result(answer.get("response")), answer)  # fmt: skip
-    if kind in ("tool_call", "tool-call", "tool_use", "function_call", "function"):
-        return _call(part)
-    if kind in ("tool_call_response", "tool-result", "tool_result", "function_call_output"):
-        inner = _first(part, "result", "response", "output", "content")
-        call_id = str(_first(part, "id", "tool_use_id", "toolCallId", "tool_call_id", "call_id") or "")
-        return _result(call_id, str(_first(part, "name", "toolName") or ""), text_of_result(inner), part)
-    if kind in ("thinking", "reasoning", "redacted_thinking") or part.get("thought") is True:
-        return _thinking(part)
-    text = _first(part, "text", "content")
-    if isinstance(text, str):
-        return {"type": "text", "text": text}
-    if kind in ("output_text", "input_text", "text", "") and text is None:
-        return None
-    return {"type": "text", "text": f"[{kind or 'content'}]"}
-
-
-def _thinking(part: Fields) -> Fields:
-    text = _first(part, "thinking", "reasoning", "content", "text", "summary")
-    if isinstance(text, list):
-        text = "\n".join(str(_first(each, "text") or "") for each in text if isinstance(each, dict))
-    return {"type": "thinking", "thinking": text if isinstance(text, str) else ""}
-
-
-def _call(part: Fields) -> Fields:
-    inner = part.get("function")
-    function = inner if isinstance(inner, dict) else part
-    arguments = _first(function, "arguments", "args", "input")
-    return {
-        "type": "toolCall",
-        "id": str(_first(part, "call_id", "toolCallId", "tool_call_id", "id") or ""),
-        "name": str(_first(function, "name", "toolName") or ""),
-        "arguments": parse_arguments(arguments if arguments is not None else {}),
-    }
-
-
-def _result(call_id: str, name: str, text: str, source: Fields) -> Fields:
-    stated = source.get("is_error", source.get("isError"))
-    failed = stated if isinstance(stated, bool) else tool_failed(text)
-    return {
-        "type": "result",
-        "toolCallId": call_id,
-        "toolName": name,
-        "content": [{"type": "text", "text": text}],
-        "isError": failed,
-    }
-
-
-def _plain_text(content: Json) -> str:
-    blocks = content if isinstance(content, list) else []
-    return "\n".join(str(block.get("text") or "") for block in blocks if isinstance(block, dict))
+    return [{"role": "assistant", "content": list(blocks_of(value))}]
 
 
 def _blocks_of_answer(message: Json) -> list[Fields]:
+    if isinstance(message, dict) and message.get("object") == "response":  # of OpenAI's Responses API
+        return [block for item in _list(message.get("output")) for block in _blocks_of_answer(item)]
     return (
-        [block for block in _parts(message) if block["type"] != "result"] if isinstance(message, dict) else []
+        [block for block in blocks_of(message) if block["type"] != "result"]
+        if isinstance(message, dict)
+        else []
     )
 
 
@@ -264,6 +186,7 @@ def _read_indexed(attributes: Fields, found: Messages) -> None:
             _put(groups.setdefault((is_input, int(match[2])), {}), path, value)
     for is_input, number in sorted(groups):
         message = _unflattened(groups[is_input, number])
+        message |= _content(message, "content")
         if is_input:
             found.input += _inputs([message], found)
         else:
@@ -290,7 +213,7 @@ def _unflattened(message: Fields) -> Fields:
     for part in _numbered(message.get("contents")):
         inner = part.get("message_content")
         block = inner if isinstance(inner, dict) else part
-        if block.get("type") not in ("tool_use", "tool_call"):  # the same call stands in `tool_calls`
+        if block.get("type") not in ("tool_use", "tool_call"):  # the same call is in `tool_calls`
             parts.append(block)
     if parts:
         found["content"] = parts
@@ -318,12 +241,14 @@ def _vendor_answer(attributes: Fields) -> list[Fields]:
         text = attributes.get(name)
         if isinstance(text, str) and text:
             found.append({"type": kind, kind: text})
-    found += [_call(each) for each in decoded_list(attributes.get("ai.response.toolCalls"))
+    found += [call_block(each) for each in decoded_list(attributes.get("ai.response.toolCalls"))
               if isinstance(each, dict)]  # fmt: skip
     if not found and isinstance(text := attributes.get("ai.response.object"), str):
         found.append({"type": "text", "text": text})
-    for item in _list(decoded_object(attributes.get("response")).get("output")):
-        found += _blocks_of_answer(item)
+    responses = [decoded_object(attributes.get("response")), *decoded_list(attributes.get("output.value"))]
+    for response in responses:
+        if isinstance(response, dict) and isinstance(response.get("output"), list):
+            found += _blocks_of_answer(response | {"object": "response"})
     return found
 
 
@@ -331,16 +256,40 @@ def _read_events(attributes: Fields, events: list[tuple[str, Fields]], found: Me
     """Read one event a message: span events of GenAI until 1.36, or logfire's JSON list of them."""
     listed = [(str(each.get("event.name")), each) for each in decoded_list(attributes.get("events"))
               if isinstance(each, dict)]  # fmt: skip
-    for name, fields in listed or events:
+    for name, sent in listed or events:
+        fields = _event_fields(sent)
         if name == "gen_ai.choice":
-            message = fields.get("message")
-            found.output += _blocks_of_answer(decoded_object(message) if message else fields)
+            found.output += _blocks_of_answer(_choice(fields))
         elif name.startswith("gen_ai.") and name.endswith(".message"):
             role = name.split(".")[1]
-            found.input += _inputs([{"role": role, **fields}], found)
+            found.input += _inputs([{"role": role, **fields, **_content(fields, "content")}], found)
     if listed and not found.output:  # logfire ends the list with the answer
         while found.input and found.input[-1]["role"] == "assistant":
             found.output = [*_list(found.input.pop()["content"]), *found.output]  # type: ignore[list-item]
+
+
+def _event_fields(fields: Fields) -> Fields:
+    """Return the fields of an event: Azure's clients write them as JSON, others so the tool calls."""
+    found = fields | decoded_object(fields.get("gen_ai.event.content"))
+    calls = decoded_list(found.get("tool_calls"))
+    return found | ({"tool_calls": calls} if calls else {})
+
+
+def _choice(fields: Fields) -> Fields:
+    """Return the message of a `gen_ai.choice` event."""
+    if not fields.get("message"):
+        return fields
+    message = decoded(fields["message"])
+    calls: Fields = {"tool_calls": fields["tool_calls"]} if "tool_calls" in fields else {}
+    return calls | (_event_fields(message) if isinstance(message, dict) else _content(fields, "message"))
+
+
+def _content(fields: Fields, name: str) -> Fields:
+    """Return the content of an event: a list of blocks may be JSON text."""
+    value = decoded(fields.get(name))
+    if not is_block_list(value):
+        value = fields.get(name)
+    return {"content": value} if value is not None else {}
 
 
 def _list(value: Json) -> list[Json]:

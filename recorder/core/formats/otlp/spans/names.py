@@ -36,6 +36,7 @@ TOOL = (
     "tool_name",  # Claude Code, Codex
     "traceloop.entity.name",
 )
+CHILD = ("subagent_type", "coworker")  # the agent that a tool delegates to: Claude Code, crewAI
 CALL_ID = (
     "gen_ai.tool.call.id",  # GenAI
     "gen_ai.tool.call_id",  # Gemini CLI
@@ -48,16 +49,19 @@ ARGUMENTS = (
     "gen_ai.tool.call.arguments",  # GenAI
     "tool_arguments",  # pydantic-ai, instrumentation 2
     "ai.toolCall.args",  # Vercel AI SDK
+    "gcp.vertex.agent.tool_call_args",  # Google ADK, telemetry schema 1
     "traceloop.entity.input",
     "input.value",  # OI
     "input",  # logfire for openai-agents
     "tool_input",  # Claude Code logs
     "arguments",  # Codex logs
+    "function_args",  # Gemini CLI logs
 )
 RESULT = (
     "gen_ai.tool.call.result",  # GenAI
     "tool_response",  # pydantic-ai, instrumentation 2
     "ai.toolCall.result",  # Vercel AI SDK
+    "gcp.vertex.agent.tool_response",  # Google ADK, telemetry schema 1
     "traceloop.entity.output",
     "output.value",  # OI
     "output",  # logfire for openai-agents, Codex logs
@@ -85,6 +89,7 @@ FINISH = (
     "ai.response.finishReason",  # Vercel AI SDK
     "stop_reason",  # Claude Code
     "anthropic.message.stop_reason",
+    "gen_ai.completion.0.finish_reason",  # traceloop, older releases
 )
 INPUT_TOKENS = (
     "gen_ai.usage.input_tokens",  # GenAI
@@ -141,10 +146,33 @@ USAGE_JSON = ("usage", "gen_ai.usage.raw")  # logfire for openai-agents: cache a
 SYSTEM_TEXT = ("gen_ai.system_instructions",)
 INPUT_MESSAGES = ("gen_ai.input.messages", "ai.prompt.messages", "gen_ai.prompt", "raw_input", "input")
 OUTPUT_MESSAGES = ("gen_ai.output.messages", "gen_ai.completion", "output")
+DETAILS = "gen_ai.client.inference.operation.details"  # event or log record with a call's messages
+# Events or log records with one message each, until GenAI 1.36; in the usual order of a call.
+MESSAGE_EVENTS = (
+    "gen_ai.system.message",
+    "gen_ai.user.message",
+    "gen_ai.assistant.message",
+    "gen_ai.tool.message",
+    "gen_ai.choice",
+)
 PROMPT = ("user_prompt", "prompt")  # Claude Code, Codex and Gemini CLI: the text of a prompt
-SETTINGS = ("temperature", "max_tokens", "top_p", "top_k", "seed", "frequency_penalty", "presence_penalty")
+# Our names of settings, with further ones that senders use.
+SETTINGS = {
+    "temperature": (),
+    "max_tokens": ("max_output_tokens", "max_completion_tokens"),
+    "top_p": (),
+    "top_k": (),
+    "seed": (),
+    "frequency_penalty": (),
+    "presence_penalty": (),
+}
+SETTINGS_JSON = (
+    "llm.invocation_parameters",  # OI
+    "model_settings",  # logfire
+    "model_request_parameters",  # pydantic-ai
+)
 
-# The name of the runtime by the scope that emits the span, the longest match first.
+# The name of the runtime by the scope that emits the span, or the first part of it; the longest match first.
 RUNTIMES = (
     ("pydantic-ai", "pydantic-ai"),
     ("openinference.instrumentation.openai_agents", "openai-agents"),
@@ -165,15 +193,39 @@ RUNTIMES = (
     ("autogen", "autogen"),
     ("strands", "strands-agents"),
     ("gemini-cli", "gemini-cli"),
-    ("codex", "codex"),
     ("logfire", "logfire"),
-    ("ai", "vercel-ai"),
+)
+_CODEX = frozenset(("codex", "codex-tui", "codex-app-server"))  # further scopes begin with "codex_"
+# The runtimes by the names of their spans and records: a program may choose the tracer, and so the scope.
+_NAMED = (
+    ("claude_code.", "claude-code"),
+    *(
+        (f"ai.{name}", "vercel-ai")
+        for name in ("generateText", "streamText", "generateObject", "streamObject")
+    ),
+    ("ai.toolCall", "vercel-ai"),
 )
 
 
-def runtime_of(scope: str) -> str:
-    """Return the name of the runtime that emits a scope's spans, else the scope's own name."""
-    return next((name for prefix, name in RUNTIMES if scope.startswith(prefix)), scope) or "otlp"
+def runtime_of(scope: str, name: str = "") -> str:
+    """Return the runtime that emits a span or record, by its scope, else its name; else the scope itself."""
+    if scope == "ai":
+        return "vercel-ai"
+    if is_codex(scope):
+        return "codex"
+    by_scope = (runtime for begin, runtime in RUNTIMES if _begins(scope, begin))
+    by_name = (runtime for begin, runtime in _NAMED if name.startswith(begin))
+    return next(iter([*by_scope, *by_name, scope])) or "otlp"
+
+
+def is_codex(scope: str) -> bool:
+    """Return whether a scope is one of Codex, whose tracers are named after its programs."""
+    return scope in _CODEX or scope.startswith("codex_")
+
+
+def _begins(scope: str, begin: str) -> bool:
+    """Return whether a scope begins with whole words."""
+    return scope.startswith(begin) and not scope[len(begin) : len(begin) + 1].isalnum()
 
 
 def provider_of(attributes: Fields) -> str:
@@ -192,4 +244,9 @@ _PROVIDERS = {
     "aws.bedrock": "bedrock",
     "azure.ai.openai": "azure",
     "az.ai.openai": "azure",
+    "OpenAI": "openai",  # traceloop, older releases
+    "Anthropic": "anthropic",
+    "Google": "google",
+    "AWS": "bedrock",
+    "Azure": "azure",
 }

@@ -1,12 +1,14 @@
-"""The usage of a model call in our counts: `input` without cached tokens, `output` with reasoning."""
+"""Usage and cost of a model call in our counts: `input` without cached tokens, `output` with reasoning."""
 
 from __future__ import annotations
 
 from recorder.core.formats.base import Fields, object_field
 from recorder.core.formats.otlp.spans import names
-from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count
+from recorder.core.formats.otlp.spans.attributes import decoded_object, first_count, integer
+from recorder.core.records import Json
 
 EXCLUDES_CACHE = frozenset(("claude-code",))  # emitters whose input figure leaves cached tokens out
+WITHOUT_CACHE = "without_cache"  # of a usage: 1 if its input left cached tokens out against the convention
 EXCLUDES_REASONING = frozenset(("gemini-cli",))  # emitters whose output figure leaves thoughts out
 
 
@@ -34,8 +36,12 @@ def usage_of(attributes: Fields, runtime: str) -> dict[str, int] | None:
         usage["reasoning"] = reasoning
     if hour := first_count(attributes, names.CACHE_WRITE_1H):
         usage["cache_write_1h"] = hour
-    if runtime in EXCLUDES_CACHE or usage["total_in"] < (read or 0) + (write or 0):
-        usage["total_in"] += (read or 0) + (write or 0)  # a figure below its parts leaves them out after all
+    cached = (read or 0) + (write or 0)
+    if runtime in EXCLUDES_CACHE:
+        usage["total_in"] += cached
+    elif usage["total_in"] < cached:  # a figure below its parts leaves them out after all
+        usage["total_in"] += cached
+        usage[WITHOUT_CACHE] = 1
     if runtime in EXCLUDES_REASONING:
         usage["output"] += reasoning or 0
     return usage
@@ -47,7 +53,29 @@ def merged(outer: dict[str, int] | None, inner: dict[str, int] | None) -> dict[s
         return inner if outer is None else outer
     if inner.get("total_in") != outer.get("total_in"):
         return outer
-    return {name: max(outer.get(name, 0), inner.get(name, 0)) for name in outer | inner}
+    found = {name: max(outer.get(name, 0), inner.get(name, 0)) for name in outer | inner}
+    if WITHOUT_CACHE not in outer:
+        found.pop(WITHOUT_CACHE, None)
+    if abs(outer["output"] - inner["output"]) == 1:  # one adds the 1 of Anthropic's first stream event
+        found["output"] = min(outer["output"], inner["output"])
+    return found
+
+
+def record_cost_nano(attributes: Fields) -> int:
+    """Return the cost that a log record of Claude Code reports in nano-dollars; -1 if there is none."""
+    micros = integer(attributes.get("cost_usd_micros"))
+    return micros * 1000 if micros is not None and micros >= 0 else cost_nano(attributes.get("cost_usd"))
+
+
+def cost_nano(dollars: Json) -> int:
+    """Return a reported cost in nano-dollars; -1 if there is none."""
+    if isinstance(dollars, bool) or not isinstance(dollars, str | int | float):
+        return -1
+    try:
+        amount = round(float(dollars) * 1e9)
+    except (ValueError, OverflowError):
+        return -1
+    return amount if 0 <= amount < 2**53 else -1
 
 
 def native(usage: dict[str, int] | None) -> Fields:

@@ -2,6 +2,7 @@
 
 import json
 import re
+from html import unescape
 
 import pytest
 
@@ -57,6 +58,17 @@ def test_jumps_find_winners_and_without_a_target_stay(feed, jump):
     assert jump("waiting") == ""
     feed(build.parallel_end("s.b.2", index=1))
     assert jump("winner") == f"/loops/{one}#loop"
+
+
+def test_the_jumps_of_a_page_as_of_an_event_go_to_that_event(feed, reader):
+    feed(*failing())
+    session = Session.objects.get(session_id="s")
+    event = session.eventrecord_set.order_by("pk").last().pk
+    path = f"/p/default/sessions/{session.pk}"
+    page = reader.get(f"{path}?at={event}").content.decode()
+    winner, error = (unescape(url) for url in re.findall(r'href="([^"]*)"\s+data-jump=', page))
+    assert (winner, error) == (f"{path}/jump?to=winner&at={event}", f"{path}/jump?to=error&at={event}")
+    assert f"at={event}" in reader.get(error)["Location"]
 
 
 def test_a_jump_stays_in_its_session_and_its_project(feed, reader):

@@ -1,0 +1,1 @@
+"""Measures pages in a real browser."""

@@ -1,0 +1,219 @@
+"""Response schemas of the block ledger. Tokens are whole numbers; money is exact decimal text in dollars."""
+
+from __future__ import annotations
+
+from datetime import date
+from typing import Literal
+
+from pydantic import BaseModel
+
+from dashboard.shared.session_json.schemas import Moment
+from recorder.core.ledger.blocks import Kind
+from recorder.core.ledger.tokens import Source
+from recorder.core.ledger.verdicts import Verdict
+
+LeftBy = Literal["compaction", "prune", "replaced", "end"]
+
+
+class FirstDifference(BaseModel):
+    """Where a request differs first from the one before; `before` and `after` are texts around that place.
+
+    `block` counts the blocks of a request from 1; `byte` is null if the later request ends before the block.
+    """
+
+    block: int
+    kind: Kind
+    name: str | None
+    byte: int | None
+    path: str | None
+    before: str | None
+    after: str | None
+
+
+class CacheVerdict(BaseModel):
+    """Why the prompt cache was read or missed. `idle_s` is the time since the call before.
+
+    `provider_reason` is the provider's own reason where it was recorded, as Anthropic's cache diagnostics
+    report it; `provider_agrees` is null where none was, or where it says nothing about the verdict.
+    """
+
+    verdict: Verdict
+    prefix_tokens: int
+    expected_read: int | None
+    reported_read: int
+    lost_tokens: int
+    lost_usd: str | None
+    idle_s: float
+    life_s: int | None
+    provider_reason: str | None
+    provider_agrees: bool | None
+    first_difference: FirstDifference | None = None
+
+
+class LedgerTurn(BaseModel):
+    """One call. `number` counts the calls of the session from 1; `turn_index` is its place in the loop.
+
+    `request` is `derived` where the request was not recorded and its messages are those that must have been
+    sent. `undivided_usd` is a cost that no price divides between context and output.
+    """
+
+    id: int
+    number: int
+    loop: int
+    turn_index: int
+    agent_id: str | None
+    model: str | None
+    started_at: Moment
+    request: Literal["recorded", "derived"]
+    prompt_tokens: int | None
+    output_tokens: int
+    kinds: dict[str, int]
+    context_usd: str | None
+    output_usd: str | None
+    undivided_usd: str
+    cost_usd: str | None
+    cache: CacheVerdict
+
+
+class LedgerBlockItem(BaseModel):
+    """A block. `first_turn` and `last_turn` are numbers of turns; `left_by` is null while it is in use."""
+
+    id: int
+    kind: Kind
+    name: str | None
+    detail: str | None
+    server: str | None
+    tokens: int
+    tokens_source: Source
+    bytes: int
+    first_turn: int
+    last_turn: int
+    turns: int
+    left_by: LeftBy | None
+    carried_usd: str
+
+
+class SentBlock(LedgerBlockItem):
+    """A block of one call, with what it cost in that call."""
+
+    cost_here_usd: str
+
+
+class SessionLedgerItem(BaseModel):
+    """The ledger of a session: context, output and undivided cost are its cost; blocks are the context.
+
+    `skipped_turns` counts calls that the ledger could not take; their cost is in `undivided_usd`.
+    """
+
+    session_id: str
+    skipped_turns: int
+    turns: list[LedgerTurn]
+    blocks: list[LedgerBlockItem]
+    context_usd: str
+    output_usd: str
+    undivided_usd: str
+    cost_usd: str
+    lost_usd: str
+
+
+class TurnLedgerItem(LedgerTurn):
+    """The ledger of one call: its blocks in the order in which they were sent."""
+
+    session_id: str
+    blocks: list[SentBlock]
+
+
+class Days(BaseModel):
+    """The days of the figures, both included, in UTC."""
+
+    since: date
+    until: date
+
+
+class LossItem(BaseModel):
+    """Calls that missed the cache, the tokens that could have been read, and what these cost more."""
+
+    misses: int
+    lost_tokens: int
+    lost_usd: str
+
+
+class LossOfDay(LossItem):
+    day: date
+
+
+class CauseItem(LossItem):
+    """One verdict that is a miss."""
+
+    verdict: Verdict
+    days: list[LossOfDay]
+
+
+class KindItem(BaseModel):
+    """Tokens over all calls and their cost: of a kind of blocks, `output`, or `undivided`."""
+
+    kind: str
+    tokens: int
+    cost_usd: str
+
+
+class CausesItem(Days, LossItem):
+    """The kinds add up to `cost_usd`, the causes to the loss."""
+
+    turns: int
+    context_usd: str
+    cost_usd: str
+    kinds: list[KindItem]
+    causes: list[CauseItem]
+
+
+class ToolItem(BaseModel):
+    """The results of one tool. `failed_rate` covers calls of the newest 300 sessions of the period."""
+
+    name: str | None
+    kind: Kind
+    server: str | None
+    results: int
+    result_tokens: int
+    carried_tokens: int
+    failed_rate: float | None
+    carried_usd: str
+
+
+class NeverCalledItem(BaseModel):
+    """Definitions of one server, or of one tool, without a call by the agents that were sent them."""
+
+    server: str | None
+    tools: list[str]
+    agents: list[str]
+    tokens: int
+    turns: int
+    carried_tokens: int
+    carried_usd: str
+
+
+class ToolsItem(Days):
+    """Tools by carried cost, the dearest first."""
+
+    tools: list[ToolItem]
+    never_called: list[NeverCalledItem]
+
+
+class VersionItem(LossItem):
+    """One version of an agent; `hit_rate` is of the tokens that could be read from the cache."""
+
+    agent_id: str | None
+    version: str | None
+    first_day: date
+    last_day: date
+    is_new: bool
+    turns: int
+    hit_rate: float | None
+    context_usd: str
+    cost_usd: str
+
+
+class VersionsItem(Days):
+    """Versions by loss, the largest first."""
+
+    versions: list[VersionItem]

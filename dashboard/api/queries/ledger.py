@@ -1,0 +1,221 @@
+"""The block ledger of a session or of one call."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from dashboard.api import ledger_schemas as schemas
+from dashboard.shared.costs import usd
+from dashboard.shared.ledger.queries.difference import difference_of_call
+from dashboard.shared.ledger.queries.session_ledger import (
+    BlockRow,
+    CallRow,
+    SessionLedger,
+    blocks_of_call,
+    session_ledger,
+)
+from dashboard.shared.ledger_sums.queries import Scope, read
+from dashboard.shared.ledger_sums.rows import Loss
+from recorder.core.ledger.difference import Difference, Excerpt
+from recorder.core.ledger.reasons import agrees
+from recorder.models import LedgerCall, Project, Session
+
+
+def ledger_of_session(project: Project, session_id: str, at: int | None) -> schemas.SessionLedgerItem | None:
+    """Return the ledger of a session, as of the event `at` or now; None without such a session."""
+    session = Session.objects.filter(project=project, session_id=session_id).first()
+    if session is None:
+        return None
+    found = session_ledger(session.pk, as_of=at, is_over=at is None and session.status != "running")
+    return schemas.SessionLedgerItem(
+        session_id=session_id,
+        skipped_turns=found.skipped,
+        turns=[_turn(call) for call in found.calls],
+        blocks=[_block(block) for block in found.blocks],
+        context_usd=_usd(found.context_nano),
+        output_usd=_usd(found.output_nano),
+        undivided_usd=_usd(found.undivided_nano),
+        cost_usd=_usd(found.cost_nano),
+        lost_usd=_usd(found.lost_nano),
+    )
+
+
+def ledger_of_turn(project: Project, turn: int) -> schemas.TurnLedgerItem | None:
+    """Return the ledger of one call; None if the project has no such call in its ledger."""
+    row = LedgerCall.objects.filter(turn=turn, chain__project=project).first()
+    session = Session.objects.filter(pk=row.session, project=project).first() if row else None
+    if session is None:
+        return None
+    found = session_ledger(session.pk, is_over=session.status != "running")
+    call = next((call for call in found.calls if call.turn == turn), None)
+    if call is None:
+        return None
+    about = _turn(call).model_dump()
+    about["cache"]["first_difference"] = _difference(difference_of_call(turn))
+    return schemas.TurnLedgerItem(**about, session_id=session.session_id, blocks=_sent(turn, found))
+
+
+def causes(scope: Scope) -> schemas.CausesItem:
+    """Return the cost by kind and the losses by cause. Four queries."""
+    found = read(scope)
+    return schemas.CausesItem(
+        since=scope.first,
+        until=scope.last,
+        turns=found.turns,
+        context_usd=_usd(found.context_nano),
+        cost_usd=_usd(found.cost_nano),
+        kinds=[
+            schemas.KindItem(kind=kind, tokens=tokens, cost_usd=_usd(nano))
+            for kind, (tokens, nano) in sorted(found.kinds.items())
+        ],
+        causes=[
+            schemas.CauseItem(
+                verdict=cast("Any", cause.verdict),
+                days=[schemas.LossOfDay(day=day, **_loss(loss)) for day, loss in sorted(cause.days.items())],
+                **_loss(cause.whole),
+            )
+            for cause in found.causes
+        ],
+        **_loss(found.lost),
+    )
+
+
+def tools(scope: Scope) -> schemas.ToolsItem:
+    """Return what results of tools and definitions never called cost. Four queries."""
+    found = read(scope)
+    return schemas.ToolsItem(
+        since=scope.first,
+        until=scope.last,
+        tools=[
+            schemas.ToolItem(
+                name=tool.name or None,
+                kind=cast("Any", tool.kind),
+                server=tool.server or None,
+                results=tool.results,
+                result_tokens=tool.result_tokens,
+                carried_tokens=tool.carried_tokens,
+                failed_rate=tool.failed,
+                carried_usd=_usd(tool.nano),
+            )
+            for tool in found.tools
+        ],
+        never_called=[
+            schemas.NeverCalledItem(
+                server=group.server or None,
+                tools=sorted(group.tools),
+                agents=sorted(group.agents),
+                tokens=group.tokens,
+                turns=group.turns,
+                carried_tokens=group.carried_tokens,
+                carried_usd=_usd(group.nano),
+            )
+            for group in found.unused
+        ],
+    )
+
+
+def versions(scope: Scope) -> schemas.VersionsItem:
+    """Return turns, context and losses by agent and version. Four queries."""
+    return schemas.VersionsItem(
+        since=scope.first,
+        until=scope.last,
+        versions=[
+            schemas.VersionItem(
+                agent_id=row.agent or None,
+                version=row.version or None,
+                first_day=row.first,
+                last_day=row.last,
+                is_new=row.is_new,
+                turns=row.turns,
+                hit_rate=row.hit_rate,
+                context_usd=_usd(row.context_nano),
+                cost_usd=_usd(row.cost_nano),
+                **_loss(row.loss),
+            )
+            for row in read(scope).versions
+        ],
+    )
+
+
+def _loss(loss: Loss) -> dict[str, Any]:
+    return {"misses": loss.calls, "lost_tokens": loss.tokens, "lost_usd": _usd(loss.nano)}
+
+
+def _sent(turn: int, found: SessionLedger) -> list[schemas.SentBlock]:
+    carried = {block.pk: block for block in found.blocks}
+    return [
+        schemas.SentBlock(**_block(carried[block.pk]).model_dump(), cost_here_usd=_usd(nano))
+        for block, nano in blocks_of_call(turn)
+    ]
+
+
+def _turn(call: CallRow) -> schemas.LedgerTurn:
+    return schemas.LedgerTurn(
+        id=call.turn,
+        number=call.number,
+        loop=call.loop,
+        turn_index=call.ordinal,
+        agent_id=call.agent_id or None,
+        model=call.model or None,
+        started_at=call.started_at,
+        request="recorded" if call.is_recorded else "derived",
+        prompt_tokens=call.prompt,
+        output_tokens=call.output_tokens,
+        kinds=dict(call.kinds),
+        context_usd=usd(call.context_nano),
+        output_usd=usd(call.output_nano),
+        undivided_usd=_usd(call.undivided_nano),
+        cost_usd=usd(call.cost_nano),
+        cache=schemas.CacheVerdict(
+            verdict=cast("Any", call.verdict),
+            prefix_tokens=call.prefix_tokens,
+            expected_read=call.expected_read,
+            reported_read=call.cache_read,
+            lost_tokens=call.lost_tokens,
+            lost_usd=usd(call.lost_nano),
+            idle_s=call.idle_s,
+            life_s=call.life_s,
+            provider_reason=call.reason or None,
+            provider_agrees=agrees(call.verdict, call.reason),
+        ),
+    )
+
+
+def _block(block: BlockRow) -> schemas.LedgerBlockItem:
+    return schemas.LedgerBlockItem(
+        id=block.pk,
+        kind=cast("Any", block.kind),
+        name=block.name or None,
+        detail=block.detail or None,
+        server=block.server or None,
+        tokens=block.tokens,
+        tokens_source=cast("Any", block.tokens_source),
+        bytes=block.bytes,
+        first_turn=block.first,
+        last_turn=block.last,
+        turns=block.calls,
+        left_by=cast("Any", block.left_by or None),
+        carried_usd=_usd(block.carried_nano),
+    )
+
+
+def _difference(found: Difference | None) -> schemas.FirstDifference | None:
+    if found is None:
+        return None
+    return schemas.FirstDifference(
+        block=found.block,
+        kind=found.kind,
+        name=found.name or None,
+        byte=found.byte if found.byte >= 0 else None,
+        path=found.path or None,
+        before=_text(found.earlier),
+        after=_text(found.later),
+    )
+
+
+def _text(excerpt: Excerpt | None) -> str | None:
+    return excerpt.before + excerpt.changed + excerpt.after if excerpt else None
+
+
+def _usd(nano: int) -> str:
+    return usd(nano) or "0"

@@ -1,0 +1,1 @@
+"""What recorded calls would have cost otherwise, by API."""

@@ -1,0 +1,1 @@
+"""Single sign-on, passkeys and one-time codes, of the extra `sso`: imported only where it is installed."""

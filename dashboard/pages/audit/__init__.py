@@ -1,0 +1,1 @@
+"""The audit log of a project: who did what. For its admins."""

@@ -1,0 +1,1 @@
+"""Members of one project and invites to it."""

@@ -1,0 +1,1 @@
+"""Saved views: save, rename, order, delete, choose a default."""

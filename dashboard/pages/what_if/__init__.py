@@ -1,0 +1,1 @@
+"""The page What if: recorded calls at other prices and with other policies."""

@@ -1,0 +1,1 @@
+"""Database conditions of the keys, one module for each kind of record."""

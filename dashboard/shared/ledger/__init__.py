@@ -1,0 +1,1 @@
+"""The block ledger of sessions, for pages, files and the API."""

@@ -1,0 +1,311 @@
+"""Figures of the block ledger of a project over whole days, added up from sums. Pure.
+
+Invariant: context, output and undivided cost are the cost of the calls of the period, as on the costs page.
+Cost: one pass over the sums.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date, timedelta
+from typing import NamedTuple
+
+from dashboard.shared.ledger_sums.rows import Loss, Missed, Part, ToolCalls
+from recorder.core.ledger.verdicts import NO_MISS
+
+OUTPUT, UNDIVIDED, MISS, DEFINITION = "output", "undivided", "miss", "tool_definition"
+RESULTS = ("tool_result", "sub_agent_report")
+NOT_CONTEXT = (OUTPUT, UNDIVIDED, MISS)
+NEW_SHARE = 0.5  # of the misses of the main cause: a version with more is named as its beginning
+
+
+@dataclass(frozen=True, slots=True)
+class Cause:
+    """A verdict that is a miss, with its loss in the period and on each day that has one."""
+
+    verdict: str
+    whole: Loss
+    days: Mapping[date, Loss]
+
+
+@dataclass(slots=True)
+class Tool:
+    """What the results of one tool cost in all calls that carried them."""
+
+    kind: str
+    name: str
+    server: str
+    results: int = 0
+    result_tokens: int = 0
+    carried_tokens: int = 0
+    nano: int = 0
+    failed: float | None = None  # share of its recorded calls in the sample
+
+    @property
+    def tokens_each(self) -> int | None:
+        return round(self.result_tokens / self.results) if self.results else None
+
+    @property
+    def turns_carried(self) -> float | None:
+        """Return the turns that carried a token of a result, on average."""
+        return self.carried_tokens / self.result_tokens if self.result_tokens else None
+
+    @property
+    def nano_each(self) -> int | None:
+        return round(self.nano / self.results) if self.results else None
+
+
+@dataclass(slots=True)
+class Unused:
+    """Definitions of one server, or of one tool, that were sent and never called by the same agent."""
+
+    name: str
+    server: str
+    tools: set[str] = field(default_factory=set)
+    agents: set[str] = field(default_factory=set)
+    tokens: int = 0  # of one turn
+    turns: int = 0  # that carried them
+    carried_tokens: int = 0
+    nano: int = 0
+
+
+@dataclass(slots=True)
+class Version:
+    """One version of an agent. Nano-dollars; `expected` tokens could have been read from the cache."""
+
+    agent: str
+    version: str
+    first: date
+    last: date
+    turns: int = 0
+    context_nano: int = 0
+    cost_nano: int = 0
+    expected: int = 0
+    loss: Loss = field(default_factory=Loss)
+    is_new: bool = False  # it followed another version of the agent within the period
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Return the share of the tokens that could have been read from the cache that were."""
+        return 1 - self.loss.tokens / self.expected if self.expected else None
+
+    @property
+    def context_each(self) -> int | None:
+        return round(self.context_nano / self.turns) if self.turns else None
+
+    @property
+    def cost_each(self) -> int | None:
+        return round(self.cost_nano / self.turns) if self.turns else None
+
+
+class Beginning(NamedTuple):
+    """The version with most misses of the main cause, and the first day of these."""
+
+    agent: str
+    version: str
+    day: date
+
+
+@dataclass(frozen=True, slots=True)
+class PeriodLedger:
+    """The ledger of a project from `first` to `last`, both included, in UTC."""
+
+    first: date
+    last: date
+    kinds: Mapping[str, tuple[int, int]]  # tokens and nano-dollars by kind, without misses
+    causes: Sequence[Cause]
+    tools: Sequence[Tool]
+    unused: Sequence[Unused]
+    versions: Sequence[Version]
+    beginning: Beginning | None
+
+    @property
+    def days(self) -> list[date]:
+        return [self.first + timedelta(days=n) for n in range((self.last - self.first).days + 1)]
+
+    @property
+    def turns(self) -> int:
+        return sum(each.turns for each in self.versions)
+
+    @property
+    def context_nano(self) -> int:
+        return sum(nano for kind, (_, nano) in self.kinds.items() if kind not in NOT_CONTEXT)
+
+    @property
+    def context_tokens(self) -> int:
+        return sum(tokens for kind, (tokens, _) in self.kinds.items() if kind not in NOT_CONTEXT)
+
+    @property
+    def undivided_nano(self) -> int:
+        return self.kinds.get(UNDIVIDED, (0, 0))[1]
+
+    @property
+    def cost_nano(self) -> int:
+        return sum(nano for _, nano in self.kinds.values())
+
+    @property
+    def is_priced(self) -> bool:
+        """Return whether any call has a cost that is divided between context and output."""
+        return self.cost_nano > self.undivided_nano
+
+    @property
+    def lost(self) -> Loss:
+        return _total(cause.whole for cause in self.causes)
+
+    @property
+    def total(self) -> Version:
+        """Return all versions as one."""
+        found = Version("", "", self.first, self.last)
+        found.loss = _total(each.loss for each in self.versions)
+        for name in ("turns", "context_nano", "cost_nano", "expected"):
+            setattr(found, name, sum(getattr(each, name) for each in self.versions))
+        return found
+
+    def lost_on(self, day: date) -> Loss:
+        return _total(cause.days[day] for cause in self.causes if day in cause.days)
+
+
+def period_ledger(
+    first: date,
+    last: date,
+    parts: Sequence[Part],
+    missed: Sequence[Missed],
+    called: Sequence[ToolCalls],
+) -> PeriodLedger:
+    """Return the figures; `called` are recorded calls of tools in a sample of the sessions."""
+    kinds: dict[str, tuple[int, int]] = {}
+    for part in parts:
+        if part.kind != MISS:
+            tokens, nano = kinds.get(part.kind, (0, 0))
+            kinds[part.kind] = tokens + part.tokens, nano + part.nano
+    causes = _causes(missed)
+    return PeriodLedger(
+        first,
+        last,
+        kinds,
+        causes,
+        _tools(parts, called),
+        _unused(parts, called),
+        _versions(parts, missed),
+        _beginning(first, missed, causes[0].verdict) if causes else None,
+    )
+
+
+def _total(losses: Iterable[Loss]) -> Loss:
+    found = Loss()
+    for each in losses:
+        found = Loss(found.calls + each.calls, found.tokens + each.tokens, found.nano + each.nano)
+    return found
+
+
+def _causes(missed: Iterable[Missed]) -> list[Cause]:
+    """Return the causes, the largest loss first."""
+    wholes: dict[str, Loss] = defaultdict(Loss)
+    days: dict[str, dict[date, Loss]] = defaultdict(lambda: defaultdict(Loss))
+    for found in missed:
+        if found.verdict not in NO_MISS and found.lost_tokens:
+            wholes[found.verdict].add(found)
+            days[found.verdict][found.day].add(found)
+    order = sorted(wholes, key=lambda verdict: (*wholes[verdict].rank(), verdict))
+    return [Cause(verdict, wholes[verdict], dict(days[verdict])) for verdict in order]
+
+
+def _beginning(first: date, missed: Iterable[Missed], verdict: str) -> Beginning | None:
+    """Return the version that has most misses of a cause, if it began after the first day of the period."""
+    calls: dict[tuple[str, str], int] = defaultdict(int)
+    since: dict[tuple[str, str], date] = {}
+    for found in missed:
+        key = found.agent, found.version
+        since[key] = min(found.day, since.get(key, found.day))
+        if found.verdict == verdict:
+            calls[key] += found.calls
+    key = max(calls, key=lambda key: (calls[key], key))
+    is_main = calls[key] > NEW_SHARE * sum(calls.values())
+    return Beginning(*key, since[key]) if is_main and key[1] and since[key] > first else None
+
+
+def _tools(parts: Iterable[Part], called: Iterable[ToolCalls]) -> list[Tool]:
+    """Return the tools whose results were sent, the dearest first."""
+    found: dict[tuple[str, str, str], Tool] = {}
+    for part in parts:
+        if part.kind in RESULTS:
+            key = part.kind, part.name, part.server
+            tool = found.setdefault(key, Tool(*key))
+            tool.results += part.blocks
+            tool.result_tokens += part.block_tokens
+            tool.carried_tokens += part.tokens
+            tool.nano += part.nano
+    counts: dict[str, list[int]] = defaultdict(lambda: [0, 0])
+    for calls in called:
+        counts[calls.name][0] += calls.calls
+        counts[calls.name][1] += calls.failed
+    for tool in found.values():
+        if tool.name in counts:
+            tool.failed = counts[tool.name][1] / counts[tool.name][0]
+    return sorted(found.values(), key=lambda tool: (-tool.nano, -tool.carried_tokens, tool.name, tool.server))
+
+
+def _unused(parts: Sequence[Part], called: Iterable[ToolCalls]) -> list[Unused]:
+    """Return the definitions without a result in the period or a call in the sample, the dearest first."""
+    used = {(part.agent, part.name) for part in parts if part.kind in RESULTS and part.blocks}
+    used |= {(calls.agent, calls.name) for calls in called}
+    found: dict[tuple[str, str], Unused] = {}
+    turns: dict[tuple[str, str], dict[tuple[str, str], int]] = defaultdict(lambda: defaultdict(int))
+    sizes: dict[tuple[str, str], dict[str, list[int]]] = defaultdict(lambda: defaultdict(lambda: [0, 0]))
+    for part in parts:
+        if part.kind != DEFINITION or not part.name or (part.agent, part.name) in used:
+            continue
+        key = ("", part.server) if part.server else (part.name, "")
+        group = found.setdefault(key, Unused(*key))
+        group.tools.add(part.name)
+        group.agents.add(part.agent)
+        group.carried_tokens += part.tokens
+        group.nano += part.nano
+        turns[key][part.agent, part.name] += part.calls
+        sizes[key][part.name][0] += part.tokens
+        sizes[key][part.name][1] += part.calls
+    for key, group in found.items():
+        group.tokens = sum(round(tokens / calls) for tokens, calls in sizes[key].values() if calls)
+        group.turns = sum(_most(turns[key], agent) for agent in group.agents)
+    return sorted(found.values(), key=lambda each: (-each.nano, -each.carried_tokens, each.server, each.name))
+
+
+def _most(turns: Mapping[tuple[str, str], int], agent: str) -> int:
+    """Return the turns of an agent that carried at least the tool that most of them did."""
+    return max(count for (of, _), count in turns.items() if of == agent)
+
+
+def _versions(parts: Iterable[Part], missed: Iterable[Missed]) -> list[Version]:
+    """Return the versions of each agent, the largest loss first."""
+    found: dict[tuple[str, str], Version] = {}
+    for part in parts:
+        key = part.agent, part.version
+        row = found.setdefault(key, Version(*key, part.first, part.last))
+        row.first, row.last = min(row.first, part.first), max(row.last, part.last)
+        if part.kind == MISS:
+            continue
+        row.cost_nano += part.nano
+        if part.kind == OUTPUT:
+            row.turns += part.calls
+        elif part.kind != UNDIVIDED:
+            row.context_nano += part.nano
+    for each in missed:
+        row = found[each.agent, each.version]
+        row.expected += each.expected
+        if each.verdict not in NO_MISS:
+            row.loss.add(each)
+    _mark_new(found.values())
+    return sorted(found.values(), key=lambda row: (*row.loss.rank(), row.agent, row.version))
+
+
+def _mark_new(rows: Collection[Version]) -> None:
+    begun: dict[str, date] = {}
+    for row in rows:
+        begun[row.agent] = min(row.first, begun.get(row.agent, row.first))
+    newest: dict[str, date] = {}
+    for row in rows:
+        newest[row.agent] = max(row.first, newest.get(row.agent, row.first))
+    for row in rows:
+        row.is_new = bool(row.version) and row.first == newest[row.agent] > begun[row.agent]

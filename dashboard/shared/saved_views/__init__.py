@@ -1,0 +1,1 @@
+"""Saved views: reads, and the bar above a list."""

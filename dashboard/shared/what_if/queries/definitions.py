@@ -1,0 +1,74 @@
+"""What the definitions of tools cost that were sent in a scope, from the sums of the ledger. One query."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import Sum
+
+from dashboard.shared.what_if.scope import Scope
+from recorder.models import LedgerSum
+
+RESULTS = ("tool_result", "sub_agent_report")
+
+
+@dataclass(frozen=True, slots=True)
+class Definition:
+    """The definition of one tool, or all definitions of an MCP server. Tokens are those of all calls."""
+
+    name: str  # "" for a whole server
+    server: str
+    calls: int  # of models, that it was sent in; of a server, of its tool that was sent most often
+    tokens: int
+    cost_nano: int
+    used: int  # results of the tool, or of the server's tools
+
+
+@dataclass(frozen=True, slots=True)
+class Definitions:
+    """The definitions of a scope, servers first, each by cost; the ledger's cost of all its calls."""
+
+    found: Sequence[Definition]
+    cost_nano: int
+    is_empty: bool  # the ledger has nothing of the scope
+
+
+def definitions_of(scope: Scope) -> Definitions:
+    """Return every definition that was sent."""
+    named = LedgerSum.objects.filter(scope.sums()).exclude(kind="miss").values_list("kind", "name", "server")
+    sums = ("calls", "tokens", "cost_nano", "blocks")
+    rows = list(named.order_by().annotate(**{f"all_{name}": Sum(name) for name in sums}))
+    used: dict[tuple[str, str], int] = defaultdict(int)
+    for kind, name, server, _, _, _, blocks in rows:
+        used[name, server] += blocks if kind in RESULTS else 0
+    tools = [
+        Definition(name, server, calls, tokens, nano, used[name, server])
+        for kind, name, server, calls, tokens, nano, _ in rows
+        if kind == "tool_definition"
+    ]
+    found = [*_by_cost(_servers(tools)), *_by_cost(tools)]
+    return Definitions(found, sum(row[5] for row in rows), not rows)
+
+
+def _servers(tools: Sequence[Definition]) -> list[Definition]:
+    of_server: dict[str, list[Definition]] = defaultdict(list)
+    for tool in tools:
+        if tool.server:
+            of_server[tool.server].append(tool)
+    return [
+        Definition(
+            "",
+            server,
+            max(tool.calls for tool in found),
+            sum(tool.tokens for tool in found),
+            sum(tool.cost_nano for tool in found),
+            sum(tool.used for tool in found),
+        )
+        for server, found in of_server.items()
+    ]
+
+
+def _by_cost(found: Sequence[Definition]) -> list[Definition]:
+    return sorted(found, key=lambda each: (-each.cost_nano, -each.tokens, each.server, each.name))

@@ -1,0 +1,1 @@
+"""Addresses, columns and downloads of list pages."""

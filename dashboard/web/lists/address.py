@@ -1,0 +1,137 @@
+"""Query strings of list pages: beside its own parameters, a list has chosen columns and maybe a saved view.
+
+The address is always enough: it holds the whole query, and `view` only names the saved view that the query is
+compared with. In a view it has the parameter q, if only an empty one: with `view` alone it opens the view.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Self
+from urllib.parse import urlencode
+
+from django.http import QueryDict
+
+from dashboard.web.lists.pages import PAGES
+from dashboard.web.query_params import Address, Reading, whole_number
+from recorder.access.saved_views import Content
+
+if TYPE_CHECKING:
+    from dashboard.web.links import Value
+
+VIEW, COLUMNS, SORT, WORDS = "view", "cols", "sort", "q"
+PAGING = ("before", "after", "cursor", "limit", "rows", "newest")
+_PARAMETER = r'[^\s:<>"()\[\]=&]+=[^&]*'
+_QUERY_STRING = re.compile(rf"\??({_PARAMETER})(&{_PARAMETER})*")
+
+
+@dataclass(frozen=True, slots=True)
+class ListAddress(Address):
+    """The query string of a list page."""
+
+    saved: str = ""  # key of the saved view that the page was opened with
+    cols: tuple[str, ...] = ()  # chosen columns in their order; empty for the default table
+    reader: int = 0  # the user, if the rows differ by who reads them; never in an address
+
+    @classmethod
+    def parse(cls, params: QueryDict) -> Self:
+        """Parse a query string."""
+        raise NotImplementedError
+
+    def pairs(self) -> dict[str, Value]:
+        """Return names and values of the parameters that differ from their defaults."""
+        found = Address.pairs(self)
+        saved = found.pop("saved", None)
+        found.pop("reader", None)
+        if self.cols:
+            found[COLUMNS] = ",".join(self.cols)
+        if saved:
+            found.setdefault(WORDS, "")
+            tab = found.pop(VIEW, None)
+            found[VIEW] = (str(tab), str(saved)) if tab else str(saved)
+        return found
+
+    @property
+    def plain(self) -> Self:
+        """Return the filters alone: the list's start, without a view and chosen columns."""
+        return replace(self.but(), saved="", cols=())
+
+    @property
+    def is_narrow(self) -> bool:
+        """Return whether any filter is set."""
+        return bool(self.plain.pairs())
+
+    @property
+    def content(self) -> Content:
+        """Return what a view of this address keeps."""
+        pairs = self.plain.pairs()
+        sort = str(pairs.pop(SORT, ""))
+        return Content(urlencode(pairs, doseq=True), sort, self.cols)
+
+
+def read_view(read: Reading, tabs: Iterable[str] = ()) -> tuple[str, str]:
+    """Return the tab and the key of the saved view of the parameter `view`, each "" without one."""
+    tab = saved = ""
+    for value in read.all(VIEW):
+        if value in tabs:
+            tab = value
+        elif whole_number(value):
+            saved = value
+        elif value:
+            read.ignore(VIEW, value)
+    return tab, saved
+
+
+def parameters(page: str, query: str, sort: str = "", columns: Sequence[str] = ()) -> QueryDict:
+    """Return the parameters of a saved view. A query that is no query string is one of the search field."""
+    found = _query_string(page, query)
+    if found is None:
+        found = QueryDict(mutable=True)
+        if query.removeprefix("?"):
+            found[WORDS] = query
+    if sort:
+        found[SORT] = sort
+    if columns:
+        found[COLUMNS] = ",".join(columns)
+    return found
+
+
+def content(page: str, query: str, sort: str = "", columns: Sequence[str] = ()) -> Content:
+    """Return what a view keeps of a query: order and columns apart, without the position in the list."""
+    found = _query_string(page, query)
+    if found is None:
+        return Content(query, sort, columns)
+    for name in PAGING:
+        found.pop(name, None)
+    sort = sort or found.get(SORT, "")
+    columns = columns or [name for value in found.getlist(COLUMNS) for name in value.split(",") if name]
+    pairs = [
+        (name, value)
+        for name, values in found.lists()
+        if name not in (SORT, COLUMNS)
+        for value in values
+        if value and not (name == VIEW and whole_number(value))
+    ]
+    return Content(urlencode(pairs), sort, columns)
+
+
+def in_view(page: str, key: int, query: str, sort: str, columns: Sequence[str]) -> str:
+    """Return the query string of a saved view, with its key."""
+    found = parameters(page, query, sort, columns)
+    found.setdefault(WORDS, "")
+    found.appendlist(VIEW, str(key))
+    return f"?{found.urlencode()}"
+
+
+def _query_string(page: str, text: str) -> QueryDict | None:
+    """Return the parameters of a query string; None for other text, such as `a=b status:failed`.
+
+    It has names of the page's parameters only: any other name is one of the words to search for.
+    """
+    text = text.removeprefix("?")
+    if not _QUERY_STRING.fullmatch(text):
+        return None
+    found = QueryDict(text, mutable=True)
+    return found if all(map(PAGES[page].knows, found)) else None

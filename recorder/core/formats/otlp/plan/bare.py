@@ -1,0 +1,121 @@
+"""Bare loops: model calls and tools without an agent span, whose traces are read together by what they share.
+
+A loop is continued by another one that has the same prompt's id, or that was sent the result of a call which
+the loop asked for. Clients and local models number their calls from 0 in each run, so an id alone says
+nothing: the result must follow the call within `WAIT_NS`, the sessions, or without any the services, must be
+the same, and a call is answered once. Of several open calls the latest one is meant.
+
+Cost: linear in the number of loops, and of calls that stay open.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from recorder.core.formats.otlp.plan.loops import LoopPlan
+from recorder.core.formats.otlp.spans.digest import Digest
+
+WAIT_NS = 3_600_000_000_000  # from an answer to the model call that is sent the results of its tools
+
+
+@dataclass(slots=True, eq=False)
+class _Request:
+    """A tool call that an answer asked for, and the model calls that were sent its result."""
+
+    loop: LoopPlan
+    span: Digest
+    answers: list[Digest] = field(default_factory=list)
+
+    def is_over(self, at: int) -> bool:
+        """Return whether nothing that begins from now on belongs to it: it was answered, or left alone.
+
+        A failed call is sent again, and several answers may be sampled at once.
+        """
+        return self.span.end + WAIT_NS < at or any(
+            not answer.error and answer.end <= at for answer in self.answers
+        )
+
+
+_Requests = defaultdict[tuple[str, str], list[_Request]]  # by session or service, and name of the call
+
+
+def call_name(call_id: str) -> str:
+    """Return the id of a tool call without the tool's name, which Gemini CLI writes before it."""
+    return call_id.rsplit("__", 1)[-1]
+
+
+def join_bare(plans: dict[str, LoopPlan]) -> None:
+    """Join the bare ones of some loops, which are given by key, to those that they continue."""
+    by_prompt: dict[str, LoopPlan] = {}
+    requests: _Requests = defaultdict(list)
+    bare = [plan for plan in plans.values() if plan.is_bare]
+    for plan in sorted(bare, key=lambda plan: (_start(plan), plan.key)):
+        prompts, scope = list(_prompts(plan)), _scope(plan)
+        open_calls = list(_open_calls(plan))
+        continued = _continued(plan, scope, requests)
+        same = (by_prompt[name] for name in prompts if name in by_prompt)
+        into = next((loop for loop in same if not _is_next(plan, loop)), continued) or plan
+        if into is not plan:
+            into.calls += plan.calls
+            into.spans += plan.spans
+            del plans[plan.key]
+        by_prompt.update(dict.fromkeys(prompts, into))
+        for span, name in open_calls:
+            requests[scope, name].append(_Request(into, span))
+
+
+def _continued(plan: LoopPlan, scope: str, requests: _Requests) -> LoopPlan | None:
+    """Return the loop whose calls a loop runs, or was sent the results of; note these as answered."""
+    found: list[LoopPlan] = []
+    for span, name in _named_calls(plan):
+        waiting = [each for each in requests[scope, name] if not each.is_over(span.start)]
+        requests[scope, name] = waiting
+        before = [each for each in waiting if each.span.start <= span.start]
+        request = max(before, key=lambda each: (not each.answers, each.span.start), default=None)
+        if request is not None:
+            found.append(request.loop)
+            request.answers += [span] if span.kind == "model" else []
+    return next(iter(found), None)
+
+
+def _open_calls(plan: LoopPlan) -> Iterator[tuple[Digest, str]]:
+    """Yield the calls that a loop asked for and whose results no later model call of it was sent."""
+    sent: set[str] = set()
+    for call in sorted(plan.calls, key=lambda call: (call.span.start, call.span.id), reverse=True):
+        yield from ((call.span, name) for each in call.calls if (name := call_name(each[0])) not in sent)
+        sent |= {call_name(str(each[0])) for each in call.results}
+
+
+def _named_calls(plan: LoopPlan) -> Iterator[tuple[Digest, str]]:
+    """Yield the calls that the tools of a loop run, and whose results its model calls were sent."""
+    yield from ((span, call_name(span.call)) for span in plan.spans if span.call)
+    for call in plan.calls:
+        yield from ((call.span, call_name(str(each[0]))) for each in call.results if each[0])
+
+
+def _prompts(plan: LoopPlan) -> Iterator[str]:
+    """Yield the names of the prompts that a loop's lines belong to."""
+    yield from (f"{span.session} {span.prompt}" for span in plan.all_spans() if span.prompt)
+
+
+def _is_next(plan: LoopPlan, before: LoopPlan) -> bool:
+    """Return whether a loop follows an answered one: Gemini CLI may give all prompts of a session one id."""
+    span = plan.calls[0].span if plan.calls else None
+    if span is None or span.prompt != span.session or not before.calls:
+        return False
+    last = max(before.calls, key=lambda call: (call.span.start, call.span.id))
+    return not (last.calls or last.span.error) and last.span.end <= span.start
+
+
+def _scope(plan: LoopPlan) -> str:
+    """Return the session of a loop; without one its service."""
+    lines = [*(line for call in plan.calls for line in call.sources), *plan.spans]
+    session = next((line.session for line in lines if line.session), "")
+    service = next((line.service for line in lines if line.service), "")
+    return f"session {session}" if session else f"service {service}"
+
+
+def _start(plan: LoopPlan) -> int:
+    return min((span.start for span in plan.all_spans()), default=0)

@@ -1,0 +1,89 @@
+"""Why a span or a tool failed: by its status, an exception event, or what its result says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from recorder.core.formats.base import Fields
+from recorder.core.formats.otlp.spans.attributes import decoded_object, first_text
+from recorder.core.formats.otlp.spans.blocks import (
+    message_in,
+    response_error,
+    response_text,
+    says_failed,
+    text_of_result,
+    tool_failed,
+)
+from recorder.core.formats.otlp.spans.tool_content import gemini_answer, result_of, status_of
+from recorder.core.records import Json
+
+_ERRORS = (2, "STATUS_CODE_ERROR")  # codes of the status of a failed span
+_EXCEPTION = ("exception.message", "exception.type")
+_NAMES = ("error.message", "error", "error.type")
+_DENIED = re.compile(r"User (?:did not allow|denied|rejected|declined)", re.IGNORECASE)  # Gemini CLI
+_REPORTED = "The tool reported an error."
+
+Events = Sequence[tuple[str, Fields]]
+
+
+def of_span(status: Fields, attributes: Fields, events: Events) -> str:
+    """Return why a span failed by its status; "" for success."""
+    if status.get("code") not in _ERRORS:
+        return ""
+    message = status.get("message")
+    text = (message if isinstance(message, str) else "") or _exception(events)
+    return (text or _named(attributes))[:2000]
+
+
+def of_model_call(attributes: Fields) -> str:
+    """Return why a model call failed that reports no success, as Claude Code's do; "" for success."""
+    return _named(attributes)[:2000] if _reports_failure(attributes) else ""
+
+
+def of_tool(attributes: Fields, events: Events, runtime: str) -> str:
+    """Return why a tool failed, by an exception or by what it reports; "" for success or a cancelled one."""
+    if found := _exception(events):
+        return found
+    if is_cancelled(attributes, runtime):
+        return ""
+    stated = response_error(gemini_answer(attributes)) if runtime == "gemini-cli" else ""
+    if status_of(attributes, runtime) == "error" or _reports_failure(attributes):
+        return (stated or first_text(attributes, _NAMES) or _REPORTED)[:500]
+    return stated[:500] or _result_failure(result_of(attributes, events, runtime))
+
+
+def is_cancelled(attributes: Fields, runtime: str) -> bool:
+    """Return whether a tool of Gemini CLI was cancelled, or refused by the user; that is no failure."""
+    if runtime != "gemini-cli":
+        return False
+    return status_of(attributes, runtime) == "cancelled" or attributes.get("decision") == "reject"
+
+
+def is_denied(attributes: Fields) -> bool:
+    """Return whether the user refused a cancelled tool of Gemini CLI before it began."""
+    reason = response_text(gemini_answer(attributes))
+    return attributes.get("decision") == "reject" or _DENIED.search(reason) is not None
+
+
+def _result_failure(result: Json) -> str:
+    """Return the result of a tool if it says that the tool failed, else ""."""
+    text = text_of_result(result)
+    stated = says_failed(message_in(decoded_object(result)))
+    has_failed = tool_failed(text) if stated is None else stated
+    return (text[:500] or _REPORTED) if has_failed else ""
+
+
+def _named(attributes: Fields) -> str:
+    return first_text(attributes, _NAMES) or "failed"
+
+
+def _reports_failure(attributes: Fields) -> bool:
+    """Return whether `success` is false; log records have it as text."""
+    return str(attributes.get("success")).lower() == "false"
+
+
+def _exception(events: Events) -> str:
+    """Return the message of the first exception of a span; "" without one."""
+    found = [fields for event, fields in events if event == "exception"]
+    return (first_text(found[0], _EXCEPTION) or "exception")[:500] if found else ""

@@ -1,0 +1,1 @@
+"""Lines of deleted sessions: removed from the journal, and kept from coming again."""

@@ -1,0 +1,1 @@
+"""Lines that several transcripts of a project hold: each is recorded in one session."""

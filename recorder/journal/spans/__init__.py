@@ -1,0 +1,1 @@
+"""Spans of one project: their units, their lines in the journal, and what transcripts cover of them."""

@@ -1,0 +1,1 @@
+"""Masking: secrets in recorded lines are replaced before anything is stored."""

@@ -1,0 +1,1 @@
+"""Changes that several endpoints make, each in one transaction with its entry in the audit log."""

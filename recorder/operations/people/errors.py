@@ -1,0 +1,5 @@
+"""Why a change of access is refused."""
+
+
+class Refused(Exception):
+    """The change is not made; the message says why, in words for who asked for it."""

@@ -1,0 +1,1 @@
+"""Waste in the database: found behind the writer from recorded calls, read by pages."""
