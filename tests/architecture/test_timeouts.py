@@ -17,7 +17,6 @@ RECEIVE = {"receive_output": 0, "receive_from": 0, "receive_json_from": 0}
 COMMUNICATOR = RECEIVE | {"connect": 0, "wait": 0, "disconnect": 1}
 FIRST = {*RECEIVE, "wait", "join", "timeout"}  # methods whose first argument is a number of seconds, if any
 OTHERS = {"asyncio", "Event", "stop", "page"}  # waited for without a communicator
-PROCESSES = {"tests/support/server.py"}  # ends and asks a process within short times, again and again
 
 
 def is_literal(node: ast.expr) -> bool:
@@ -65,7 +64,7 @@ def unlimited(tree: ast.Module) -> list[int]:
 
 @pytest.mark.parametrize("rule", [literal_limits, unlimited])
 def test_every_wait_has_the_one_limit(rule):
-    tests = [file for file in OURS if name_of(file).startswith("tests/") and name_of(file) not in PROCESSES]
+    tests = [file for file in OURS if name_of(file).startswith("tests/")]
     found = [f"{name_of(file)}:{line}" for file in tests for line in rule(ast.parse(file.read_text()))]
     assert found == []
 

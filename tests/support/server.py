@@ -28,6 +28,7 @@ ROOT = Path(__file__).parents[2]
 # Recorded streams have fixed times, of which the latest are months ago.
 NEVER_STALE = {"LOOPSCOPE_STALE_S": "0", "LOOPSCOPE_STALE_WAITING_S": "0"}
 FOLLOWERS = ("search", "waste", "ledger")  # what works behind the writer
+LOOK_S = 2  # of one look at a server that starts, which is repeated
 NOT_INHERITED = {"DJANGO_SETTINGS_MODULE", "DATABASE_URL", "REDIS_URL"}
 # On Linux a server ends with the process that started it, also when that was killed.
 _SETPRIV = shutil.which("setpriv")
@@ -193,7 +194,7 @@ class Server:
         if not self.port:
             return False
         try:
-            with urllib.request.urlopen(f"{self.url}/healthz", timeout=2) as answer:
+            with urllib.request.urlopen(f"{self.url}/healthz", timeout=LOOK_S) as answer:
                 return answer.status == 200
         except OSError:
             return False
