@@ -26,7 +26,7 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 SPREAD := -n 3 --dist loadfile --max-worker-restart=0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-senders test-quick check bench dist fmt chromium strace node screenshots
+.PHONY: help run demo test test-deep test-senders test-quick check bench dist fmt chromium strace node screenshots
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -44,6 +44,9 @@ test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, 
 
 test-senders: $(DEV) chromium node ## Run real agents and frameworks against the product; installs 2 GB by npm and pip
 	$(PY) -m pytest -q -n 2 --dist loadfile --max-worker-restart=0 tests/browser/senders
+
+test-deep: $(DEV) strace ## Run the tests of faults with the numbers of a release; half an hour
+	FAULTS=long $(PY) -m pytest -q $(SPREAD) tests/faults tests/loopscope_client/push/test_kills.py
 
 test-quick: $(DEV) ## Run the quick tests: no browser, no server, nothing long; about a minute
 	$(PY) -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder --ignore tests/browser -m "not slow and not long"

@@ -13,12 +13,13 @@ from time import sleep
 
 import pytest
 
+from tests.faults.support.depth import repeat
 from tests.loopscope_client.push.lines import AGENTS, VARIABLES, write
 from tests.support.server import ROOT, Server
 from tests.support.wait import until
 
 pytestmark = pytest.mark.slow
-KILLS = 50
+KILLS = repeat(15, deep=50)
 PACE_S = 0.003  # between two lines of an agent
 HIGHS = "SELECT high + 1 FROM recorder_producer ORDER BY id"
 REJECTED = """SELECT p.name, q.seq, q.code, q.message, q.raw
