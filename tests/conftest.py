@@ -20,6 +20,7 @@ from dashboard.live import cached_value
 from recorder.ingest import writer
 from recorder.journal import immutability
 from recorder.projection.as_of import record_versions
+from tests import selection
 
 # Neither `deadline` nor `too_slow`: both fail on a busy machine.
 settings.register_profile(
@@ -192,6 +193,7 @@ def pytest_collection_modifyitems(config, items):
     for item in items:
         if is_long(item):
             item.add_marker("long")
+    selection.mark_database(items)
     slow = {item.path for item in items if item.get_closest_marker("slow")}
     items.sort(key=lambda item: item.path not in slow)
     if "sqlite" in django_settings.DATABASES["default"]["ENGINE"]:
@@ -199,3 +201,4 @@ def pytest_collection_modifyitems(config, items):
     others = [item for item in items if item.get_closest_marker("sqlite")]
     items[:] = [item for item in items if item not in others]
     config.hook.pytest_deselected(items=others)
+    selection.try_fewer_examples(items)

@@ -21,6 +21,8 @@ if "sqlite" in DATABASES["default"]["ENGINE"]:
 else:
     # One for each checkout: two of them may be tested at once on one server.
     DATABASES["default"]["TEST"] = {"NAME": f"test_loopscope_{crc32(bytes(BASE)):08x}"}
+    # This database is dropped at the end; the servers of the tests of faults have databases of their own.
+    DATABASES["default"]["OPTIONS"]["options"] = "-c synchronous_commit=off"
 if REDIS_URL:
     REDIS_PREFIX = f"loopscope-tests-{os.getpid()}"
     CHANNEL_LAYERS["default"]["CONFIG"]["prefix"] = REDIS_PREFIX
