@@ -129,6 +129,9 @@ LOOPSCOPE_LIMITS = {
     "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
 }
 
+# Seconds without an acknowledgement after which the connection of an open page is dropped.
+LOOPSCOPE_PAGE_SILENCE_S = _number("LOOPSCOPE_PAGE_SILENCE_S", 30)
+
 # Seconds without an event after which a session is stale: a running one, and one that waits for an approval;
 # 0: never.
 STALE_MAX_S = 10 * 365 * 24 * 3600

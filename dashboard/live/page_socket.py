@@ -17,6 +17,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import TypeVar
 
+from django.conf import settings
 from django.contrib.auth.models import AbstractBaseUser, AnonymousUser
 from django.http import Http404, QueryDict
 
@@ -35,7 +36,7 @@ SIGNED_OUT, REFUSED, TOO_MANY, ABNORMAL = 4401, 4403, 4429, 1006
 SOCKETS_PER_USER = 250  # in each process; more than anybody has tabs
 WATCH_S = 3.0  # between checks of the oldest unacknowledged frame
 HEARTBEAT_S = 15.0  # after the last frame; proxies close idle connections
-SILENCE_S = 30.0  # without an acknowledgement, after which the connection is dropped
+SILENCE_S: float = settings.LOOPSCOPE_PAGE_SILENCE_S  # without an acknowledgement; then it is dropped
 
 OpenPage = Callable[[Project, AbstractBaseUser | AnonymousUser, QueryDict], Page]
 

@@ -31,7 +31,7 @@ MIB = 1024 * 1024
 GROWTH_MIB, SLOWER_MS = 64, 250
 QUIET, EVERY_S, BEFORE_S = 4, 0.05, 10.0
 LINES, LINE_BYTES = 64, 16 * 1024  # of one frame
-DROPPED_S = 120.0  # a page that acknowledges nothing is closed after 30 s
+DROPPED_S = 120.0  # a page that acknowledges nothing is closed after LOOPSCOPE_PAGE_SILENCE_S
 UPGRADE = """GET {path} HTTP/1.1\r
 Host: 127.0.0.1:{port}\r
 Upgrade: websocket\r
