@@ -222,6 +222,18 @@ def test_a_hostile_span_costs_only_itself(token, name, encoding, content):
     assert (other.turns, other.title, other.input_tokens) == (1, "A good neighbour.", 12)
     assert Turn.objects.filter(loop__session__project__slug="default", input_tokens=12).count() >= 2
     assert list(findings()) == []
+
+
+def test_pages_show_hostile_spans_as_text(token):
+    """All of them in one project, each in a trace and a session of its own."""
+    for number, (span, _) in enumerate(HOSTILE.values(), 1):
+        body = json.dumps(traces(neighbours()[0], span)).replace(TRACE, f"{number:032x}")
+        assert send(body.replace('"talk"', f'"talk-{number}"').encode(), token).status == 200
+    read()
+
+    stored = sum(is_stored for _, is_stored in HOSTILE.values())
+    assert JournalEvent.objects.filter(kind="line").count() == len(HOSTILE) + stored
+    assert Session.objects.filter(session_id__startswith="talk-").count() == len(HOSTILE)
     check_pages()
 
 
