@@ -4,6 +4,7 @@ Among many sessions they may not read every turn; a test of few rows cannot time
 """
 
 import re
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -128,12 +129,13 @@ def test_durations_read_no_table_of_loops_whole_where_no_loop_has_switched(feed,
     assert scans((switched[0], ())) == set()
 
 
-@pytest.mark.parametrize("name", KEYS)
-def test_no_key_of_a_query_reads_a_large_table_whole(recorded, name):
-    for text in (KEYS[name].example, f"-{KEYS[name].example}"):
-        condition = session_condition(recorded, parse(text), NOW)
-        found = Session.objects.filter(condition, project=recorded).order_by("-last_event_at", "-pk")
-        try:
-            assert scans(found.values("pk")[:50]) == set(), text
-        except EmptyResultSet:
-            continue  # nothing of the project can match: no query is sent
+def test_no_key_of_a_query_reads_a_large_table_whole(recorded):
+    found = {}
+    for key in KEYS.values():
+        for text in (key.example, f"-{key.example}"):
+            condition = session_condition(recorded, parse(text), NOW)
+            sessions = Session.objects.filter(condition, project=recorded).order_by("-last_event_at", "-pk")
+            with suppress(EmptyResultSet):  # nothing of the project can match: no query is sent
+                found[text] = scans(sessions.values("pk")[:50])
+    assert len(found) > len(KEYS)
+    assert {text: tables for text, tables in found.items() if tables} == {}

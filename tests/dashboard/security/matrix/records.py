@@ -2,6 +2,7 @@
 
 import json
 from decimal import Decimal
+from itertools import count
 
 from django.contrib.auth.models import User
 from django.db import connection
@@ -42,6 +43,8 @@ TEXTS = {
     *("text", "thinking", "delta", "system_prompt", "command", "description", "error_message", "reason"),
     *("agent_id", "model", "model_id", "provider", "config_id", "name", "tool_name", "toolName", "path"),
 }
+
+_numbers = count()
 
 
 class Records:
@@ -143,6 +146,11 @@ def _with_word(value, word, key=""):
     if isinstance(value, list):
         return [_with_word(each, word, key) for each in value]
     return f"{value} {word}" if isinstance(value, str) and key in TEXTS else value
+
+
+def rows_written():
+    """Return a number that is another one after a row was written; on PostgreSQL each time."""
+    return connection.connection.total_changes if connection.vendor == "sqlite" else next(_numbers)
 
 
 def tables(but=("django_session",)):
