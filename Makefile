@@ -26,7 +26,7 @@ ASSETS := git ls-files '*.css' '*.js' ':!:*vendor/*'
 SPREAD := -n 3 --dist loadfile --max-worker-restart=0
 
 .DEFAULT_GOAL := help
-.PHONY: help run demo test test-deep test-senders test-quick check bench dist fmt chromium strace node screenshots
+.PHONY: help run demo test test-sqlite test-browser test-alone test-postgres test-deep test-senders test-quick check bench dist fmt chromium strace node screenshots tools
 
 help: ## List the commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -37,10 +37,24 @@ run: $(RUNTIME) ## Install what is missing, then serve on http://HOST:PORT (defa
 demo: $(RUNTIME) ## Play recorded runs into the running server, as if agents were at work
 	@exec $(PY) manage.py demo
 
-test: $(DEV) chromium strace ## Run every test; on DATABASE_URL when it is set, else on SQLite
-	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser
-	$(PY) -m pytest -q $(SPREAD) -m "not alone" --ignore tests/browser/senders tests/browser
-	$(PY) -m pytest -q -m alone tests/browser
+tools: $(DEV) chromium strace # What the tests need
+
+test: test-sqlite test-browser test-alone ## Run every test; on DATABASE_URL when it is set, else on SQLite
+
+test-sqlite: $(DEV) strace # All but the browser tests
+	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder --ignore tests/browser $(ARGS)
+
+test-browser: $(DEV) chromium
+	$(PY) -m pytest -q $(SPREAD) -m "not alone" --ignore tests/browser/senders $(ARGS) tests/browser
+
+test-alone: $(DEV) chromium # Latency in a browser, while nothing else runs
+	$(PY) -m pytest -q -m alone $(ARGS) tests/browser
+
+# SQL is what differs between the two databases: only tests that use one run again. Pages and the matrix of
+# access read through the modules that the others test.
+test-postgres: $(DEV) ## Run the tests that use a database, on the PostgreSQL of DATABASE_URL and the Redis of REDIS_URL
+	$(PY) -m pytest -q $(SPREAD) --no-loadscope-reorder -m "postgres or (database and not slow)" $(ARGS) \
+		--ignore tests/browser --ignore tests/dashboard/pages --ignore tests/dashboard/security tests
 
 test-senders: $(DEV) chromium node ## Run real agents and frameworks against the product; installs 2 GB by npm and pip
 	$(PY) -m pytest -q -n 2 --dist loadfile --max-worker-restart=0 tests/browser/senders
