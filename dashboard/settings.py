@@ -128,9 +128,7 @@ LOOPSCOPE_LIMITS = {
     "silence_s": _number("LOOPSCOPE_SILENCE_S", 60),
     "slow_s": _number("LOOPSCOPE_SLOW_S", 15),
 }
-
-# Seconds without an acknowledgement after which the connection of an open page is dropped.
-LOOPSCOPE_PAGE_SILENCE_S = _number("LOOPSCOPE_PAGE_SILENCE_S", 30)
+LOOPSCOPE_PAGE_SILENCE_S = _number("LOOPSCOPE_PAGE_SILENCE_S", 30)  # without an acknowledgement of a page
 
 # Seconds without an event after which a session is stale: a running one, and one that waits for an approval;
 # 0: never.
@@ -322,7 +320,6 @@ LANGUAGE_CODE = "en"
 USE_I18N = False
 TIME_ZONE = "UTC"
 USE_TZ = True
-
 
 # One line per record, never the content of an event.
 LOGGING: dict[str, Any] = {
