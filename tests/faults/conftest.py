@@ -4,6 +4,7 @@ import pytest
 from django.conf import settings
 from django.db import connection
 
+from tests.faults.support import machine
 from tests.faults.support.databases import fresh
 from tests.support.server import Server
 
@@ -30,3 +31,17 @@ def server(tmp_path, database):
     server = Server(tmp_path, **database)
     yield server
     server.stop()
+
+
+@pytest.fixture
+def mounts():
+    """The right to mount a small disk."""
+    if not machine.can_mount():
+        machine.is_missing(machine.MOUNTS)
+
+
+@pytest.fixture
+def traces():
+    """The right to trace a process."""
+    if not machine.can_trace():
+        machine.is_missing(machine.TRACES)

@@ -17,9 +17,7 @@ ACK = r'5 sendto(12<socket:[1]>, "\201{\"op\":\"ack\",\"upto\":0,\"rejected\":[]
 
 @pytest.mark.slow
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="the log of PostgreSQL is another process's")
-def test_no_acknowledgement_leaves_before_its_events_are_on_the_disk(tmp_path):
-    assert ack_order.strace(), "install Debian's package strace"
-
+def test_no_acknowledgement_leaves_before_its_events_are_on_the_disk(tmp_path, traces):
     order = ack_order.run(tmp_path, acks=300, seed=1)
 
     assert order.violations == []

@@ -1,6 +1,5 @@
 """Outages of disk, database and Redis under load: nothing acknowledged is lost, and the server recovers."""
 
-import os
 import subprocess
 import sys
 
@@ -9,7 +8,6 @@ from django.db import connection
 
 from tests.dashboard.server.test_store_faults import send
 from tests.faults import failing_syscalls, outages, redis_outage
-from tests.faults.ack_order import strace
 from tests.support.build import agent_start, line
 from tests.support.server import ROOT, Server, is_idle
 from tests.support.wait import until
@@ -17,7 +15,7 @@ from tests.support.wait import until
 pytestmark = pytest.mark.slow
 REFUSALS = 300  # of a producer that tries again every 0.03 s
 
-may_mount = pytest.mark.skipif(os.geteuid() != 0, reason="only root may mount a small disk")
+may_mount = pytest.mark.usefixtures("mounts")
 on_sqlite = pytest.mark.skipif(connection.vendor != "sqlite", reason="about SQLite's files")
 on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="about PostgreSQL")
 
@@ -26,11 +24,13 @@ on_postgresql = pytest.mark.skipif(connection.vendor != "postgresql", reason="ab
     "name",
     [
         pytest.param("lock", marks=on_sqlite),
-        pytest.param("disk", marks=[on_sqlite, may_mount]),
+        pytest.param("disk", marks=on_sqlite),
         pytest.param("postgres", marks=on_postgresql),
     ],
 )
-def test_nothing_acknowledged_is_lost_and_producers_are_served_again(tmp_path, name):
+def test_nothing_acknowledged_is_lost_and_producers_are_served_again(request, tmp_path, name):
+    if name == "disk":
+        request.getfixturevalue("mounts")
     with outages.prepared(name, tmp_path) as (server, outage):
         course = outages.run(server, outage, seconds=3, seed=1)
 
@@ -47,9 +47,7 @@ def test_redis_killed_loses_nothing_and_open_pages_of_two_nodes_are_true_again(t
 
 
 @on_sqlite
-def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path):
-    assert strace(), "install Debian's package strace"
-
+def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path, traces):
     course = failing_syscalls.run(tmp_path, "sync", after=25, seed=1)
 
     assert course.is_clean, course
@@ -58,7 +56,7 @@ def test_a_failed_sync_ends_the_process_and_is_never_tried_again(tmp_path):
 
 @on_sqlite
 @pytest.mark.parametrize("kind", ["io", "full"])
-def test_reads_and_writes_that_fail_for_a_while_are_gone_through(tmp_path, kind):
+def test_reads_and_writes_that_fail_for_a_while_are_gone_through(tmp_path, traces, kind):
     course = failing_syscalls.run(tmp_path, kind, after=3000, seed=1)
 
     assert course.is_clean, course

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from zlib import crc32
+from secrets import token_hex
 
 import psycopg
 
@@ -67,9 +67,8 @@ class Copy:
 @contextmanager
 def empty(url: str) -> Iterator[str]:
     """Create a PostgreSQL database on the server of `url`; yield its address, drop it in the end."""
-    name = f"upgrade_loopscope_{crc32(bytes(ROOT)):08x}_{os.getpid()}"
+    name = f"upgrade_loopscope_{token_hex(6)}"
     with psycopg.connect(url, autocommit=True) as server:
-        server.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)")
         server.execute(f"CREATE DATABASE {name} ENCODING 'UTF8' TEMPLATE template0")
         try:
             yield f"{url.rsplit('/', 1)[0]}/{name}"

@@ -12,6 +12,7 @@ from urllib.request import Request, urlopen
 
 import pytest
 
+from tests.faults.support import machine
 from tests.support.build import agent_start, line
 from tests.support.server import ROOT, Server
 from tests.support.wait import LONGEST_S, until
@@ -101,7 +102,7 @@ def small_disk(folder):
         ).returncode
     )
     if not mounted:
-        pytest.skip("only root may mount a small disk")
+        machine.is_missing("root, to mount a small disk")
     try:
         yield
     finally:
